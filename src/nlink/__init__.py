@@ -1,0 +1,77 @@
+"""nlink: dynamics of N-link pendulums and chains.
+
+Chain + loads -> formulation -> System -> integrator -> Run -> view. Everything public is here, loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from nlink._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from nlink._check import ModelError as ModelError
+    from nlink.chain import Chain as Chain
+    from nlink.chain import Link as Link
+    from nlink.events import Event as Event
+    from nlink.events import Flip as Flip
+    from nlink.formulations import FORMULATIONS as FORMULATIONS
+    from nlink.formulations import formulate as formulate
+    from nlink.formulations.momentum import Momentum as Momentum
+    from nlink.formulations.recursive import Recursive as Recursive
+    from nlink.integrators import INTEGRATORS as INTEGRATORS
+    from nlink.integrators.gauss import Gauss as Gauss
+    from nlink.integrators.runge_kutta import DOP853 as DOP853
+    from nlink.integrators.runge_kutta import RK4 as RK4
+    from nlink.integrators.runge_kutta import RK45 as RK45
+    from nlink.integrators.scipy_methods import Scipy as Scipy
+    from nlink.loads import Drag as Drag
+    from nlink.loads import FollowerForce as FollowerForce
+    from nlink.loads import Gravity as Gravity
+    from nlink.loads import JointDamper as JointDamper
+    from nlink.loads import JointSpring as JointSpring
+    from nlink.loads import JointTorque as JointTorque
+    from nlink.loads import LinkDamper as LinkDamper
+    from nlink.loads import Sine as Sine
+    from nlink.loads import Table as Table
+    from nlink.loads import TipForce as TipForce
+    from nlink.run import Run as Run
+    from nlink.run import Status as Status
+    from nlink.runfile import load as load
+    from nlink.scenario import Scenario as Scenario
+    from nlink.scenario import Settings as Settings
+    from nlink.scenario import preset as preset
+    from nlink.scenario import presets as presets
+    from nlink.simulation import SimulationError as SimulationError
+    from nlink.simulation import simulate as simulate
+    from nlink.system import System as System
+
+_HOMES = {
+    "chain": ("Link", "Chain"),
+    "loads": (
+        "Gravity", "JointSpring", "JointDamper", "LinkDamper", "JointTorque", "Sine", "Table", "Drag", "FollowerForce", "TipForce",
+    ),
+    "scenario": ("Scenario", "Settings", "preset", "presets"),
+    "formulations": ("FORMULATIONS", "formulate", "Recursive", "Momentum"),
+    "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy"),
+    "system": ("System",),
+    "simulation": ("simulate", "SimulationError"),
+    "events": ("Event", "Flip"),
+    "run": ("Run", "Status"),
+    "runfile": ("load",),
+    "_check": ("ModelError",),
+}  # fmt: skip
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nlink' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"nlink.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

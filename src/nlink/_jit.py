@@ -1,0 +1,70 @@
+"""The only place that configures Numba: compile options, and a cache folder named by a hash of the package's sources.
+
+Numba's own cache watches only the file of the cached function, so after an edit elsewhere it would run old physics; a
+folder per state of the sources cannot. Import this before any other use of Numba.
+
+    kernel   a small compiled function, inlined into its callers
+    entry    an outermost compiled function: cached on disk, releases the GIL
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+
+PACKAGE = Path(__file__).parent
+INLINE: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+
+
+def cache_folder() -> Path:
+    """Return the folder of compiled kernels for these very sources: $NLINK_CACHE_DIR, or the user's cache folder."""
+    sources = hashlib.sha256(f"{numba.__version__}".encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    root = os.environ.get("NLINK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(root) / "nlink" / sources.hexdigest()[:16]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError:
+        return Path(tempfile.mkdtemp(prefix="nlink-"))
+
+
+def tidy(folder: Path, keep: int = 4) -> None:
+    """Remove the cache folders of older sources, all but the newest few."""
+    try:
+        others = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return
+    for old in [path for path in others if path != folder][keep - 1 :]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def cold() -> bool:
+    """Whether no kernel has been compiled yet for these sources."""
+    return not any(FOLDER.rglob("*.nbi"))
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a small function to be inlined into its callers."""
+    return njit(**INLINE)(function)
+
+
+def entry(function: Callable[..., Any]) -> Any:
+    """Compile an outermost function, cached on disk."""
+    return njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+
+
+FOLDER = cache_folder()
+numba.config.CACHE_DIR = str(FOLDER)  # pyright: ignore[reportAttributeAccessIssue]
+if cold():
+    tidy(FOLDER)

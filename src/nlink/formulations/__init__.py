@@ -1,0 +1,22 @@
+"""Formulations: ways to write the equations of motion, looked up by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nlink.chain import Chain
+from nlink.formulations.momentum import Momentum
+from nlink.formulations.recursive import Recursive
+from nlink.records import record
+from nlink.system import Formulation, System
+
+FORMULATIONS: dict[str, type[Formulation]] = {"recursive": Recursive, "momentum": Momentum}
+
+
+def formulate(chain: Chain, formulation: Any = "recursive") -> System:
+    """Return a chain's equations of motion in a formulation: a name or a record.
+
+    >>> formulate(Chain.uniform(3), "momentum").size
+    6
+    """
+    return System(chain, record("formulation", formulation, FORMULATIONS))

@@ -1,0 +1,187 @@
+"""`recursive`: the O(N) sweep of Newton and Euler in absolute angles; the default.
+
+From the tip inwards each link passes an effective 2x2 mass M and a bias B at its upper hinge: the force it needs there
+is R = M a + B for a hinge acceleration a. With e along the link, t its left normal, p = d t - b e (so that the centre
+of mass has velocity v + omega p), r = d e + b t, and M, B of what hangs on the lower end:
+
+    q = m p + l M t             D = J + l^2 t.M t          J = I + m (d^2 + b^2)
+    G = B - l omega^2 M e       tau = moment + p.F - l t.G
+    alpha = (tau - q.a) / D                                   (from the pivot outwards)
+    M <- M + m 1 - q q^T / D    B <- G - F - m omega^2 r + q tau / D
+
+Gravity is the acceleration g upwards of the pivot. Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 7, in the plane.
+
+The same sweep solves M(theta) x = p for the rates of given momenta, which gives Hamilton's form for symplectic methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from nlink._jit import kernel
+from nlink.chain import Chain
+from nlink.kernels import FX, FY, LOAD_ROWS, MZ, C, ChainParameters, S, apply_loads, turn
+from nlink.system import HAMILTON, AngleFormulation, right_hand_side
+
+TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
+
+
+class RecursiveParameters(NamedTuple):
+    """A chain, nothing else."""
+
+    chain: ChainParameters
+
+
+@dataclass(frozen=True)
+class Recursive(AngleFormulation):
+    """O(N) sweep of Newton and Euler."""
+
+    name: ClassVar[str] = "recursive"
+
+    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Take every chain and load."""
+        return RecursiveParameters(numbers)
+
+    def scratch(self, n: int) -> int:
+        """Rows of the loads, of the sweep, and of Hamilton's form."""
+        return LOAD_ROWS + 5
+
+
+@right_hand_side(RecursiveParameters)
+def recursive_rates(t, y, p, out, w):
+    """Fill out = (omega, alpha, powers)."""
+    chain = p.chain
+    n = chain.n
+    theta, omega = y[:n], y[n : 2 * n]
+    turn(theta, n, w)
+    if chain.loaded:
+        apply_loads(t, theta, omega, chain, w, out[2 * n :])
+    sweep(omega, chain, w, chain.loaded, chain.g, out[n : 2 * n])
+    for i in range(n):
+        out[i] = omega[i]
+
+
+@kernel
+def sweep(omega, p, w, forced, lift, x):
+    """Fill x with the angular accelerations at rates omega under the forces of w (if forced), the pivot accelerating upwards by `lift`."""
+    mxx = mxy = myy = bx = by = 0.0
+    for j in range(p.n):
+        i = p.n - 1 - j
+        s, c = w[S, i], w[C, i]
+        length, mass, d, b = p.length[i], p.mass[i], p.com[i], p.offset[i]
+        square = omega[i] * omega[i]
+        px, py = d * c - b * s, d * s + b * c
+        mtx, mty = mxx * c + mxy * s, mxy * c + myy * s
+        gx = bx - length * square * (mxx * s - mxy * c)
+        gy = by - length * square * (mxy * s - myy * c)
+        qx, qy = mass * px + length * mtx, mass * py + length * mty
+        tau = -length * (c * gx + s * gy)
+        if forced:
+            fx, fy = w[FX, i], w[FY, i]
+            tau += w[MZ, i] + px * fx + py * fy
+            gx -= fx
+            gy -= fy
+        inverse = 1.0 / (p.hinge_inertia[i] + length * length * (c * mtx + s * mty))
+        w[TAU, i] = tau * inverse
+        w[QX, i] = qx * inverse
+        w[QY, i] = qy * inverse
+        bx = gx - mass * square * py + qx * w[TAU, i]
+        by = gy + mass * square * px + qy * w[TAU, i]
+        mxx += mass - qx * w[QX, i]
+        mxy -= qx * w[QY, i]
+        myy += mass - qy * w[QY, i]
+    ax, ay = 0.0, lift
+    for i in range(p.n):
+        alpha = w[TAU, i] - w[QX, i] * ax - w[QY, i] * ay
+        x[i] = alpha
+        square = omega[i] * omega[i]
+        ax += p.length[i] * (alpha * w[C, i] - square * w[S, i])
+        ay += p.length[i] * (alpha * w[S, i] + square * w[C, i])
+
+
+@kernel
+def momenta(omega, p, w):
+    """Fill PX, PY with the momentum of each link (S and C are filled)."""
+    vx = vy = 0.0
+    for i in range(p.n):
+        s, c = w[S, i], w[C, i]
+        w[PX, i] = p.mass[i] * (vx + omega[i] * (p.com[i] * c - p.offset[i] * s))
+        w[PY, i] = p.mass[i] * (vy + omega[i] * (p.com[i] * s + p.offset[i] * c))
+        vx += p.length[i] * omega[i] * c
+        vy += p.length[i] * omega[i] * s
+
+
+def to_momenta(y, p, z, w):
+    """Fill z = (theta, M omega, ledger) from y = (theta, omega, ledger)."""
+    chain = p.chain
+    n = chain.n
+    turn(y[:n], n, w)
+    momenta(y[n : 2 * n], chain, w)
+    tailx = taily = 0.0
+    for j in range(n):
+        i = n - 1 - j
+        s, c, d, b = w[S, i], w[C, i], chain.com[i], chain.offset[i]
+        z[i] = y[i]
+        own = (d * c - b * s) * w[PX, i] + (d * s + b * c) * w[PY, i]
+        z[n + i] = chain.length[i] * (c * tailx + s * taily) + own + chain.inertia[i] * y[n + i]
+        tailx += w[PX, i]
+        taily += w[PY, i]
+    for i in range(2 * n, len(y)):
+        z[i] = y[i]
+
+
+def from_momenta(z, p, y, w):
+    """Fill y = (theta, omega, ledger) from z = (theta, M omega, ledger)."""
+    chain = p.chain
+    n = chain.n
+    turn(z[:n], n, w)
+    rates_of_momenta(z[n : 2 * n], chain, w, y[n : 2 * n])
+    for i in range(n):
+        y[i] = z[i]
+    for i in range(2 * n, len(z)):
+        y[i] = z[i]
+
+
+@kernel
+def rates_of_momenta(momentum, p, w, omega):
+    """Solve M(theta) omega = momentum by the sweep at rest (S and C are filled)."""
+    for i in range(p.n):
+        w[FX, i] = 0.0
+        w[FY, i] = 0.0
+        w[MZ, i] = momentum[i]
+        w[PX, i] = 0.0
+    sweep(w[PX], p, w, True, 0.0, omega)
+
+
+def hamilton_rates(t, z, p, out, w):
+    """Fill out = (theta', momentum', powers): momentum' = dT/dtheta at fixed omega + generalised force.
+
+    dT/dtheta_i = omega_i (-l e.P - m v_G.r) with P the momentum of what hangs on the lower end.
+    """
+    chain = p.chain
+    n = chain.n
+    omega = out[:n]
+    turn(z[:n], n, w)
+    rates_of_momenta(z[n : 2 * n], chain, w, omega)
+    for i in range(n):
+        w[MZ, i] = 0.0
+    if chain.loaded:
+        apply_loads(t, z[:n], omega, chain, w, out[2 * n :])
+    momenta(omega, chain, w)
+    tailx = taily = pullx = pully = 0.0
+    for j in range(n):
+        i = n - 1 - j
+        s, c, d, b, length = w[S, i], w[C, i], chain.com[i], chain.offset[i], chain.length[i]
+        fx, fy = w[FX, i], w[FY, i] - chain.mass[i] * chain.g
+        px, py = d * c - b * s, d * s + b * c
+        force = length * (c * pullx + s * pully) + px * fx + py * fy + w[MZ, i]
+        swing = length * (s * tailx - c * taily) + py * w[PX, i] - px * w[PY, i]
+        out[n + i] = force - omega[i] * swing
+        tailx += w[PX, i]
+        taily += w[PY, i]
+        pullx += fx
+        pully += fy
+
+
+HAMILTON[RecursiveParameters] = (to_momenta, from_momenta, hamilton_rates)

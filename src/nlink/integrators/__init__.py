@@ -1,0 +1,28 @@
+"""Integrators: compiled methods and adapters, looked up by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from nlink.integrators.base import Integrator
+from nlink.integrators.gauss import Gauss
+from nlink.integrators.runge_kutta import DOP853, RK4, RK45
+from nlink.integrators.scipy_methods import METHODS, Scipy
+from nlink.records import record
+
+INTEGRATORS: dict[str, type[Integrator]] = {"DOP853": DOP853, "RK45": RK45, "RK4": RK4, "Gauss": Gauss, "Scipy": Scipy}
+
+
+def integrator_record(spec: Any, rtol: float, atol: float) -> Integrator:
+    """Return the integrator that `spec` stands for: a record as it is; None (DOP853), a name or a text with these tolerances
+    where it gives none itself. The methods of SciPy that nlink does not have answer to their own names too.
+    """
+    if isinstance(spec, Integrator):
+        return spec
+    spec = "DOP853" if spec is None else spec
+    if isinstance(spec, str) and spec in METHODS and spec not in INTEGRATORS:
+        spec = f"Scipy(method={spec!r})"
+    made = record("integrator", spec, INTEGRATORS)
+    given = {name: value for name, value in (("rtol", rtol), ("atol", atol)) if hasattr(made, name) and f"{name}=" not in str(spec)}
+    return replace(made, **given)

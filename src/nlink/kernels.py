@@ -1,0 +1,294 @@
+"""Compiled pieces that every formulation shares: sine and cosine, the loads, their power.
+
+Loads are written once: each adds a force (FX, FY) at the centre of mass and a moment MZ about it to every link, in the
+world frame; joint loads are +/- moments on neighbours. A formulation maps these by its own Jacobian. An absent load is
+a zero coefficient or a false flag in the one source.
+
+Scratch `w` is an array of rows of length n; the rows used here are
+
+    S, C     sine and cosine of the angles
+    FX, FY   force of the loads at the centre of mass (without gravity)
+    MZ       moment of the loads about the centre of mass
+    TQ       driving torque at the hinge, a function of time
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
+
+from nlink._check import ModelError
+from nlink._jit import INLINE, kernel
+from nlink.chain import Chain
+from nlink.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, Sine, Table, TipForce
+
+S, C, FX, FY, MZ, TQ = range(6)
+LOAD_ROWS = 6
+POWERS = len(LEDGER)
+
+
+class ChainParameters(NamedTuple):
+    """A chain as numbers: what the compiled code sees. Arrays are (N,) unless said."""
+
+    n: int
+    g: float
+    length: np.ndarray
+    mass: np.ndarray
+    com: np.ndarray
+    offset: np.ndarray
+    inertia: np.ndarray
+    hinge_inertia: np.ndarray
+    stiffness: np.ndarray
+    rest: np.ndarray
+    joint_damping: np.ndarray
+    link_damping: np.ndarray
+    torque: np.ndarray
+    sine: np.ndarray
+    """(N, 3): amplitude, angular frequency, phase"""
+    table_start: np.ndarray
+    """(N + 1,): where each joint's knots begin in `table`"""
+    table: np.ndarray
+    """(knots, 2): time, value"""
+    callback: int
+    """address of a C function (t, torque[]) that adds to the torques, or 0"""
+    drag: np.ndarray
+    """(N, 2): linear, quadratic"""
+    tip: np.ndarray
+    """(3,): fx, fy, follower force"""
+    loaded: bool
+    timed: bool
+    swept: bool
+    """whether velocities are needed: drag or a force at the tip"""
+    ledger: int
+    """rows of the ledger that follow the state: 0 or POWERS"""
+
+
+def chain_parameters(chain: Chain, callback: int = 0) -> ChainParameters:
+    """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function."""
+    loads = {type(load) for load in chain.loads}
+    constant, sine, start, table = _torques(chain)
+    tip, follower = chain.load(TipForce), chain.load(FollowerForce)
+    at_tip = np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0])
+    return ChainParameters(
+        n=chain.n,
+        g=chain.g,
+        length=chain.length,
+        mass=chain.mass,
+        com=chain.com,
+        offset=chain.offset,
+        inertia=chain.inertia,
+        hinge_inertia=np.array([link.hinge_inertia for link in chain.links]),
+        stiffness=chain.each(JointSpring, "stiffness"),
+        rest=chain.each(JointSpring, "rest"),
+        joint_damping=chain.each(JointDamper, "damping"),
+        link_damping=chain.each(LinkDamper, "damping"),
+        torque=constant,
+        sine=sine,
+        table_start=start,
+        table=table,
+        callback=callback,
+        drag=np.stack([chain.each(Drag, "linear"), chain.each(Drag, "quadratic")], 1),
+        tip=at_tip,
+        loaded=bool(loads & {JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce}),
+        timed=bool(callback or sine[:, 0].any() or len(table)),
+        swept=bool(loads & {Drag, FollowerForce, TipForce}),
+        ledger=POWERS if loads & {JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce} else 0,
+    )
+
+
+def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Sort the joint torques by kind: constants (N,), sines (N, 3), and the knots of the tables."""
+    load = chain.load(JointTorque)
+    torque: Any = load.torque if load and not callable(load.torque) else 0.0
+    each = torque if isinstance(torque, tuple) else (torque,) * chain.n
+    constant, sine, start, knots = np.zeros(chain.n), np.zeros((chain.n, 3)), np.zeros(chain.n + 1, np.int64), []
+    for i, value in enumerate(each):
+        if isinstance(value, Sine):
+            sine[i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
+        elif isinstance(value, Table):
+            knots += zip(value.times, value.values, strict=True)
+        else:
+            constant[i] = value
+        start[i + 1] = len(knots)
+    return constant, sine, start, np.array(knots, float).reshape(-1, 2)
+
+
+class TorqueCallback:
+    """A Python function of time as a C function the compiled code can call; keeps what the function raises."""
+
+    def __init__(self, function: Any, n: int) -> None:
+        self.function, self.n = function, n
+        self.error: BaseException | None = None
+        self._pointer = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.POINTER(ctypes.c_double))(self._call)
+        self.address = ctypes.cast(self._pointer, ctypes.c_void_p).value or 0
+        self.torques(0.0)
+
+    def torques(self, t: float) -> np.ndarray:
+        """Return the torques at time t, one number or (N,), checked."""
+        value = np.asarray(self.function(t), float)
+        if value.shape not in ((), (self.n,)):
+            raise ModelError(f"the torque function must return a number or {self.n} of them, got shape {value.shape} at t = {t:g}")
+        return value
+
+    def _call(self, t: float, out: Any) -> None:
+        torque = np.ctypeslib.as_array(out, (self.n,))
+        try:
+            torque += self.torques(t)
+        except BaseException as error:
+            self.error = self.error or error
+            torque[:] = np.nan
+
+
+def call_address(address: int, t: float, values: np.ndarray) -> None:
+    """Call the C function at `address` with (t, values)."""
+    ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p)(address)(t, values.ctypes.data)
+
+
+@intrinsic
+def _call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[2])(context, builder, args[2]).data
+        kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.float64, values), build
+
+
+@overload(call_address, jit_options=INLINE)
+def _overload_call_address(address, t, values):
+    return lambda address, t, values: _call_address(address, t, values)
+
+
+@kernel
+def where(condition, yes, no):
+    """Choose without a branch."""
+    return yes if condition else no
+
+
+@kernel
+def sincos(x):
+    """Sine and cosine together, branch-free: reduction by pi/2 in three parts, minimax polynomials (Cody and Waite).
+
+    The rounding to the nearest quarter turn adds and subtracts 1.5 * 2^52. Error about 1 ulp.
+    """
+    k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
+    z = r * r
+    ps = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10
+    ps = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * (2.75573137070700676789e-06 + z * ps))
+    sine = r + r * z * (-1.66666666666666324348e-01 + z * ps)
+    pc = 2.08757232129817482790e-09 + z * -1.13596475577881948265e-11
+    pc = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * (-2.75573143513906633035e-07 + z * pc))
+    cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * pc)
+    turn = (k * 0.25 + 6755399441055744.0) - 6755399441055744.0
+    q = k - 4.0 * turn
+    odd = q * q == 1.0
+    a = where(odd, cosine, sine)
+    b = where(odd, sine, cosine)
+    return where(q * q - q > 1.0, -a, a), where(q * q + q > 1.0, -b, b)
+
+
+@kernel
+def turn(theta, n, w):
+    """Fill the rows S and C."""
+    for i in range(n):
+        s, c = sincos(theta[i])
+        w[S, i] = s
+        w[C, i] = c
+
+
+@kernel
+def drive(t, p, w):
+    """Fill the row TQ with the driving torques at time t."""
+    for i in range(p.n):
+        w[TQ, i] = p.torque[i]
+    if p.timed:
+        for i in range(p.n):
+            w[TQ, i] += p.sine[i, 0] * math.sin(p.sine[i, 1] * t + p.sine[i, 2])
+            w[TQ, i] += from_table(t, p.table, p.table_start[i], p.table_start[i + 1])
+        if p.callback != 0:
+            call_address(p.callback, t, w[TQ])
+
+
+@kernel
+def from_table(t, table, start, stop):
+    """Interpolate linearly between the knots start..stop, the ends held; 0 without knots."""
+    if stop == start:
+        return 0.0
+    low, high = start, stop
+    while high - low > 1:
+        middle = (low + high) // 2
+        if table[middle, 0] <= t:
+            low = middle
+        else:
+            high = middle
+    if t <= table[start, 0] or low == stop - 1:
+        return table[low, 1]
+    share = (t - table[low, 0]) / (table[low + 1, 0] - table[low, 0])
+    return table[low, 1] + share * (table[low + 1, 1] - table[low, 1])
+
+
+@kernel
+def apply_loads(t, theta, omega, p, w, power):
+    """Fill FX, FY, MZ from the loads (S and C are filled) and `power` with the power of each row of the ledger."""
+    drive(t, p, w)
+    driven = damped = dragged = 0.0
+    before_theta = before_omega = 0.0
+    for i in range(p.n):
+        relative = omega[i] - before_omega
+        friction = -p.joint_damping[i] * relative
+        moment = w[TQ, i] + friction - p.stiffness[i] * (theta[i] - before_theta - p.rest[i])
+        own = -p.link_damping[i] * omega[i]
+        if i > 0:
+            w[MZ, i - 1] -= moment
+        w[MZ, i] = moment + own
+        w[FX, i] = 0.0
+        w[FY, i] = 0.0
+        driven += w[TQ, i] * relative
+        damped += friction * relative
+        dragged += own * omega[i]
+        before_theta = theta[i]
+        before_omega = omega[i]
+    if p.ledger > 0:
+        power[0] = driven
+        power[1] = damped
+        power[2] = dragged
+        power[3] = power[4] = power[5] = 0.0
+    if p.swept:
+        apply_forces(omega, p, w, power)
+
+
+@kernel
+def apply_forces(omega, p, w, power):
+    """Add drag and the forces at the tip."""
+    vx = vy = lost = 0.0
+    for i in range(p.n):
+        s, c = w[S, i], w[C, i]
+        gx = vx + omega[i] * (p.com[i] * c - p.offset[i] * s)
+        gy = vy + omega[i] * (p.com[i] * s + p.offset[i] * c)
+        factor = p.drag[i, 0] + p.drag[i, 1] * math.sqrt(gx * gx + gy * gy)
+        w[FX, i] -= factor * gx
+        w[FY, i] -= factor * gy
+        lost -= factor * (gx * gx + gy * gy)
+        vx += p.length[i] * omega[i] * c
+        vy += p.length[i] * omega[i] * s
+    k = p.n - 1
+    s, c = w[S, k], w[C, k]
+    followx = -p.tip[2] * s
+    followy = p.tip[2] * c
+    fx = p.tip[0] + followx
+    fy = p.tip[1] + followy
+    along = p.length[k] - p.com[k]
+    w[FX, k] += fx
+    w[FY, k] += fy
+    w[MZ, k] += along * (c * fx + s * fy) + p.offset[k] * (s * fx - c * fy)
+    power[3] = lost
+    power[4] = followx * vx + followy * vy
+    power[5] = p.tip[0] * vx + p.tip[1] * vy

@@ -1,0 +1,98 @@
+"""Where the links are and what energy they hold: plain NumPy, vectorised over leading axes (time).
+
+With e = (sin theta, -cos theta) and t = (cos theta, sin theta):
+
+    hinge_{i+1} = hinge_i + l_i e_i                     v = sum l_i omega_i t_i
+    centre_i    = hinge_i + d_i e_i + b_i t_i           v_G = v_hinge + omega_i (d_i t_i - b_i e_i)
+    kinetic     = 1/2 sum (m_i |v_G|^2 + I_i omega_i^2)
+    potential   = sum m_i g y_G + 1/2 sum k_i (theta_i - theta_{i-1} - rest_i)^2
+    reaction_i  = sum_{j >= i} (m_j a_Gj - F_j)         force on link i at its upper hinge
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nlink.chain import Chain
+from nlink.loads import Drag, FollowerForce, JointSpring, TipForce
+
+
+def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the unit vectors along the links and to their left, each (..., N, 2)."""
+    s, c = np.sin(theta), np.cos(theta)
+    return np.stack([s, -c], -1), np.stack([c, s], -1)
+
+
+def hinges(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the pivot and the link ends, (..., N+1, 2) in m."""
+    e, _ = directions(theta)
+    return _from_pivot(chain.length[:, None] * e)
+
+
+def hinge_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the velocities of the pivot and the link ends, (..., N+1, 2) in m/s."""
+    _, t = directions(theta)
+    return _from_pivot((chain.length * omega)[..., None] * t)
+
+
+def centres(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the centres of mass, (..., N, 2) in m."""
+    e, t = directions(theta)
+    return hinges(chain, theta)[..., :-1, :] + chain.com[:, None] * e + chain.offset[:, None] * t
+
+
+def centre_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the velocities of the centres of mass, (..., N, 2) in m/s."""
+    e, t = directions(theta)
+    turning = chain.com[:, None] * t - chain.offset[:, None] * e
+    return hinge_velocities(chain, theta, omega)[..., :-1, :] + omega[..., None] * turning
+
+
+def kinetic_energy(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the kinetic energy, (...) in J."""
+    v = centre_velocities(chain, theta, omega)
+    return 0.5 * ((v**2).sum(-1) @ chain.mass + omega**2 @ chain.inertia)
+
+
+def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the potential energy of gravity (zero at the pivot) and of the springs, (...) in J."""
+    stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(JointSpring, "rest")
+    springs = 0.5 * stretch**2 @ chain.each(JointSpring, "stiffness")
+    return centres(chain, theta)[..., 1] @ (chain.mass * chain.g) + springs
+
+
+def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the accelerations of the centres of mass, (..., N, 2) in m/s^2."""
+    e, t = directions(theta)
+    turning, inward = alpha[..., None], omega[..., None] ** 2
+    hinge = _from_pivot(chain.length[:, None] * (turning * t - inward * e))[..., :-1, :]
+    d, b = chain.com[:, None], chain.offset[:, None]
+    return hinge + turning * (d * t - b * e) - inward * (d * e + b * t)
+
+
+def forces(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the forces of the loads on each link (gravity, drag, at the tip), (..., N, 2) in N."""
+    v = centre_velocities(chain, theta, omega)
+    speed = np.linalg.norm(v, axis=-1)
+    out = -(chain.each(Drag, "linear") + chain.each(Drag, "quadratic") * speed)[..., None] * v
+    out[..., 1] -= chain.mass * chain.g
+    tip, follower = chain.load(TipForce), chain.load(FollowerForce)
+    if tip:
+        out[..., -1, :] += (tip.fx, tip.fy)
+    if follower:
+        out[..., -1, :] -= follower.force * directions(theta)[0][..., -1, :]
+    return out
+
+
+def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the force on each link at its upper hinge, (..., N, 2) in N."""
+    inertial = chain.mass[:, None] * centre_accelerations(chain, theta, omega, alpha)
+    net = inertial - forces(chain, theta, omega)
+    return np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
+
+
+def _from_pivot(steps: np.ndarray) -> np.ndarray:
+    """Return the running sums of (..., N, 2) steps, starting at the origin: (..., N+1, 2)."""
+    out = np.zeros((*steps.shape[:-2], steps.shape[-2] + 1, 2))
+    np.cumsum(steps, axis=-2, out=out[..., 1:, :])
+    return out

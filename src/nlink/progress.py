@@ -1,0 +1,62 @@
+"""What a person sees while waiting: a progress bar with the time left, on a terminal only, and a notice during compilation."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import Any
+
+PATIENCE = 0.4
+"""Seconds before anything is shown: short work shows nothing."""
+
+
+class Bar:
+    """A progress bar on stderr that appears only if the work lasts and a terminal is there."""
+
+    def __init__(self, label: str, enabled: bool = True) -> None:
+        self.label, self.enabled = label, enabled and sys.stderr.isatty()
+        self.started, self.drawn = time.perf_counter(), 0.0
+        self._bar: Any = None
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: float, total: float) -> None:
+        """Show that `done` of `total` is done."""
+        now = time.perf_counter()
+        if not self.enabled or now - self.started < PATIENCE or now - self.drawn < 0.1:
+            return
+        self.drawn = now
+        if self._bar is None:
+            self._start()
+        self._bar.update(self._task, completed=done, total=total)
+
+    def _start(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True)
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=True)
+        self._task = self._bar.add_task(self.label, total=1.0)
+        self._bar.start()
+
+
+class Notice:
+    """A line on stderr, written only if what it surrounds takes longer than a moment."""
+
+    def __init__(self, text: str, enabled: bool = True) -> None:
+        self._timer = threading.Timer(2 * PATIENCE, lambda: print(text, file=sys.stderr, flush=True)) if enabled else None
+
+    def __enter__(self) -> None:
+        if self._timer:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer:
+            self._timer.cancel()

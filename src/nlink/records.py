@@ -1,0 +1,58 @@
+"""Records by name: `RK4`, `RK4(step=0.001)` or the record itself, the same in Python, in model files and on the command line.
+
+The text of a record is its repr. It is read as data (names, numbers, words, nested records), never evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from nlink._check import ModelError, choice, nearest, shown
+
+
+def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
+    """Return the record that `spec` stands for: a record of `table`, its name, or its text."""
+    if isinstance(spec, tuple(table.values())):
+        return spec
+    if isinstance(spec, type) and spec in table.values():
+        spec = spec.__name__
+    if not isinstance(spec, str):
+        raise ModelError(f"{where} must be a name ({', '.join(table)}) or such a record, got {shown(spec)}")
+    name = spec.split("(")[0].strip()
+    names = {key.lower(): key for key in table}
+    kind = table[names.get(name.lower(), "") or choice(where, name, table)]
+    return _make(where, kind, _call(where, spec)) if "(" in spec else kind()
+
+
+def _call(where: str, text: str) -> ast.Call:
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError):
+        tree = None
+    if not isinstance(tree, ast.Call) or any(k.arg is None for k in tree.keywords) or tree.args:
+        raise ModelError(f"{where} must read like Name(key=value, ...), got {shown(text)}")
+    return tree
+
+
+def _make(where: str, kind: type[Any], call: ast.Call) -> Any:
+    values = {str(k.arg): _value(f"{where}: {k.arg}", k.value, kind) for k in call.keywords}
+    fields = list(kind.__dataclass_fields__)
+    for key in values:
+        if key not in fields:
+            hint = nearest(key, fields) or f"; it has {', '.join(fields) or 'no options'}"
+            raise ModelError(f"{where}: {kind.__name__} has no option {key!r}{hint}")
+    return kind(**values)
+
+
+def _value(where: str, node: ast.expr, kind: type[Any]) -> Any:
+    nested = getattr(kind, "RECORDS", {})
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _make(where, nested[choice(where, node.func.id, nested)], node)
+    if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
+        return float(node.id)
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise ModelError(f"{where} must be a number, a word in quotes or a record, got {ast.unparse(node)}") from None

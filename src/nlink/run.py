@@ -1,0 +1,221 @@
+"""Run: the result of a simulation, read out in absolute angles whatever the formulation; plain NumPy, no solver needed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nlink import kinematics
+from nlink.loads import JointTorque
+from nlink.scenario import LostFunction, Scenario
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class Status(NamedTuple):
+    """How a run ended: a code, a sentence, and what to try."""
+
+    code: str
+    message: str
+    remedy: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run did what was asked: reached its end or a terminal event."""
+        return self.code in ("finished", "event")
+
+    def __str__(self) -> str:
+        """Return the sentence and the remedy."""
+        return f"{self.message}; {self.remedy}" if self.remedy else self.message
+
+
+class Stats(NamedTuple):
+    """What a run cost: evaluations of the right-hand side, steps, rejected steps, wall time in s."""
+
+    nfev: int
+    steps: int
+    rejected: int
+    wall: float
+
+
+class Occurrence(NamedTuple):
+    """An event that happened: time, name, angles, rates, and what else is known of it."""
+
+    t: float
+    name: str
+    theta: np.ndarray
+    omega: np.ndarray
+    info: dict[str, Any]
+
+
+class Energy(NamedTuple):
+    """Energies over time in J: residual = E(t) - E(0) - W(t), zero for exact motion; work by load."""
+
+    kinetic: np.ndarray
+    potential: np.ndarray
+    residual: np.ndarray
+    work: dict[str, np.ndarray]
+
+
+class Track(NamedTuple):
+    """The motion at points in time: (T,), and three times (T, N)."""
+
+    t: np.ndarray
+    theta: np.ndarray
+    omega: np.ndarray
+    alpha: np.ndarray
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a run goes on: the state with its ledger and its rates, the next step, and the count of a fixed grid from `origin`."""
+
+    t: float
+    step: float
+    state: np.ndarray
+    rates: np.ndarray
+    origin: float = 0.0
+    count: int = 0
+
+
+@dataclass
+class Run:
+    """The motion of a chain at the saved times.
+
+    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time; `events`;
+    `status`; `stats`; `meta` (version, date, command, method); `scenario`; `trusted_until` (None until asked for).
+    """
+
+    scenario: Scenario
+    t: np.ndarray
+    theta: np.ndarray
+    omega: np.ndarray
+    alpha: np.ndarray
+    kinetic: np.ndarray
+    potential: np.ndarray
+    work: dict[str, np.ndarray]
+    drift: np.ndarray
+    status: Status
+    stats: Stats
+    meta: dict[str, Any] = field(default_factory=dict)
+    events: list[Occurrence] = field(default_factory=list)
+    knots: Track | None = None
+    checkpoint: Checkpoint | None = None
+    trusted_until: float | None = None
+
+    @property
+    def chain(self) -> Any:
+        """The chain that moved."""
+        return self.scenario.chain
+
+    def positions(self) -> np.ndarray:
+        """Return the pivot and the link ends, (T, N+1, 2) in m."""
+        return kinematics.hinges(self.chain, self.theta)
+
+    def velocities(self) -> np.ndarray:
+        """Return the velocities of the pivot and the link ends, (T, N+1, 2) in m/s."""
+        return kinematics.hinge_velocities(self.chain, self.theta, self.omega)
+
+    def centres(self) -> np.ndarray:
+        """Return the centres of mass, (T, N, 2) in m."""
+        return kinematics.centres(self.chain, self.theta)
+
+    def energy(self) -> Energy:
+        """Return kinetic and potential energy, the residual of the balance, and the work of each load."""
+        total = self.kinetic + self.potential
+        start = total[0] if len(total) else 0.0
+        done = sum(self.work.values(), np.zeros_like(total))
+        gained = done - done[0] if len(total) else done
+        return Energy(self.kinetic, self.potential, total - start - gained, self.work)
+
+    def violation(self) -> np.ndarray:
+        """Return how far each saved state is off its constraints, (T,); zero for angle coordinates."""
+        return self.drift
+
+    def reactions(self) -> np.ndarray:
+        """Return the force on each link at its upper hinge, (T, N, 2) in N."""
+        return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha)
+
+    def at(self, times: Any) -> Track:
+        """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
+
+        The nodes are the saved points and, where those are coarser, the integrator's own steps.
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(1), [0.5], t_end=1.0, save=0.5)
+        >>> run.at([0.3]).theta.shape
+        (1, 1)
+        """
+        times = np.atleast_1d(np.asarray(times, float))
+        nodes = self._nodes()
+        low, high = min(nodes.t[0], nodes.t[-1]), max(nodes.t[0], nodes.t[-1])
+        if not np.all((times >= low) & (times <= high)):
+            raise ValueError(f"times must lie in the run, {low:g} to {high:g} s, got {times.min():g} to {times.max():g}")
+        return Track(times, *_hermite(nodes, times))
+
+    def _nodes(self) -> Track:
+        saved = Track(self.t, self.theta, self.omega, self.alpha)
+        if self.knots is None:
+            return saved
+        joined = [np.concatenate(pair) for pair in zip(saved, self.knots, strict=True)]
+        _, order = np.unique(joined[0], return_index=True)
+        order = order[::-1] if len(self.t) > 1 and self.t[-1] < self.t[0] else order
+        return Track(*(values[order] for values in joined))
+
+    def resume(self, t_end: float, *, progress: bool = False, strict: bool = True, events: Any = ()) -> Run:
+        """Go on from where the run stopped to a new t_end; return the whole run."""
+        from nlink.simulation import resume  # the loop stands behind: see the layers
+
+        return resume(self, t_end, progress=progress, strict=strict, events=events)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run as a netCDF4 file (.nc), whole or not at all."""
+        from nlink.runfile import save
+
+        save(self, path)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Return the run as an xarray Dataset with named dimensions and units."""
+        import xarray
+
+        from nlink.runfile import attributes, variables
+
+        data = {name: (dims, values, attrs) for name, (dims, values, attrs) in variables(self).items()}
+        coords = {name: data.pop(name) for name in ("time", "link")}
+        return xarray.Dataset(data, coords, attributes(self))
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the run can go on: it has a checkpoint, and its torques are not a function lost with its file."""
+        torque = self.chain.load(JointTorque)
+        return self.checkpoint is not None and not (torque and isinstance(torque.torque, LostFunction))
+
+    def __repr__(self) -> str:
+        """Return one line: what ran, how far, how it ended."""
+        end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
+        return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+
+
+def _hermite(nodes: Track, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Interpolate angle, rate and acceleration by the quintic through (theta, omega, alpha) at both ends."""
+    if len(nodes.t) == 1:
+        return tuple(np.repeat(v, len(times), axis=0) for v in nodes[1:])  # type: ignore[return-value]
+    sign = 1.0 if nodes.t[-1] > nodes.t[0] else -1.0
+    k = np.clip(np.searchsorted(sign * nodes.t, sign * times, side="right") - 1, 0, len(nodes.t) - 2)
+    h = (nodes.t[k + 1] - nodes.t[k])[:, None]
+    x = (times - nodes.t[k])[:, None] / h
+    p0, p1 = nodes.theta[k], nodes.theta[k + 1]
+    v0, v1 = h * nodes.omega[k], h * nodes.omega[k + 1]
+    a0, a1 = h**2 * nodes.alpha[k], h**2 * nodes.alpha[k + 1]
+    gap, slope, bend = p1 - p0 - v0 - a0 / 2, v1 - v0 - a0, a1 - a0
+    c3 = 10 * gap - 4 * slope + bend / 2
+    c4 = -15 * gap + 7 * slope - bend
+    c5 = 6 * gap - 3 * slope + bend / 2
+    theta = p0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
+    omega = (v0 + x * (a0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / h
+    alpha = (a0 + x * (6 * c3 + x * (12 * c4 + x * 20 * c5))) / h**2
+    return theta, omega, alpha

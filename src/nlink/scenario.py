@@ -1,0 +1,325 @@
+"""Scenario = chain + start + settings: what a model file (TOML) holds and `nlink run` runs.
+
+A model file, every key but `links` optional:
+
+    title = "Three rods"
+    links = 3                       # equal links: a number; unequal ones: [[links]] tables
+    length = 1.0                    # one number, or one for each link
+    mass = [1.0, 1.0, 2.0]
+    shape = "rod"                   # or "point"; com, inertia, offset replace what the shape gives
+
+    [loads]                         # gravity is 9.81 unless said
+    joint_spring = 1.0              # the load's first value, or a table of its values
+    joint_torque = { amplitude = 1.0, frequency = 0.5 }
+
+    [start]                         # or start = "zigzag"
+    shape = "line"                  # line (at `angle`), zigzag, hanging; or theta = [...]
+    angle = 45
+    unit = "deg"                    # of angle, theta and omega; default "rad"
+    omega = 0.0
+
+    [run]
+    t_end = 20.0
+    save = 0.01
+    formulation = "recursive"
+    integrator = "DOP853(rtol=1e-9)"
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import math
+import os
+import tomllib
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlink._check import ModelError, choice, known_keys, listed, nearest, number, number_or_each, shown, spread, whole
+from nlink.chain import Chain, Link
+from nlink.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
+
+if TYPE_CHECKING:
+    from nlink.run import Run
+
+LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
+START_KEYS = ("shape", "angle", "theta", "omega", "unit")
+FLIPS = ("record", "stop", "off")
+SHAPES = ("line", "zigzag", "hanging")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a scenario is run.
+
+    Parameters
+    ----------
+    t_end : s; negative runs backwards
+    save : interval in s between saved points, or a tuple of times
+    formulation, integrator : a name, a text like "RK4(step=0.001)" or a record; integrator None lets nlink choose
+    rtol, atol : tolerances of an adaptive integrator given by name
+    flips : "record" every link that turns over, "stop" at the first, or "off"
+    """
+
+    t_end: float = 20.0
+    save: float | tuple[float, ...] = 0.01
+    formulation: Any = "recursive"
+    integrator: Any = None
+    rtol: float = 1e-9
+    atol: float = 1e-9
+    flips: str = "record"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t_end", number("run.t_end", self.t_end))
+        object.__setattr__(self, "save", number_or_each("run.save", self.save, above=None if listed(self.save) else 0))
+        for name in ("rtol", "atol"):
+            object.__setattr__(self, name, number(f"run.{name}", getattr(self, name), above=0))
+        choice("run.flips", self.flips, FLIPS)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A chain, its start angles (rad) and rates (rad/s), and the settings of its run.
+
+    >>> Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t[-1]
+    1.0
+    """
+
+    chain: Chain
+    theta: tuple[float, ...]
+    omega: tuple[float, ...] | float = 0.0
+    settings: Settings = Settings()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("theta", "omega"):
+            value = number_or_each(name, getattr(self, name))
+            object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
+
+    def run(self, **options: Any) -> Run:
+        """Simulate the scenario and return its Run; `options` go to `simulate` (progress, strict, events)."""
+        from nlink.simulation import simulate_scenario  # the loop stands behind: see the layers
+
+        return simulate_scenario(self, **options)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Read a model file (TOML)."""
+        return cls.from_dict(read_model(path), where=str(path))
+
+    @classmethod
+    def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
+        """Build a scenario from the tables of a model file."""
+        try:
+            known_keys("the model", table, ("title", "links", *LINK_KEYS, "loads", "start", "run"))
+            chain = _chain(table)
+            theta, omega = _start(table.get("start", "hanging"), chain.n)
+            settings = _table(table.get("run", {}), "run")
+            known_keys("[run]", settings, [f.name for f in fields(Settings)])
+            title = table.get("title", "")
+            if not isinstance(title, str):
+                raise ModelError(f"title must be a text, got {shown(title)}")
+            return cls(chain, theta, omega, Settings(**settings), title)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scenario as the tables of a model file, explicit in every value."""
+        links = [asdict(link) for link in self.chain.links]
+        settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
+        return {
+            "title": self.title,
+            "loads": {"gravity": 0.0} | {_load_name(load): _load_table(load) for load in self.chain.loads},
+            "start": {"theta": _plain(self.theta), "omega": _plain(self.omega)},
+            "run": {key: value for key, value in settings.items() if value is not None},
+            **({"links": len(links)} | links[0] if all(link == links[0] for link in links) else {"links": links}),
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scenario as a model file (TOML)."""
+        import tomli_w
+
+        Path(path).write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
+
+
+def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the tables of a model file; a file that cannot be read or parsed raises OSError or ModelError."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} is not a model file (TOML): {error}") from None
+
+
+def presets() -> list[str]:
+    """Return the names of the presets."""
+    folder = importlib.resources.files("nlink") / "presets"
+    return sorted((f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")), key=_natural)
+
+
+def preset_table(name: str) -> dict[str, Any]:
+    """Return the tables of a preset's model file."""
+    names = presets()
+    if name not in names:
+        raise ModelError(f"there is no preset {name!r}{nearest(name, names)}; presets: {', '.join(names)}")
+    return tomllib.loads((importlib.resources.files("nlink") / "presets" / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def preset(name: str) -> Scenario:
+    """Return the preset of this name.
+
+    >>> preset("nice-3").chain.n
+    3
+    """
+    return Scenario.from_dict(preset_table(name), where=name)
+
+
+def _natural(name: str) -> list[Any]:
+    return [int(part) if part.isdigit() else part for part in name.replace("-", " - ").split()]
+
+
+def _chain(table: dict[str, Any]) -> Chain:
+    links = table.get("links")
+    if links is None:
+        raise ModelError("the model has no 'links'; give their number (links = 3) or [[links]] tables")
+    if isinstance(links, list):
+        extra = [key for key in LINK_KEYS if key in table]
+        if extra:
+            raise ModelError(f"{extra[0]} belongs inside the [[links]] tables when links are given one by one")
+        if not links:
+            raise ModelError("links must not be an empty list")
+        rows = [_table(row, f"links[{i}]") for i, row in enumerate(links)]
+    else:
+        n = whole("links", links)
+        columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
+        rows = [{key: column[i] for key, column in columns.items()} for i in range(n)]
+    made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(rows))
+    return Chain(made, tuple(_loads(_table(table.get("loads", {}), "loads"))))
+
+
+def _column(key: str, value: Any, n: int) -> tuple[Any, ...]:
+    return spread(key, tuple(value) if listed(value) else value, n, "links")
+
+
+def _link(where: str, row: dict[str, Any]) -> Link:
+    known_keys(where, row, LINK_KEYS)
+    shape = choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
+    try:
+        link = (Link.rod if shape == "rod" else Link.point)(row.get("length", 1.0), row.get("mass", 1.0))
+        return replace(link, **{key: row[key] for key in ("com", "inertia", "offset") if key in row})
+    except ModelError as error:
+        raise ModelError(str(error).replace("Link.", f"{where}.", 1)) from None
+
+
+def _loads(table: dict[str, Any]) -> list[Load]:
+    known_keys("[loads]", table, LOADS)
+    table = {"gravity": 9.81} | table
+    loads = [_load(name, value) for name, value in table.items()]
+    return [load for load in loads if load != Gravity(0.0)]
+
+
+def _load(name: str, value: Any) -> Load:
+    kind = LOADS[name]
+    names = [f.name for f in fields(kind)]
+    try:
+        if kind is JointTorque:
+            return JointTorque(_torque(value))
+        if isinstance(value, dict):
+            known_keys(f"loads.{name}", value, names)
+            missing = [f.name for f in fields(kind) if f.name not in value and f.default is f.default_factory]
+            if missing:
+                raise ModelError(f"loads.{name} needs {missing[0]!r}")
+            return kind(**value)
+        if name == "tip_force":
+            if not listed(value) or len(value) != 2:
+                raise ModelError(f"must be [fx, fy], got {shown(value)}")
+            return kind(*value)
+        return kind(value)
+    except ModelError as error:
+        text = str(error)
+        raise ModelError(text if text.startswith("loads.") else f"loads.{name}: {text}") from None
+
+
+def _torque(value: Any) -> Any:
+    """Read a torque: a number, a sine or a table in time, or a list of these."""
+    if isinstance(value, dict) and "function" in value:
+        return LostFunction(str(value["function"]))
+    if isinstance(value, dict):
+        kind = Table if "times" in value or "values" in value else Sine
+        known_keys("a torque", value, [f.name for f in fields(kind)])
+        missing = [f.name for f in fields(kind) if f.name not in value and f.name != "phase"]
+        if missing:
+            raise ModelError(f"a {kind.__name__.lower()} needs {missing[0]!r}")
+        return kind(**value)
+    return [_torque(v) for v in value] if listed(value) else value
+
+
+@dataclass(frozen=True)
+class LostFunction:
+    """Stands for a Python function of time that a file names but cannot hold."""
+
+    name: str
+
+    def __call__(self, t: float) -> float:
+        """Refuse: the function is not here."""
+        raise ModelError(f"the torque was the Python function {self.name!r}, which a file cannot hold; simulate again with it")
+
+
+def _load_name(load: Load) -> str:
+    return next(name for name, kind in LOADS.items() if type(load) is kind)
+
+
+def _load_table(load: Load) -> Any:
+    if isinstance(load, Gravity):
+        return load.g
+    if isinstance(load, JointTorque):
+        return _torque_table(load.torque)
+    return {f.name: _plain(getattr(load, f.name)) for f in fields(load)}
+
+
+def _torque_table(torque: Any) -> Any:
+    if isinstance(torque, tuple):
+        return [_torque_table(t) for t in torque]
+    if isinstance(torque, Sine | Table):
+        return {f.name: _plain(getattr(torque, f.name)) for f in fields(torque)}
+    if isinstance(torque, LostFunction):
+        return {"function": torque.name}
+    return {"function": getattr(torque, "__qualname__", type(torque).__name__)} if callable(torque) else torque
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _setting(value: Any) -> Any:
+    return value if value is None or isinstance(value, float | str) else list(value) if isinstance(value, tuple) else repr(value)
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ModelError(f"{where} must be a table, got {shown(value)}")
+    return value
+
+
+def _start(start: Any, n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    table = {"shape": start} if isinstance(start, str) else _table(start, "start")
+    known_keys("[start]", table, START_KEYS)
+    unit = math.pi / 180 if choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
+    omega = spread("start.omega", number_or_each("start.omega", table.get("omega", 0.0)), n, "links")
+    if "theta" in table:
+        clash = [key for key in ("shape", "angle") if key in table]
+        if clash:
+            raise ModelError(f"start has both theta and {clash[0]}; give one")
+        theta = spread("start.theta", number_or_each("start.theta", table["theta"]), n, "links")
+        theta = tuple(unit * a for a in theta)
+    else:
+        theta = _shape(table, n, unit)
+    return theta, tuple(unit * w for w in omega)
+
+
+def _shape(table: dict[str, Any], n: int, unit: float) -> tuple[float, ...]:
+    shape = choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
+    if "angle" in table and shape != "line":
+        raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
+    if shape == "line":
+        return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * n
+    return tuple(math.pi if i % 2 else math.pi / 2 for i in range(n)) if shape == "zigzag" else (0.0,) * n

@@ -1,0 +1,259 @@
+"""Formulation (the contract), System, and the generic compiled right-hand side in which formulations and integrators meet.
+
+To add a formulation:
+
+1. a NamedTuple of parameters, its first field `chain: ChainParameters`;
+2. a plain function `f(t, y, p, out, w)`, decorated `@right_hand_side(Parameters)`: y is the state followed by
+   `p.chain.ledger` rows of work, out their rates, w scratch of `scratch(n)` rows of length n;
+3. a frozen record, a subclass of Formulation, that builds the parameters and translates states to and from angles;
+4. its name in `formulations.FORMULATIONS`.
+
+Integrators call `rhs(t, y, p, out, w)`, and nothing else of a formulation; it is chosen at compile time by the type of p.
+A method that needs more (Hamilton's form, a series) has a table like RIGHT_HAND_SIDES of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from nlink import kinematics
+from nlink._check import ModelError, listed, number, shown
+from nlink._jit import INLINE, entry
+from nlink.chain import Chain
+from nlink.kernels import ChainParameters, TorqueCallback, chain_parameters
+from nlink.loads import LEDGER, LOADS, JointTorque, Table
+
+Kernel = Callable[..., None]
+RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
+HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
+
+
+def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
+    """Register the decorated plain function as the right-hand side for this type of parameters."""
+
+    def register(function: Kernel) -> Kernel:
+        RIGHT_HAND_SIDES[parameters] = function
+        return function
+
+    return register
+
+
+def rhs(t: float, y: Any, p: Any, out: Any, w: Any) -> None:
+    """Fill `out` with the rates of the state y (and of the ledger behind it) at time t."""
+    RIGHT_HAND_SIDES[type(p)](t, y, p, out, w)
+
+
+@overload(rhs, jit_options=INLINE)
+def _rhs(t, y, p, out, w):
+    return RIGHT_HAND_SIDES.get(p.instance_class) if isinstance(p, types.BaseNamedTuple) else None
+
+
+def to_canonical(y: Any, p: Any, z: Any, w: Any) -> None:
+    """Fill z with angles and momenta of the state y: Hamilton's coordinates."""
+    HAMILTON[type(p)][0](y, p, z, w)
+
+
+def from_canonical(z: Any, p: Any, y: Any, w: Any) -> None:
+    """Fill y with the state of angles and momenta z."""
+    HAMILTON[type(p)][1](z, p, y, w)
+
+
+def hamilton(t: float, z: Any, p: Any, out: Any, w: Any) -> None:
+    """Fill `out` with the rates of angles and momenta z (and of the ledger behind them)."""
+    HAMILTON[type(p)][2](t, z, p, out, w)
+
+
+@overload(to_canonical, jit_options=INLINE)
+def _to_canonical(y, p, z, w):
+    return HAMILTON[p.instance_class][0]
+
+
+@overload(from_canonical, jit_options=INLINE)
+def _from_canonical(z, p, y, w):
+    return HAMILTON[p.instance_class][1]
+
+
+@overload(hamilton, jit_options=INLINE)
+def _hamilton(t, z, p, out, w):
+    return HAMILTON[p.instance_class][2]
+
+
+@entry
+def rates(t, y, p, out, w):
+    """Evaluate the right-hand side once."""
+    rhs(t, y, p, out, w)
+
+
+@entry
+def rates_many(t, y, p, out, w):
+    """Evaluate the right-hand side for each row of y."""
+    for k in range(len(t)):
+        rhs(t[k], y[k], p, out[k], w)
+
+
+class Formulation(ABC):
+    """One way to write the equations of motion: a frozen record."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
+
+    @abstractmethod
+    def scratch(self, n: int) -> int:
+        """Return the number of scratch rows."""
+
+    @abstractmethod
+    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the state (..., size) of angles and rates (..., N)."""
+
+    @abstractmethod
+    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return angles and rates (..., N) of states (..., size)."""
+
+    @abstractmethod
+    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return the angular accelerations (..., N) held in the rates of states."""
+
+    @abstractmethod
+    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return kinetic and potential energy of states."""
+
+    @abstractmethod
+    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+        """Return how far states are off their constraints."""
+
+    @abstractmethod
+    def turning(self, n: int) -> np.ndarray:
+        """Return which components of the state are angles: their error is not measured against a wound-up value."""
+
+
+class AngleFormulation(Formulation):
+    """A formulation whose state is (theta, omega)."""
+
+    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Join angles and rates."""
+        return np.concatenate([theta, omega], axis=-1)
+
+    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split a state into angles and rates."""
+        return state[..., : chain.n], state[..., chain.n : 2 * chain.n]
+
+    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return the second half of the rates."""
+        return rates[..., chain.n : 2 * chain.n]
+
+    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return kinetic and potential energy of states."""
+        theta, omega = self.decode(chain, state)
+        return kinematics.kinetic_energy(chain, theta, omega), kinematics.potential_energy(chain, theta)
+
+    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+        """Return zeros: angles cannot leave their hinges."""
+        return np.zeros(state.shape[:-1])
+
+    def turning(self, n: int) -> np.ndarray:
+        """Return True for the first n components."""
+        return np.arange(2 * n) < n
+
+
+class EnergyPair(NamedTuple):
+    """Kinetic and potential energy in J."""
+
+    kinetic: Any
+    potential: Any
+
+
+class System:
+    """A chain in one formulation, ready to be evaluated and integrated.
+
+    >>> from nlink.formulations import formulate
+    >>> system = formulate(Chain.uniform(2))
+    >>> [round(float(a), 3) for a in system.accelerations([0.5, 0.5], [0.0, 0.0])]
+    [-7.498, -0.84]
+    """
+
+    def __init__(self, chain: Chain, formulation: Formulation) -> None:
+        self.chain, self.formulation = chain, formulation
+        load = chain.load(JointTorque)
+        self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None
+        numbers = chain_parameters(chain, self.callback.address if self.callback else 0)
+        self.parameters = formulation.parameters(chain, numbers)
+        self.size = len(formulation.turning(chain.n))
+        self.ledger = [name for name in LEDGER if chain.load(LOADS[name])] if numbers.ledger else []
+        self._rows = numbers.ledger
+        self._w = self.scratch()
+
+    def scratch(self) -> np.ndarray:
+        """Return new scratch rows for the compiled functions."""
+        return np.zeros((self.formulation.scratch(self.chain.n), self.chain.n))
+
+    @property
+    def full_size(self) -> int:
+        """Length of a state with its ledger."""
+        return self.size + self._rows
+
+    def breaks(self) -> np.ndarray:
+        """Return the times at which the loads have kinks: step boundaries."""
+        load = self.chain.load(JointTorque)
+        torques = load.torque if load and isinstance(load.torque, tuple) else (load.torque,) if load else ()
+        return np.unique([t for torque in torques if isinstance(torque, Table) for t in torque.times])
+
+    def __call__(self, t: float, state: np.ndarray) -> np.ndarray:
+        """Return the rates of a state: fits scipy.integrate.solve_ivp."""
+        y = np.zeros(self.full_size)
+        y[: self.size] = state
+        return self.rates(t, y)[: self.size]
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the rates of a state with its ledger."""
+        out = np.empty(self.full_size)
+        rates(float(t), y, self.parameters, out, self._w)
+        self.raise_callback()
+        return out
+
+    def accelerations(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+        """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""
+        state = self.encode(theta, omega)
+        return self.formulation.decode_rates(self.chain, state, self(t, state))
+
+    def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+        """Return the force on each link at its upper hinge, (N, 2) in N."""
+        alpha = self.accelerations(theta, omega, t)
+        return kinematics.reactions(self.chain, self._angles("theta", theta), self._angles("omega", omega), alpha)
+
+    def energy(self, state: np.ndarray) -> EnergyPair:
+        """Return kinetic and potential energy of a state, or of many (..., size)."""
+        return EnergyPair(*self.formulation.energy(self.chain, np.asarray(state, float)))
+
+    def violation(self, state: np.ndarray) -> Any:
+        """Return how far a state is off its constraints."""
+        return self.formulation.violation(self.chain, np.asarray(state, float))
+
+    def encode(self, theta: Any, omega: Any) -> np.ndarray:
+        """Return the state of these angles (N,) and rates (N,)."""
+        return self.formulation.encode(self.chain, self._angles("theta", theta), self._angles("omega", omega))
+
+    def decode(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return angles and rates of a state, or of many (..., size)."""
+        return self.formulation.decode(self.chain, np.asarray(state, float))
+
+    def raise_callback(self) -> None:
+        """Raise what a Python torque function raised inside the compiled code."""
+        if self.callback and self.callback.error:
+            error, self.callback.error = self.callback.error, None
+            raise error
+
+    def _angles(self, name: str, values: Any) -> np.ndarray:
+        n = self.chain.n
+        values = [values] * n if np.ndim(values) == 0 and not isinstance(values, str) else values
+        if not listed(values) or len(values) != n:
+            raise ModelError(f"{name} must hold {n} numbers, one for each link, got {shown(values)}")
+        return np.array([number(f"{name}[{i}]", v) for i, v in enumerate(values)])

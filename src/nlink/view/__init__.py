@@ -1,0 +1,1 @@
+"""Pictures of a run: plots, animations, a live window. They read a Run and never simulate."""

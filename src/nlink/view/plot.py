@@ -1,0 +1,220 @@
+"""Plots of a run as Matplotlib figures, independent of pyplot and of any display.
+
+    PLOTS["angles"].meaning             what a plot shows
+    figure(run, "angles")               one Figure
+    save_plots(run, "folder")           files, every plot that suits the run
+
+Few links carry a legend, many a colour bar. Where saved points are sparse the curves go through `run.at`, so that
+they bend as the motion did.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from nlink import kinematics
+from nlink._check import ModelError, choice, listed, number, shown
+from nlink.run import Run
+from nlink.view.sheet import Sheet, Size
+from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, written_whole
+
+FORMATS = ("png", "svg", "pdf")
+FEW = 60
+"""So few saved points are marked one by one where a curve joins only them."""
+PEAK = 50
+"""Forces that peak this many times above their median are shown on a logarithmic scale."""
+
+
+def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
+    """Return one plot of a run; `name` is a key of PLOTS, `size` in inches, `fontsize` in points.
+
+    >>> import nlink
+    >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
+    >>> len(figure(run, "energy").axes)
+    2
+    """
+    kind = PLOTS[choice("plot", name, PLOTS)]
+    refuse_empty(run)
+    sheet = Sheet(run, _size(size), number("fontsize", fontsize, above=0))
+    kind.draw(sheet)
+    sheet.finish(kind.meaning)
+    return sheet.figure
+
+
+def save_plots(
+    run: Run,
+    folder: str | os.PathLike[str],
+    *,
+    names: Iterable[str] | None = None,
+    format: str = "png",
+    size: Size = (8.0, 5.0),
+    fontsize: float = 11.0,
+    dpi: float = 150,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Write plots of a run as `folder/name.format` and return the paths; without names, all that suit the run.
+
+    Parameters: format png, svg or pdf; size in inches; dpi for png; progress is called with (done, total).
+    """
+    choice("format", format, FORMATS)
+    refuse_empty(run)
+    wanted = [choice("plot", name, PLOTS) for name in (suiting(run) if names is None else names)]
+    dpi, size = number("dpi", dpi, above=0), _size(size)
+    if format == "png" and max(size) * dpi > 2**15:
+        raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
+    paths = [Path(folder) / f"{name}.{format}" for name in wanted]
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
+        drawn = figure(run, name, size=size, fontsize=fontsize)
+        with written_whole(path) as temporary:
+            drawn.savefig(temporary, format=format, dpi=dpi)
+        if progress:
+            progress(done, len(paths))
+    return paths
+
+
+def suiting(run: Run) -> list[str]:
+    """Return the names of the plots that make sense for this run."""
+    return [name for name, kind in PLOTS.items() if kind.suits(run)]
+
+
+def _angles(sheet: Sheet) -> None:
+    (axes,) = sheet.over_time("angle (degrees)")
+    for i, angle in enumerate(np.degrees(sheet.motion.theta).T):
+        sheet.line(axes, *broken(sheet.motion.t, angle), i)
+    axes.set_ylim(-190, 190)
+    axes.set_yticks(range(-180, 181, 90))
+    sheet.name_links(r"$\theta_{{{i}}}$")
+
+
+def _unwrapped(sheet: Sheet) -> None:
+    (axes,) = sheet.over_time("angle (turns)")
+    sheet.lines(axes, sheet.motion.t, sheet.motion.theta / (2 * np.pi))
+    sheet.name_links(r"$\theta_{{{i}}}$")
+
+
+def _rates(sheet: Sheet) -> None:
+    (axes,) = sheet.over_time("angular velocity (rad/s)")
+    sheet.lines(axes, sheet.motion.t, sheet.motion.omega)
+    sheet.name_links(r"$\omega_{{{i}}}$")
+
+
+def _positions(sheet: Sheet) -> None:
+    ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
+    for k, axes in enumerate(sheet.over_time("x (m)", "y (m)")):
+        sheet.lines(axes, sheet.motion.t, ends[..., k])
+    sheet.name_links("end {i}")
+
+
+def _velocities(sheet: Sheet) -> None:
+    ends = kinematics.hinge_velocities(sheet.run.chain, sheet.motion.theta, sheet.motion.omega)[:, 1:]
+    for k, axes in enumerate(sheet.over_time(r"$v_x$ (m/s)", r"$v_y$ (m/s)")):
+        sheet.lines(axes, sheet.motion.t, ends[..., k])
+    sheet.name_links("end {i}")
+
+
+def _paths(sheet: Sheet) -> None:
+    axes = sheet.plane()
+    ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
+    sheet.lines(axes, ends[..., 0], ends[..., 1])
+    sheet.name_links("end {i}")
+
+
+def _tip(sheet: Sheet) -> None:
+    axes = sheet.plane()
+    t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
+    colours = ScalarMappable(Normalize(t.min(), t.max()), COLOURMAP)
+    pieces = LineCollection(
+        list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3, capstyle="round", colors=colours.to_rgba(t[:-1])
+    )
+    axes.add_collection(pieces, autolim=True)
+    ends = [np.flatnonzero(t == sheet.run.t[k])[0] for k in (0, -1)]
+    axes.scatter(*tip[ends].T, s=30, c=colours.to_rgba(t[ends]), zorder=4)
+    axes.autoscale_view()
+    bar = sheet.colour_bar(colours, sheet.time_label())
+    if sheet.run.trusted_until is not None:
+        bar.ax.axhline(sheet.run.trusted_until, color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
+
+
+def _energy(sheet: Sheet) -> None:
+    t, energy = sheet.run.t, sheet.run.energy()
+    upper, lower = sheet.over_time("change of energy (J)", "residual (J)", heights=(3, 1))
+    rows = {"kinetic": (energy.kinetic, ACCENT, "-"), "potential": (energy.potential, SECOND, "-")}
+    rows["total"] = (energy.kinetic + energy.potential, INK, "-")
+    for (name, work), colour in zip(energy.work.items(), link_colours(max(2, len(energy.work))), strict=False):
+        rows[f"work of\n{name.replace('_', ' ')}"] = (work, colour, "--")
+    marker = "." if len(t) <= FEW else ""
+    for name, (values, colour, dash) in rows.items():
+        upper.plot(t, values - values[0], color=colour, linestyle=dash, linewidth=1.5, label=name, marker=marker)
+    lower.plot(t, energy.residual, color=INK, linewidth=1.0, marker=marker)
+    lower.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
+    sheet.legend(*upper.get_legend_handles_labels())
+
+
+def _reactions(sheet: Sheet) -> None:
+    (axes,) = sheet.over_time("hinge force (N)")
+    force = np.linalg.norm(kinematics.reactions(sheet.run.chain, *sheet.motion[1:]), axis=-1)
+    sheet.lines(axes, sheet.motion.t, force)
+    if force.max() > PEAK * np.median(force) > 0:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=1e-3 * np.median(force))
+    else:
+        axes.set_ylim(bottom=0)
+    sheet.name_links(r"$|R_{{{i}}}|$")
+
+
+def broken(t: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an unwrapped angle brought to +-180 degrees, with a gap (NaN) wherever it passes from one edge to the other."""
+    turn = np.ceil((degrees - 180.0) / 360.0)
+    at = np.flatnonzero(np.diff(turn))
+    edge = 180.0 * np.sign(np.diff(turn)[at])
+    share = (360.0 * turn[at] + edge - degrees[at]) / (degrees[at + 1] - degrees[at])
+    when = t[at] + share * (t[at + 1] - t[at])
+    places = np.repeat(at + 1, 3)
+    values = np.stack([edge, np.full_like(edge, np.nan), -edge], 1).ravel()
+    return np.insert(t, places, np.repeat(when, 3)), np.insert(degrees - 360.0 * turn, places, values)
+
+
+def turned_over(run: Run) -> bool:
+    """Whether some link passed straight up, so that its angle in turns says more than the wrapped one."""
+    turn = np.ceil((run.theta - np.pi) / (2 * np.pi))
+    return bool(np.any(turn != turn[:1]))
+
+
+def _size(size: Any) -> Size:
+    if not listed(size) or len(size) != 2:
+        raise ModelError(f"size must be (width, height) in inches, got {shown(size)}")
+    return number("size[0]", size[0], least=1), number("size[1]", size[1], least=1)
+
+
+@dataclass(frozen=True)
+class PlotKind:
+    """One plot: what it shows, how it is drawn, and which runs it suits."""
+
+    meaning: str
+    draw: Callable[[Sheet], None]
+    suits: Callable[[Run], bool] = lambda run: True
+
+
+PLOTS: dict[str, PlotKind] = {
+    "angles": PlotKind("angles", _angles),
+    "unwrapped": PlotKind("angles in turns", _unwrapped, turned_over),
+    "rates": PlotKind("angular velocities", _rates),
+    "positions": PlotKind("positions of the link ends", _positions),
+    "velocities": PlotKind("velocities of the link ends", _velocities),
+    "paths": PlotKind("paths of the link ends", _paths),
+    "tip": PlotKind("path of the last end", _tip),
+    "energy": PlotKind("energy", _energy),
+    "reactions": PlotKind("forces at the hinges", _reactions),
+}
+"""The plots by name."""

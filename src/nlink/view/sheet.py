@@ -1,0 +1,122 @@
+"""The sheet a plot is drawn on: axes, lines in the colours of the links, legend or colour bar, one calm look."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nlink.run import Run, Track
+from nlink.view.style import GRID, INK, MUTED, heading, link_colours
+
+LEGEND = 6
+"""Most links that a legend lists; more get a colour bar."""
+POINTS = 2000
+"""Fewer saved points than this are joined by interpolated ones."""
+
+Size = tuple[float, float]
+
+
+class Sheet:
+    """A figure being drawn: its run, its smooth motion, and the axes made so far."""
+
+    def __init__(self, run: Run, size: Size, fontsize: float) -> None:
+        self.run, self.fontsize = run, fontsize
+        self.figure = Figure(figsize=size, layout="constrained")
+        self.motion = smooth(run)
+        self.colours = link_colours(run.chain.n)
+        self.marker = "o" if len(run.t) == 1 else ""
+        self.drawn: dict[int, Line2D] = {}
+
+    def over_time(self, *labels: str, heights: tuple[float, ...] | None = None) -> list[Axes]:
+        """Return axes one below another that share the time, with these labels."""
+        column = self.figure.subplots(len(labels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        for axes, label in zip(column, labels, strict=True):
+            axes.set_ylabel(label, fontsize=self.fontsize)
+            axes.margins(x=0.01)
+            self._mark_trusted(axes)
+        column[-1].set_xlabel(self.time_label(), fontsize=self.fontsize)
+        return list(column)
+
+    def plane(self) -> Axes:
+        """Return axes of the plane of motion, with equal scales and the pivot marked."""
+        axes = self.figure.subplots()
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.plot(0.0, 0.0, "+", color=INK, markersize=9, zorder=5)
+        axes.set_xlabel("x (m)", fontsize=self.fontsize)
+        axes.set_ylabel("y (m)", fontsize=self.fontsize)
+        return axes
+
+    def lines(self, axes: Axes, x: np.ndarray, y: np.ndarray) -> None:
+        """Draw one line for each link: y is (T, N), x (T,) or (T, N)."""
+        x = np.broadcast_to(x[:, None] if x.ndim == 1 else x, y.shape)
+        for i in range(y.shape[1]):
+            self.line(axes, x[:, i], y[:, i], i)
+
+    def line(self, axes: Axes, x: np.ndarray, y: np.ndarray, link: int) -> None:
+        """Draw the line of one link in its colour, over those of the links further out."""
+        n = len(self.colours)
+        width = 1.5 if n <= LEGEND else 1.0 if n <= 30 else 0.6
+        style: dict[str, Any] = {"color": self.colours[link], "linewidth": width, "marker": self.marker}
+        (self.drawn[link],) = axes.plot(x, y, zorder=3 - link / n, **style)
+
+    def name_links(self, symbol: str) -> None:
+        """Say which colour is which link: by a legend (`symbol` with {i}) or, for many links, by a colour bar."""
+        n = len(self.colours)
+        if n <= LEGEND:
+            self.legend([self.drawn[i] for i in range(n)], [symbol.format(i=i + 1) for i in range(n)])
+            return
+        bounds = np.arange(n + 1) + 0.5
+        mappable = ScalarMappable(BoundaryNorm(bounds, n), ListedColormap(self.colours))
+        step = max(1, round(n / 8))
+        bar = self.colour_bar(mappable, "link")
+        bar.set_ticks([1, *range(step, n + 1, step)] if step > 1 else list(range(1, n + 1)))
+        bar.minorticks_off()
+
+    def legend(self, drawn: list[Any], names: list[str]) -> None:
+        """Put a legend to the right of the axes, where it covers nothing."""
+        self.figure.legend(drawn, names, loc="outside right upper", frameon=False, fontsize=self.fontsize, handlelength=1.4)
+
+    def colour_bar(self, mappable: ScalarMappable, label: str) -> Any:
+        """Put a colour bar to the right of the axes."""
+        bar = self.figure.colorbar(mappable, ax=self.figure.axes, pad=0.02, aspect=30)
+        bar.set_label(label, fontsize=self.fontsize)
+        bar.outline.set_visible(False)
+        return bar
+
+    def finish(self, meaning: str) -> None:
+        """Give every axes the same calm look, and the figure its title."""
+        for axes in self.figure.axes:
+            axes.tick_params(labelsize=0.9 * self.fontsize, color=MUTED, labelcolor=INK)
+            axes.yaxis.get_offset_text().set_fontsize(0.9 * self.fontsize)
+            if axes.get_label() == "<colorbar>":
+                continue
+            axes.grid(color=GRID, linewidth=0.8)
+            axes.set_axisbelow(True)
+            for side, spine in axes.spines.items():
+                spine.set_visible(side in ("left", "bottom"))
+                spine.set_color(MUTED)
+        most = round(9.5 * self.figure.get_figwidth() * 11.0 / self.fontsize)
+        title = f"{heading(self.run, max(10, most - len(meaning) - 2))}: {meaning}"
+        self.figure.axes[0].set_title(title, loc="left", fontsize=1.1 * self.fontsize, color=INK, parse_math=False, pad=10)
+
+    def time_label(self) -> str:
+        """Return the label of the time, with what a dashed line in it means."""
+        until = self.run.trusted_until
+        return "time (s)" if until is None else f"time (s), dashed: trusted until {until:.3g} s"
+
+    def _mark_trusted(self, axes: Axes) -> None:
+        if self.run.trusted_until is not None:
+            axes.axvline(self.run.trusted_until, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
+
+
+def smooth(run: Run) -> Track:
+    """Return the motion at the saved points, with interpolated ones between where these are few."""
+    if not 1 < len(run.t) < POINTS:
+        return Track(run.t, run.theta, run.omega, run.alpha)
+    return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))

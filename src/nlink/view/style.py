@@ -1,0 +1,68 @@
+"""The look that plots and animations share: colours, titles, and files written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import ListedColormap
+
+from nlink._check import ModelError
+from nlink.run import Run
+
+Colour = tuple[float, float, float]
+Progress = Callable[[int, int], None]
+
+INK: Colour = (0.17, 0.18, 0.20)
+MUTED: Colour = (0.55, 0.57, 0.61)
+GRID: Colour = (0.90, 0.91, 0.93)
+ACCENT: Colour = (0.84, 0.33, 0.24)
+SECOND: Colour = (0.16, 0.44, 0.60)
+
+COLOURMAP = ListedColormap(mpl.colormaps["viridis"](np.linspace(0.08, 0.82, 256)), "links")
+"""Viridis without its darkest and palest ends, so that every colour reads on a light ground."""
+
+
+def link_colours(n: int) -> list[Colour]:
+    """Return n colours, from the pivot outwards."""
+    r, g, b, _ = np.atleast_2d(COLOURMAP(np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.25]))).T
+    return list(zip(r.tolist(), g.tolist(), b.tolist(), strict=True))
+
+
+def mixed(colour: Colour, ground: Colour, share: float) -> Colour:
+    """Return `share` of the colour laid over the ground."""
+    r, g, b = (share * c + (1 - share) * d for c, d in zip(colour, ground, strict=True))
+    return r, g, b
+
+
+def heading(run: Run, most: int = 70) -> str:
+    """Return the title of a run on one line, cut to `most` characters."""
+    n = run.chain.n
+    text = " ".join(run.scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link")
+    return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def refuse_empty(run: Run) -> None:
+    """Refuse a run without a saved point."""
+    if not len(run.t):
+        raise ModelError("the run holds no saved point to plot")
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """Yield a temporary file beside `path` that takes its place when the block ends well and vanishes otherwise."""
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+    try:
+        temporary.open("xb").close()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
