@@ -19,9 +19,10 @@ from typing import Any
 
 import numba
 from numba import njit
+from numba.core import config
 
 PACKAGE = Path(__file__).parent
-INLINE: dict[str, Any] = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 
 
 def cache_folder() -> Path:
@@ -65,6 +66,6 @@ def entry(function: Callable[..., Any]) -> Any:
 
 
 FOLDER = cache_folder()
-numba.config.CACHE_DIR = str(FOLDER)  # pyright: ignore[reportAttributeAccessIssue]
+config.CACHE_DIR = str(FOLDER)  # pyright: ignore[reportAttributeAccessIssue]
 if cold():
     tidy(FOLDER)

@@ -1,9 +1,9 @@
-"""Links and chains, and THE sign convention of nlink.
+r"""Links and chains, and THE sign convention of nlink.
 
         y ^
           |                 theta_i   absolute angle of link i from straight down, counter-clockwise positive
           o----> x          e = (sin theta, -cos theta)   along the link
-         /|\\                t = (cos theta,  sin theta)   its left normal, de/dtheta
+         /|\                 t = (cos theta,  sin theta)   its left normal, de/dtheta
         / | theta           centre of mass: com along e, offset along t, from the upper hinge
        *  |                 hinge i joins link i-1 to link i; hinge 0 is the pivot at the origin
       /   v  gravity        SI units, radians
@@ -14,18 +14,18 @@ In Python links count from 0 (`theta[0]`), in texts and plots from 1 (theta_1).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from nlink._check import ModelError, choice, listed, number, shown, spread, whole
-from nlink.loads import LOADS, Gravity, JointTorque, Load
+from nlink.loads import LOADS, Gravity, Load
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
-EACH = {"JointSpring": ("stiffness", "rest"), "JointDamper": ("damping",), "LinkDamper": ("damping",), "Drag": ("linear", "quadratic")}
+STANDARD_GRAVITY = (Gravity(9.81),)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Chain:
 
     @classmethod
     def uniform(
-        cls, n: int, *, length: float = 1.0, mass: float = 1.0, shape: Shape = "rod", loads: Any = (Gravity(9.81),)
+        cls, n: int, *, length: float = 1.0, mass: float = 1.0, shape: Shape = "rod", loads: Any = STANDARD_GRAVITY
     ) -> Chain:
         """Return n equal links, with gravity 9.81 unless other loads are given.
 
@@ -179,11 +179,10 @@ def _loads(loads: Any) -> tuple[Load, ...]:
 
 
 def _check_lengths(load: Load, n: int) -> None:
-    kind = type(load).__name__
-    for name in EACH.get(kind, ()):
-        spread(f"{kind}.{name}", getattr(load, name), n, "links" if kind in ("LinkDamper", "Drag") else "joints")
-    if isinstance(load, JointTorque) and isinstance(load.torque, tuple):
-        spread("JointTorque.torque", load.torque, n, "joints")
+    for name in (field.name for field in fields(load)):
+        value = getattr(load, name)
+        if isinstance(value, tuple):
+            spread(f"{type(load).__name__}.{name}", value, n, "links")
 
 
 def _refuse_singular(links: tuple[Link, ...]) -> None:

@@ -12,11 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, choice, shown, whole
+from nlink._check import ModelError, shown, whole
 from nlink.integrators.base import Chunk
 from nlink.run import Occurrence
 from nlink.system import System
@@ -61,71 +60,67 @@ def turns(theta: np.ndarray) -> np.ndarray:
 
 
 class Watch:
-    """Follows one event along a run."""
+    """Follows one event along a run.
+
+    What it follows are marks that change at an event: the turns of each link watched, or the sign of the function (a zero
+    keeps the sign before it).
+    """
 
     def __init__(self, event: Event | Flip, system: System, t: float, state: np.ndarray) -> None:
         if not isinstance(event, Event | Flip):
-            choice("events", event, ("Event(...)", "Flip(...)"))
+            raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
         if isinstance(event, Flip) and event.link is not None and event.link >= system.chain.n:
             raise ModelError(f"Flip.link must be below the number of links, {system.chain.n}, got {event.link}")
         self.event, self.system = event, system
-        self.old = self._marks(np.array([t]), state[None])[0]
+        self.marks = self._marks(np.array([t]), state[None], np.zeros(1))[0]
 
-    def _marks(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return what must not change between events: the turns of the links watched, or the sign of the function."""
+    def found(self, chunk: Chunk) -> list[Occurrence]:
+        """Return the events within a chunk's steps."""
+        marks = np.vstack([self.marks, self._marks(chunk.t[1:], chunk.y[1:], self.marks)])
+        self.marks = marks[-1]
+        changed = np.argwhere(marks[1:] != marks[:-1])
+        return [event for k, column in changed.tolist() for event in self._between(chunk, k, column, marks)]
+
+    def _marks(self, t: np.ndarray, states: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return the marks (K, columns) at K times; `before` are those just before the first."""
         theta, omega = self.system.decode(states[:, : self.system.size])
         if isinstance(self.event, Flip):
             return turns(theta if self.event.link is None else theta[:, [self.event.link]])
-        return np.array([[np.sign(self.event.function(*point))] for point in zip(t.tolist(), theta, omega, strict=True)])
+        signs, last = np.empty((len(t), 1)), float(before[0])
+        for k, time in enumerate(t.tolist()):
+            last = float(np.sign(self.event.function(time, theta[k], omega[k]))) or last
+            signs[k] = last
+        return signs
 
-    def found(self, chunk: Chunk) -> list[Occurrence]:
-        """Return the events within a chunk's steps, in order of time for each link."""
-        marks = self._marks(chunk.t, chunk.y)
-        out: list[Occurrence] = []
-        for column in range(marks.shape[1]):
-            out += self._column(chunk, marks, column)
-        return out
-
-    def _column(self, chunk: Chunk, marks: np.ndarray, column: int) -> list[Occurrence]:
-        old, out = self.old[column], []
-        flip = isinstance(self.event, Flip)
-        current = marks[1:, column]
-        changed = np.flatnonzero((current != np.concatenate([[old], current[:-1]])) | (current == 0) * (not flip))
-        for k in changed if len(changed) else ():
-            left, target = chunk.t[k], marks[k + 1, column]
-            if not flip and target == 0:
-                continue
-            if not flip and old in (0, target):
-                old = target
-                continue
-            while old != target:
-                left, state, new = self._first(chunk, left, chunk.t[k + 1], old, column)
-                sign = int(np.sign(new - old))
-                old = new
-                if flip or self.event.direction in (0, sign):
-                    out.append(self._occurrence(left, state, column, sign))
-        self.old[column] = old
+    def _between(self, chunk: Chunk, k: int, column: int, marks: np.ndarray) -> list[Occurrence]:
+        """Return the events of one column in step k, in which its mark changes."""
+        old, new = float(marks[k, column]), float(marks[k + 1, column])
+        out, left = [], float(chunk.t[k])
+        while old != new:
+            left, state, mark = self._first(chunk, left, float(chunk.t[k + 1]), old, column)
+            sign, begun = int(np.sign(mark - old)), old != 0
+            old = mark
+            if isinstance(self.event, Flip) or (begun and self.event.direction in (0, sign)):
+                out.append(self._occurrence(left, state, column, sign))
         return out
 
     def _first(self, chunk: Chunk, left: float, right: float, old: float, column: int) -> tuple[float, np.ndarray, float]:
         """Return the first moment in (left, right] at which the mark is no longer `old`, the state and the new mark."""
-        state, new = chunk.at(np.array([right]))[0], 0.0
         while True:
             times = np.linspace(left, right, PARTS + 1)[1:]
             states = chunk.at(times)
-            marks = self._marks(times, states)[:, column]
-            gone = (marks != old) & ((marks != 0) | isinstance(self.event, Flip))
+            marks = self._marks(times, states, np.array([old]))[:, column]
+            gone = marks != old
             i = int(np.argmax(gone)) if gone.any() else PARTS - 1
-            state, new = states[i], marks[i]
-            narrowed = (times[i - 1] if i else left), times[i]
+            narrowed = (float(times[i - 1]) if i else left), float(times[i])
             if narrowed == (left, right) or abs(narrowed[1] - narrowed[0]) <= 2 * np.spacing(abs(narrowed[1])):
-                return float(narrowed[1]), state, float(new)
+                return narrowed[1], states[i], float(marks[i])
             left, right = narrowed
 
     def _occurrence(self, t: float, state: np.ndarray, column: int, sign: int) -> Occurrence:
         theta, omega = self.system.decode(state[: self.system.size])
         if isinstance(self.event, Flip):
-            link = column if self.event.link is None else self.event.link
+            link = int(column) if self.event.link is None else self.event.link
             return Occurrence(t, "flip", theta.copy(), omega.copy(), {"link": link, "direction": sign})
         name = self.event.name or getattr(self.event.function, "__name__", "event")
         return Occurrence(t, name, theta.copy(), omega.copy(), {"direction": sign})

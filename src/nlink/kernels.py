@@ -163,7 +163,7 @@ def _call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
 
 @overload(call_address, jit_options=INLINE)
 def _overload_call_address(address, t, values):
-    return lambda address, t, values: _call_address(address, t, values)
+    return lambda address, t, values: _call_address(address, t, values)  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -236,16 +236,20 @@ def from_table(t, table, start, stop):
 
 
 @kernel
-def apply_loads(t, theta, omega, p, w, power):
-    """Fill FX, FY, MZ from the loads (S and C are filled) and `power` with the power of each row of the ledger."""
+def apply_loads(t, theta, omega, at, p, w, power, row):
+    """Fill FX, FY, MZ from the loads (S and C are filled) and power[row:] with the power of each row of the ledger.
+
+    The rate of link i is omega[at + i]: angles and rates may lie in one array. (Slices would cost as much as the sweep.)
+    """
     drive(t, p, w)
-    driven = damped = dragged = 0.0
+    driven = damped = braked = 0.0
     before_theta = before_omega = 0.0
     for i in range(p.n):
-        relative = omega[i] - before_omega
+        rate = omega[at + i]
+        relative = rate - before_omega
         friction = -p.joint_damping[i] * relative
         moment = w[TQ, i] + friction - p.stiffness[i] * (theta[i] - before_theta - p.rest[i])
-        own = -p.link_damping[i] * omega[i]
+        own = -p.link_damping[i] * rate
         if i > 0:
             w[MZ, i - 1] -= moment
         w[MZ, i] = moment + own
@@ -253,42 +257,39 @@ def apply_loads(t, theta, omega, p, w, power):
         w[FY, i] = 0.0
         driven += w[TQ, i] * relative
         damped += friction * relative
-        dragged += own * omega[i]
+        braked += own * rate
         before_theta = theta[i]
-        before_omega = omega[i]
+        before_omega = rate
     if p.ledger > 0:
-        power[0] = driven
-        power[1] = damped
-        power[2] = dragged
-        power[3] = power[4] = power[5] = 0.0
+        power[row] = driven
+        power[row + 1] = damped
+        power[row + 2] = braked
+        power[row + 3] = power[row + 4] = power[row + 5] = 0.0
     if p.swept:
-        apply_forces(omega, p, w, power)
+        apply_forces(omega, at, p, w, power, row)
 
 
 @kernel
-def apply_forces(omega, p, w, power):
+def apply_forces(omega, at, p, w, power, row):
     """Add drag and the forces at the tip."""
     vx = vy = lost = 0.0
     for i in range(p.n):
-        s, c = w[S, i], w[C, i]
-        gx = vx + omega[i] * (p.com[i] * c - p.offset[i] * s)
-        gy = vy + omega[i] * (p.com[i] * s + p.offset[i] * c)
+        s, c, rate = w[S, i], w[C, i], omega[at + i]
+        gx = vx + rate * (p.com[i] * c - p.offset[i] * s)
+        gy = vy + rate * (p.com[i] * s + p.offset[i] * c)
         factor = p.drag[i, 0] + p.drag[i, 1] * math.sqrt(gx * gx + gy * gy)
         w[FX, i] -= factor * gx
         w[FY, i] -= factor * gy
         lost -= factor * (gx * gx + gy * gy)
-        vx += p.length[i] * omega[i] * c
-        vy += p.length[i] * omega[i] * s
+        vx += p.length[i] * rate * c
+        vy += p.length[i] * rate * s
     k = p.n - 1
     s, c = w[S, k], w[C, k]
-    followx = -p.tip[2] * s
-    followy = p.tip[2] * c
-    fx = p.tip[0] + followx
-    fy = p.tip[1] + followy
-    along = p.length[k] - p.com[k]
+    followx, followy = -p.tip[2] * s, p.tip[2] * c
+    fx, fy = p.tip[0] + followx, p.tip[1] + followy
     w[FX, k] += fx
     w[FY, k] += fy
-    w[MZ, k] += along * (c * fx + s * fy) + p.offset[k] * (s * fx - c * fy)
-    power[3] = lost
-    power[4] = followx * vx + followy * vy
-    power[5] = p.tip[0] * vx + p.tip[1] * vy
+    w[MZ, k] += (p.length[k] - p.com[k]) * (c * fx + s * fy) + p.offset[k] * (s * fx - c * fy)
+    power[row + 3] = lost
+    power[row + 4] = followx * vx + followy * vy
+    power[row + 5] = p.tip[0] * vx + p.tip[1] * vy

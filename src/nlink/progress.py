@@ -33,17 +33,18 @@ class Bar:
             return
         self.drawn = now
         if self._bar is None:
-            self._start()
+            self._bar = self._started()
         self._bar.update(self._task, completed=done, total=total)
 
-    def _start(self) -> None:
+    def _started(self) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn(compact=True)
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=True)
-        self._task = self._bar.add_task(self.label, total=1.0)
-        self._bar.start()
+        bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=True)
+        self._task = bar.add_task(self.label, total=1.0)
+        bar.start()
+        return bar
 
 
 class Notice:

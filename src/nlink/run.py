@@ -166,8 +166,8 @@ class Run:
         order = order[::-1] if len(self.t) > 1 and self.t[-1] < self.t[0] else order
         return Track(*(values[order] for values in joined))
 
-    def resume(self, t_end: float, *, progress: bool = False, strict: bool = True, events: Any = ()) -> Run:
-        """Go on from where the run stopped to a new t_end; return the whole run."""
+    def resume(self, t_end: float | None = None, *, progress: bool = False, strict: bool = True, events: Any = ()) -> Run:
+        """Go on from where the run stopped, to t_end (its own if not given); return the whole run."""
         from nlink.simulation import resume  # the loop stands behind: see the layers
 
         return resume(self, t_end, progress=progress, strict=strict, events=events)

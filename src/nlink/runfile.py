@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from nlink._version import __version__
+from nlink.loads import LEDGER
 from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
 from nlink.scenario import Scenario
 
 FORMAT = 1
+DIMENSIONS_ONLY = ("event", "part", "state")
+"""Dimensions without values of their own: netCDF keeps a placeholder for each."""
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 
 _SERIES = {
@@ -54,7 +57,8 @@ def variables(run: Run) -> Variables:
         out["event_theta"] = (("event", "link"), np.array([e.theta for e in run.events]), {"units": "rad"})
         out["event_omega"] = (("event", "link"), np.array([e.omega for e in run.events]), {"units": "rad/s"})
     if run.checkpoint is not None:
-        out["checkpoint"] = (("state",), run.checkpoint.state, {"long_name": "state from which the run goes on"})
+        both = np.stack([run.checkpoint.state, run.checkpoint.rates])
+        out["checkpoint"] = (("part", "state"), both, {"long_name": "state, and its rates, from which the run goes on"})
     return out
 
 
@@ -114,8 +118,8 @@ def load(path: str | os.PathLike[str]) -> Run:
     try:
         with h5py.File(path, "r") as file:
             _refuse_foreign(path, file)
-            data = {name: _local(path, file, name) for name in file}
-            attrs = {name: file.attrs[name] for name in ("nlink", "nlink_checksum")}
+            data = {str(name): _local(path, file, str(name)) for name in file}
+            text, sum_ = str(file.attrs["nlink"]), str(file.attrs["nlink_checksum"])
     except RunFileError:
         raise
     except (OSError, KeyError, RuntimeError, ValueError) as error:
@@ -123,9 +127,9 @@ def load(path: str | os.PathLike[str]) -> Run:
             hdf = raw.read(8) == b"\x89HDF\r\n\x1a\n"
         why = f"is damaged ({type(error).__name__} while reading)" if hdf else "is not a run file of nlink (not netCDF4)"
         raise RunFileError(f"{path} {why}") from None
-    if checksum({n: v for n, v in data.items() if n != "event"}, attrs["nlink"]) != attrs["nlink_checksum"]:
+    if checksum({n: v for n, v in data.items() if n not in DIMENSIONS_ONLY}, text) != sum_:
         raise RunFileError(f"{path} is damaged: its data do not match their checksum; use another copy or run again")
-    return _run(data, json.loads(attrs["nlink"]))
+    return _run(data, json.loads(text))
 
 
 def checksum(data: dict[str, np.ndarray], text: str) -> str:
@@ -153,7 +157,9 @@ def _refuse_foreign(path: Path, file: Any) -> None:
     version = int(file.attrs["nlink_format"])
     if version > FORMAT:
         writer = file.attrs.get("nlink_version", "a newer nlink")
-        raise RunFileError(f"{path} was written by nlink {writer} in format {version}; this is {__version__}, update nlink to read it")
+        raise RunFileError(
+            f"{path} was written by nlink {writer} in format {version}; this is {__version__}, update nlink to read it"
+        )
 
 
 def _local(path: Path, file: Any, name: str) -> np.ndarray:
@@ -161,7 +167,8 @@ def _local(path: Path, file: Any, name: str) -> np.ndarray:
     import h5py
 
     link = file.get(name, getlink=True)
-    if not isinstance(link, h5py.HardLink) or not isinstance(file[name], h5py.Dataset) or file[name].external or file[name].is_virtual:
+    own = isinstance(link, h5py.HardLink) and isinstance(file[name], h5py.Dataset)
+    if not own or file[name].external or file[name].is_virtual:
         raise RunFileError(f"{path} is not a run of nlink: {name!r} points outside the file")
     return file[name][()]
 
@@ -180,14 +187,16 @@ def _run(data: dict[str, np.ndarray], rest: dict[str, Any]) -> Run:
         alpha=data["alpha"],
         kinetic=data["kinetic"],
         potential=data["potential"],
-        work={name.removeprefix("work_"): data[name] for name in data if name.startswith("work_")},
+        work={name: data[f"work_{name}"] for name in LEDGER if f"work_{name}" in data},
         drift=data["violation"],
         status=Status(**rest["status"]),
         stats=Stats(**rest["stats"]),
         meta=rest["meta"],
         events=events,
         knots=knots,
-        checkpoint=Checkpoint(state=data["checkpoint"], **rest["checkpoint"]) if rest["checkpoint"] else None,
+        checkpoint=Checkpoint(state=data["checkpoint"][0], rates=data["checkpoint"][1], **rest["checkpoint"])
+        if rest["checkpoint"]
+        else None,
         trusted_until=rest["trusted_until"],
     )
 

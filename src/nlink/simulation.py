@@ -7,33 +7,28 @@ was computed is kept, and the run knows where to go on.
 
 from __future__ import annotations
 
-import datetime
 import math
-import shlex
 import signal
-import sys
 import threading
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nlink._check import ModelError, number
-from nlink._version import __version__
 from nlink.chain import Chain
 from nlink.events import Flip, Watch
 from nlink.formulations import formulate
 from nlink.integrators import integrator_record
-from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark
+from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.progress import Bar, Notice
-from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
+from nlink.recording import Record, joined, known_times, read_out, saved_times
+from nlink.run import Occurrence, Run, Stats, Status
 from nlink.scenario import Scenario, Settings
 from nlink.system import System, rates_many
 
 CHUNK_SECONDS = 0.05
-MOST_SAVED = 10**8
-MOST_KNOT_NUMBERS = 4_000_000
 
 
 class SimulationError(RuntimeError):
@@ -93,7 +88,7 @@ def simulate(
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
     scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
     start = _raw_state(system, state) if state is not None else system.encode(angles, rates)
-    return _simulate(scenario, system, start, _listed_events(events), progress, strict)
+    return _simulate(scenario, system, _start(system, start), _listed_events(events), progress, strict)
 
 
 def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
@@ -101,7 +96,7 @@ def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = 
     system = formulate(scenario.chain, scenario.settings.formulation)
     start = system.encode(scenario.theta, scenario.omega)
     watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, start, watched, progress, strict)
+    return _simulate(scenario, system, _start(system, start), watched, progress, strict)
 
 
 def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
@@ -117,65 +112,48 @@ def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: 
     system = formulate(scenario.chain, settings.formulation)
     mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
     watched = (*_flip_events(settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, None, watched, progress, strict, earlier=run, mark=mark)
-
-
-@dataclass
-class _Record:
-    """What a simulation collects as it goes."""
-
-    states: list[np.ndarray] = field(default_factory=list)
-    events: list[Occurrence] = field(default_factory=list)
-    knots: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
-    saved: int = 0
-    numbers: int = 0
-    stride: int = 1
-
-    def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
-        """Keep the steps, thinned so that they never take more than a set amount of memory."""
-        self.knots.append((t[:: self.stride], y[:: self.stride], f[:: self.stride]))
-        self.numbers += 3 * self.knots[-1][1].size // 2
-        if self.numbers > MOST_KNOT_NUMBERS:
-            self.knots = [(t[::2], y[::2], f[::2]) for t, y, f in self.knots]
-            self.stride, self.numbers = 2 * self.stride, self.numbers // 2
+    return _simulate(scenario, system, mark, watched, progress, strict, earlier=run)
 
 
 def _simulate(
     scenario: Scenario,
     system: System,
-    start: np.ndarray | None,
+    mark: Mark,
     events: tuple[Any, ...],
     progress: bool,
     strict: bool,
     earlier: Run | None = None,
-    mark: Mark | None = None,
 ) -> Run:
     settings = scenario.settings
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = integrator_record(settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
-    if mark is None:
-        assert start is not None
-        mark = Mark(0.0, 0.0, np.concatenate([start, np.zeros(system.full_size - system.size)]))
     times = saved_times(settings.save, settings.t_end)
     with Notice("nlink: compiling its kernels for this machine, once; this takes some seconds", progress):
         stepper = method.stepper(system, mark, settings.t_end)
-        stepper.advance(settings.t_end, True, times[:0], False, 0).at(times[:0])
-        rates_many(times[:0], np.empty((0, system.full_size)), system.parameters, np.empty((0, system.full_size)), system.scratch())
-    begun = time.perf_counter()
-    record = _Record()
-    past = earlier.t[_known(earlier.t, times)] if earlier else times[:0]
-    rest = times[len(past) :]
-    watches = [Watch(event, system, mark.t, mark.y) for event in events]
+        _compile(system, stepper, settings.t_end)
+    times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
+    watches, record, begun = [Watch(event, system, mark.t, mark.y) for event in events], Record(), time.perf_counter()
     with _Interrupt() as interrupt, Bar("simulating", progress) as bar:
-        status, mark = _loop(system, method, stepper, mark, settings.t_end, rest, watches, record, interrupt, bar)
+        status, mark = _loop(system, method, stepper, mark, settings.t_end, times, watches, record, interrupt, bar)
     cost = Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
-    run = _run(scenario, system, rest, record, status, cost, mark)
-    run = _joined(earlier, len(past), run) if earlier else run
+    run = read_out(scenario, system, times, record, status, cost, mark)
+    run = joined(earlier, run) if earlier else run
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
     return run
+
+
+def _compile(system: System, stepper: Stepper, t_end: float) -> None:
+    """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
+    none, m = np.empty(0), system.full_size
+    stepper.advance(t_end, True, none, False, 0).at(none)
+    rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), system.scratch())
+
+
+def _start(system: System, state: np.ndarray) -> Mark:
+    return Mark(0.0, 0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
 
 
 def _loop(
@@ -186,13 +164,13 @@ def _loop(
     t_end: float,
     times: np.ndarray,
     watches: list[Watch],
-    record: _Record,
+    record: Record,
     interrupt: _Interrupt,
     bar: Bar,
 ) -> tuple[Status, Mark]:
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
-    bounds = [b for b in sign * np.sort(sign * system.breaks()) if 0 < (b - mark.t) * sign and 0 < (t_end - b) * sign] + [t_end]
+    bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
     t, limit = mark.t, 64
     if len(times) and times[0] == t:
         record.states.append(mark.y[None].copy())
@@ -226,7 +204,7 @@ def _loop(
 
 
 def _take(
-    chunk: Chunk, system: System, t_end: float, times: np.ndarray, watches: list[Watch], record: _Record
+    chunk: Chunk, system: System, t_end: float, times: np.ndarray, watches: list[Watch], record: Record
 ) -> tuple[Occurrence, np.ndarray] | None:
     """Record a chunk's saved points, knots and events; return a terminal event and its state, if one came."""
     if len(chunk.t) < 2:
@@ -258,7 +236,7 @@ def _failure(code: int, system: System, method: Integrator, t: float) -> Status:
     error = system.callback.error if system.callback else None
     if error is not None and system.callback:
         system.callback.error = None
-        return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}", "mend the function")
+        return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")
     fixed = hasattr(method, "step")
     if code == NOT_FINITE:
         remedy = f"try a smaller step than {method.step:g}" if fixed else "look at the loads, or try a tighter tolerance"  # pyright: ignore[reportAttributeAccessIssue]
@@ -269,119 +247,6 @@ def _failure(code: int, system: System, method: Integrator, t: float) -> Status:
     assert code == NOT_CONVERGED
     remedy = f"try a smaller step than {method.step:g}"  # pyright: ignore[reportAttributeAccessIssue]
     return Status("not_converged", f"the implicit stages did not converge at t = {t:g} s", remedy)
-
-
-def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
-    """Return the times to save at, from 0 towards t_end: a grid (and t_end), or the times given, checked."""
-    sign = math.copysign(1.0, t_end)
-    if isinstance(save, tuple):
-        times = np.array(save)
-        if np.any(np.diff(times) * sign <= 0) or np.any(times * sign < 0) or np.any((times - t_end) * sign > 0):
-            raise ModelError(f"save times must run from 0 to t_end = {t_end:g} without a repeat; got {_span(times)}")
-        return times
-    if abs(t_end) / save > MOST_SAVED:
-        raise ModelError(f"save = {save:g} would keep {abs(t_end) / save:.2g} points up to t_end = {t_end:g}; use a larger interval")
-    count = math.floor(abs(t_end) / save * (1 + 1e-12))
-    rate = 1 / save
-    grid = np.arange(count + 1) / round(rate) if abs(rate - round(rate)) < 1e-9 * rate else np.arange(count + 1) * save
-    times = sign * np.minimum(grid, abs(t_end))
-    return times if abs(times[-1] - t_end) <= 1e-9 * save else np.append(times, t_end)
-
-
-def _span(times: np.ndarray) -> str:
-    return f"{len(times)} times from {times[0]:g} to {times[-1]:g}"
-
-
-def _known(old: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Return which of the old saved times belong to the new grid too."""
-    return np.isin(old, times)
-
-
-def _run(scenario: Scenario, system: System, times: np.ndarray, record: _Record, status: Status, cost: Stats, mark: Mark) -> Run:
-    """Turn what was collected into a Run, read out in angles."""
-    m = system.full_size
-    t = times[: record.saved]
-    states = np.concatenate(record.states) if record.states else np.empty((0, m))
-    if status.code == "event" and (not len(t) or t[-1] != mark.t):
-        t, states = np.append(t, mark.t), np.concatenate([states, mark.y[None]])
-    own = states[:, : system.size]
-    theta, omega = system.decode(own)
-    kinetic, potential = system.energy(own)
-    rows = [i for i, name in enumerate(_ledger_rows()) if name in system.ledger]
-    work = {name: states[:, system.size + row].copy() for name, row in zip(system.ledger, rows, strict=True)}
-    return Run(
-        scenario=scenario,
-        t=t,
-        theta=theta.copy(),
-        omega=omega.copy(),
-        alpha=_accelerations(system, t, states),
-        kinetic=kinetic,
-        potential=potential,
-        work=work,
-        drift=system.violation(own),
-        status=status,
-        stats=cost,
-        meta=_meta(scenario),
-        events=record.events,
-        knots=_knots(scenario, system, record),
-        checkpoint=_checkpoint(system, mark),
-    )
-
-
-def _ledger_rows() -> tuple[str, ...]:
-    from nlink.loads import LEDGER
-
-    return LEDGER
-
-
-def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> np.ndarray:
-    rates = np.empty_like(states)
-    rates_many(t, np.ascontiguousarray(states), system.parameters, rates, system.scratch())
-    return system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size]).copy()
-
-
-def _knots(scenario: Scenario, system: System, record: _Record) -> Track | None:
-    """Return the integrator's steps where they tell more than the saved points do, else None."""
-    count = sum(len(t) for t, _, _ in record.knots)
-    if not count or (isinstance(scenario.settings.save, float) and record.saved >= count):
-        return None
-    t, y, f = (np.concatenate(parts) for parts in zip(*record.knots, strict=True))
-    theta, omega = system.decode(y[:, : system.size])
-    alpha = system.formulation.decode_rates(system.chain, y[:, : system.size], f[:, : system.size])
-    return Track(t, theta.copy(), omega.copy(), alpha.copy())
-
-
-def _checkpoint(system: System, mark: Mark) -> Checkpoint:
-    rates = system.rates(mark.t, mark.y) if mark.f is None else mark.f
-    return Checkpoint(float(mark.t), float(mark.step), mark.y.copy(), rates.copy(), float(mark.origin), int(mark.count))
-
-
-def _joined(earlier: Run, kept: int, later: Run) -> Run:
-    """Join a resumed run to the part before it."""
-    known = np.flatnonzero(_known(earlier.t, saved_times(later.scenario.settings.save, later.scenario.settings.t_end)))[:kept]
-    series = {
-        name: np.concatenate([getattr(earlier, name)[known], getattr(later, name)])
-        for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
-    }
-    work = {name: np.concatenate([earlier.work[name][known], values]) for name, values in later.work.items()}
-    parts = [track for track in (earlier.knots, later.knots) if track is not None]
-    knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
-    seen = {(e.t, e.name) for e in earlier.events}
-    events = earlier.events + [e for e in later.events if (e.t, e.name) not in seen]
-    stats = Stats(*(a + b for a, b in zip(earlier.stats, later.stats, strict=True)))
-    return replace(later, **series, work=work, knots=knots, events=events, stats=stats)
-
-
-def _meta(scenario: Scenario) -> dict[str, Any]:
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    settings = scenario.settings
-    return {
-        "version": __version__,
-        "date": now,
-        "command": shlex.join(sys.argv),
-        "formulation": settings.formulation.name,
-        "integrator": repr(settings.integrator),
-    }
 
 
 def _chain(value: Any) -> Chain:

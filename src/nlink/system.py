@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import types
 from numba.extending import overload
 
 from nlink import kinematics
@@ -51,7 +50,7 @@ def rhs(t: float, y: Any, p: Any, out: Any, w: Any) -> None:
 
 @overload(rhs, jit_options=INLINE)
 def _rhs(t, y, p, out, w):
-    return RIGHT_HAND_SIDES.get(p.instance_class) if isinstance(p, types.BaseNamedTuple) else None
+    return RIGHT_HAND_SIDES.get(getattr(p, "instance_class", type(None)))
 
 
 def to_canonical(y: Any, p: Any, z: Any, w: Any) -> None:

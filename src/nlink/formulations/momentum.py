@@ -51,23 +51,22 @@ def momentum_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     chain = p.chain
     n = chain.n
-    theta, omega = y[:n], y[n : 2 * n]
-    turn(theta, n, w)
+    turn(y, n, w)
     for i in range(n):
         w[FX, i] = 0.0
         w[FY, i] = 0.0
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, theta, omega, chain, w, out[2 * n :])
-    balance(omega, chain, w)
+        apply_loads(t, y, y, n, chain, w, out, 2 * n)
+    balance(y, chain, w)
     solve(n, w)
     for i in range(n):
-        out[i] = omega[i]
+        out[i] = y[n + i]
         out[n + i] = w[B, i]
 
 
 @kernel
-def balance(omega, p, w):
+def balance(y, p, w):
     """Fill the matrix and the right-hand side B."""
     place(p, w)
     n = p.n
@@ -95,7 +94,7 @@ def balance(omega, p, w):
                 turning += gx * py - gy * px + p.inertia[k]
                 inward += -gx * px - gy * py
             w[MATRIX + i, k] = turning
-            total += inward * omega[k] * omega[k]
+            total += inward * y[n + k] * y[n + k]
         w[B, i] = total
 
 

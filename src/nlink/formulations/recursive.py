@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.kernels import FX, FY, LOAD_ROWS, MZ, C, ChainParameters, S, apply_loads, turn
+from nlink.kernels import FX, FY, LOAD_ROWS, MZ, C, ChainParameters, S, apply_loads, sincos, turn
 from nlink.system import HAMILTON, AngleFormulation, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
@@ -53,24 +53,30 @@ def recursive_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     chain = p.chain
     n = chain.n
-    theta, omega = y[:n], y[n : 2 * n]
-    turn(theta, n, w)
     if chain.loaded:
-        apply_loads(t, theta, omega, chain, w, out[2 * n :])
-    sweep(omega, chain, w, chain.loaded, chain.g, out[n : 2 * n])
+        turn(y, n, w)
+        apply_loads(t, y, y, n, chain, w, out, 2 * n)
+    sweep(y, y, n, chain, w, chain.loaded, chain.g, out, n)
     for i in range(n):
-        out[i] = omega[i]
+        out[i] = y[n + i]
 
 
 @kernel
-def sweep(omega, p, w, forced, lift, x):
-    """Fill x with the angular accelerations at rates omega under the forces of w (if forced), the pivot accelerating upwards by `lift`."""
+def sweep(theta, omega, at, p, w, forced, lift, x, to):
+    """Fill x[to:] with the angular accelerations at angles theta and rates omega[at:], the pivot accelerating upwards by `lift`.
+
+    If forced, the forces of w act, and S and C are filled already.
+    """
     mxx = mxy = myy = bx = by = 0.0
     for j in range(p.n):
         i = p.n - 1 - j
-        s, c = w[S, i], w[C, i]
+        if forced:
+            s, c = w[S, i], w[C, i]
+        else:
+            s, c = sincos(theta[i])
+            w[S, i], w[C, i] = s, c
         length, mass, d, b = p.length[i], p.mass[i], p.com[i], p.offset[i]
-        square = omega[i] * omega[i]
+        square = omega[at + i] * omega[at + i]
         px, py = d * c - b * s, d * s + b * c
         mtx, mty = mxx * c + mxy * s, mxy * c + myy * s
         gx = bx - length * square * (mxx * s - mxy * c)
@@ -83,41 +89,40 @@ def sweep(omega, p, w, forced, lift, x):
             gx -= fx
             gy -= fy
         inverse = 1.0 / (p.hinge_inertia[i] + length * length * (c * mtx + s * mty))
-        w[TAU, i] = tau * inverse
-        w[QX, i] = qx * inverse
-        w[QY, i] = qy * inverse
-        bx = gx - mass * square * py + qx * w[TAU, i]
-        by = gy + mass * square * px + qy * w[TAU, i]
-        mxx += mass - qx * w[QX, i]
-        mxy -= qx * w[QY, i]
-        myy += mass - qy * w[QY, i]
+        free, ux, uy = tau * inverse, qx * inverse, qy * inverse
+        w[TAU, i], w[QX, i], w[QY, i] = free, ux, uy
+        bx = gx - mass * square * py + qx * free
+        by = gy + mass * square * px + qy * free
+        mxx += mass - qx * ux
+        mxy -= qx * uy
+        myy += mass - qy * uy
     ax, ay = 0.0, lift
     for i in range(p.n):
         alpha = w[TAU, i] - w[QX, i] * ax - w[QY, i] * ay
-        x[i] = alpha
-        square = omega[i] * omega[i]
+        x[to + i] = alpha
+        square = omega[at + i] * omega[at + i]
         ax += p.length[i] * (alpha * w[C, i] - square * w[S, i])
         ay += p.length[i] * (alpha * w[S, i] + square * w[C, i])
 
 
 @kernel
-def momenta(omega, p, w):
+def momenta(omega, at, p, w):
     """Fill PX, PY with the momentum of each link (S and C are filled)."""
     vx = vy = 0.0
     for i in range(p.n):
-        s, c = w[S, i], w[C, i]
-        w[PX, i] = p.mass[i] * (vx + omega[i] * (p.com[i] * c - p.offset[i] * s))
-        w[PY, i] = p.mass[i] * (vy + omega[i] * (p.com[i] * s + p.offset[i] * c))
-        vx += p.length[i] * omega[i] * c
-        vy += p.length[i] * omega[i] * s
+        s, c, rate = w[S, i], w[C, i], omega[at + i]
+        w[PX, i] = p.mass[i] * (vx + rate * (p.com[i] * c - p.offset[i] * s))
+        w[PY, i] = p.mass[i] * (vy + rate * (p.com[i] * s + p.offset[i] * c))
+        vx += p.length[i] * rate * c
+        vy += p.length[i] * rate * s
 
 
 def to_momenta(y, p, z, w):
     """Fill z = (theta, M omega, ledger) from y = (theta, omega, ledger)."""
     chain = p.chain
     n = chain.n
-    turn(y[:n], n, w)
-    momenta(y[n : 2 * n], chain, w)
+    turn(y, n, w)
+    momenta(y, n, chain, w)
     tailx = taily = 0.0
     for j in range(n):
         i = n - 1 - j
@@ -135,8 +140,8 @@ def from_momenta(z, p, y, w):
     """Fill y = (theta, omega, ledger) from z = (theta, M omega, ledger)."""
     chain = p.chain
     n = chain.n
-    turn(z[:n], n, w)
-    rates_of_momenta(z[n : 2 * n], chain, w, y[n : 2 * n])
+    turn(z, n, w)
+    rates_of_momenta(z, chain, w, y, n)
     for i in range(n):
         y[i] = z[i]
     for i in range(2 * n, len(z)):
@@ -144,14 +149,14 @@ def from_momenta(z, p, y, w):
 
 
 @kernel
-def rates_of_momenta(momentum, p, w, omega):
-    """Solve M(theta) omega = momentum by the sweep at rest (S and C are filled)."""
+def rates_of_momenta(z, p, w, omega, to):
+    """Fill omega[to:] from M(theta) omega = momentum, the second n of z, by the sweep at rest (S and C are filled)."""
     for i in range(p.n):
         w[FX, i] = 0.0
         w[FY, i] = 0.0
-        w[MZ, i] = momentum[i]
+        w[MZ, i] = z[p.n + i]
         w[PX, i] = 0.0
-    sweep(w[PX], p, w, True, 0.0, omega)
+    sweep(w[MZ], w[PX], 0, p, w, True, 0.0, omega, to)
 
 
 def hamilton_rates(t, z, p, out, w):
@@ -161,14 +166,13 @@ def hamilton_rates(t, z, p, out, w):
     """
     chain = p.chain
     n = chain.n
-    omega = out[:n]
-    turn(z[:n], n, w)
-    rates_of_momenta(z[n : 2 * n], chain, w, omega)
+    turn(z, n, w)
+    rates_of_momenta(z, chain, w, out, 0)
     for i in range(n):
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, z[:n], omega, chain, w, out[2 * n :])
-    momenta(omega, chain, w)
+        apply_loads(t, z, out, 0, chain, w, out, 2 * n)
+    momenta(out, 0, chain, w)
     tailx = taily = pullx = pully = 0.0
     for j in range(n):
         i = n - 1 - j
@@ -177,7 +181,7 @@ def hamilton_rates(t, z, p, out, w):
         px, py = d * c - b * s, d * s + b * c
         force = length * (c * pullx + s * pully) + px * fx + py * fy + w[MZ, i]
         swing = length * (s * tailx - c * taily) + py * w[PX, i] - px * w[PY, i]
-        out[n + i] = force - omega[i] * swing
+        out[n + i] = force - out[i] * swing
         tailx += w[PX, i]
         taily += w[PY, i]
         pullx += fx

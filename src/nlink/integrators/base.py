@@ -15,13 +15,16 @@ over a final bound (`final`) instead, and leaves in `mark` the last point of its
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
 
 from nlink._jit import entry
 from nlink.system import System
+
+CHUNK_NUMBERS = 2_000_000
+"""Most numbers that a chunk's knots and polynomials hold."""
 
 RUNNING, ARRIVED, NOT_FINITE, STEP_TOO_SMALL, NOT_CONVERGED = range(5)
 
@@ -77,8 +80,11 @@ class Integrator(ABC):
         """Return a stepper from `mark` towards t_end; a step of 0 lets the method choose its first."""
 
     def described(self) -> str:
-        """Return the method in words, for people."""
-        return repr(self)
+        """Return the method for people: its name, and what is not as usual."""
+        told = ("rtol", "atol", "step", "method")
+        values = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}  # pyright: ignore[reportArgumentType]
+        said = [f"{name}={value!r}" for name, (value, usual) in values.items() if name in told or value != usual]
+        return f"{self.name}({', '.join(said)})"
 
 
 class PolynomialChunk(Chunk):
@@ -115,6 +121,11 @@ def evaluate(t, y, q, times, out):
             for power in range(q.shape[1] - 1, -1, -1):
                 total = u * (total + q[k, power, j])
             out[i, j] = y[k, j] + h * total
+
+
+def chunk_room(limit: int, m: int, powers: int) -> int:
+    """Return how many steps a chunk may hold: at most `limit`, and no more numbers than CHUNK_NUMBERS."""
+    return min(limit, max(1, CHUNK_NUMBERS // (m * (powers + 2))))
 
 
 def first_step(system: System, t: float, y: np.ndarray, f: np.ndarray, scale: np.ndarray, order: int, span: float) -> float:

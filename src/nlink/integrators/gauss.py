@@ -19,7 +19,17 @@ import numpy as np
 
 from nlink._check import ModelError, number, whole
 from nlink._jit import entry, kernel
-from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Integrator, Mark, PolynomialChunk, Stepper
+from nlink.integrators.base import (
+    ARRIVED,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    RUNNING,
+    Integrator,
+    Mark,
+    PolynomialChunk,
+    Stepper,
+    chunk_room,
+)
 from nlink.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
 
 ROOT = math.sqrt(15.0)
@@ -53,7 +63,9 @@ class Gauss(Integrator):
         """Start stepping."""
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
-            raise ModelError(f"Gauss needs Hamilton's form of the equations, which {name} does not have; use the formulation recursive")
+            raise ModelError(
+                f"Gauss needs Hamilton's form of the equations, which {name} does not have; use the formulation recursive"
+            )
         return GaussStepper(system, mark, math.copysign(self.step, t_end - mark.t))
 
 
@@ -72,10 +84,23 @@ class GaussStepper(Stepper):
     def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
         m = len(self.y)
-        room = max(1, min(limit, 2_000_000 // (7 * m)))
+        room = chunk_room(limit, m, 5)
         t, y, f, q = np.empty(room + 1), np.empty((room + 1, m)), np.empty((room + 1, m)), np.empty((room, 5, m))
         taken, code = advance(
-            self.system.parameters, bound, final, self.clock, self.counts, self.y, self.f, self.marked, self.stages, self.w, t, y, f, q
+            self.system.parameters,
+            bound,
+            final,
+            self.clock,
+            self.counts,
+            self.y,
+            self.f,
+            self.marked,
+            self.stages,
+            self.w,
+            t,
+            y,
+            f,
+            q,
         )
         clock, counts = self.clock.tolist(), self.counts.tolist()
         self.nfev, self.steps = counts[NFEV], counts[STEPS]

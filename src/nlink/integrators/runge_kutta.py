@@ -26,6 +26,7 @@ from nlink.integrators.base import (
     Mark,
     PolynomialChunk,
     Stepper,
+    chunk_room,
     first_step,
 )
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
@@ -33,8 +34,6 @@ from nlink.system import System, rhs
 
 T, H, ORIGIN, MARK_T, MARK_H, MARK_ORIGIN = range(6)
 NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, RETRY, FROZEN = range(7)
-CHUNK_NUMBERS = 2_000_000
-"""Most numbers a chunk's knots and polynomials may hold."""
 
 
 def _check_adaptive(record: Any) -> None:
@@ -103,7 +102,15 @@ class RungeKuttaStepper(Stepper):
     """Drives the compiled steps; fixed = 0 means adaptive."""
 
     def __init__(
-        self, system: System, tableau: Tableau, mark: Mark, t_end: float, rtol: float, atol: float, max_step: float, fixed: float = 0.0
+        self,
+        system: System,
+        tableau: Tableau,
+        mark: Mark,
+        t_end: float,
+        rtol: float,
+        atol: float,
+        max_step: float,
+        fixed: float = 0.0,
     ) -> None:
         self.system, self.tableau, self.mark, self.t_end, self.fixed = system, tableau, mark, t_end, fixed
         self.control = np.array([rtol, atol, max_step, 0.0])
@@ -125,7 +132,7 @@ class RungeKuttaStepper(Stepper):
     def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
         m, d = len(self.y), self.tableau.powers
-        room = max(1, min(limit, CHUNK_NUMBERS // (m * (d + 2))))
+        room = chunk_room(limit, m, d)
         self.control[3] = 16 * np.finfo(float).eps * max(abs(self.clock[T]), 1e-6 * abs(self.t_end))
         t, y, f, q = np.empty(room + 1), np.empty((room + 1, m)), np.empty((room + 1, m)), np.empty((room, d, m))
         taken, code = advance(
@@ -143,7 +150,7 @@ def combine(tab, row, y, h, stages, out):
     """Fill out = y + h sum_j weight_j stage_j, four stages at a time."""
     for block in range(tab.blocks[row]):
         j = 4 * block
-        i0, i1, i2, i3 = tab.index[row, j], tab.index[row, j + 1], tab.index[row, j + 2], tab.index[row, j + 3]
+        i0, i1, i2, i3 = tab.pick[row, j], tab.pick[row, j + 1], tab.pick[row, j + 2], tab.pick[row, j + 3]
         a0, a1, a2, a3 = h * tab.weight[row, j], h * tab.weight[row, j + 1], h * tab.weight[row, j + 2], h * tab.weight[row, j + 3]
         if block == 0:
             for i in range(len(out)):
@@ -213,7 +220,7 @@ def judge(tab, control, clock, counts, error, h):
 @kernel
 def all_finite(values):
     """Whether every value is a finite number."""
-    for value in values:
+    for value in values:  # noqa: SIM110
         if not math.isfinite(value):
             return False
     return True
@@ -231,7 +238,9 @@ def dense_output(tab, p, t, h, y, stages, spare, w, q):
 
 
 @entry
-def advance(tab, p, control, cap, bound, final, fixed, times, dense, clock, counts, y, f, marked, stages, trial, w, ts, ys, fs, qs, limit):
+def advance(
+    tab, p, control, cap, bound, final, fixed, times, dense, clock, counts, y, f, marked, stages, trial, w, ts, ys, fs, qs, limit
+):
     """Take up to `limit` steps towards bound; return how many were kept in ts, ys, fs, qs, and a code."""
     new = trial[0]
     sign = 1.0 if bound >= clock[T] else -1.0

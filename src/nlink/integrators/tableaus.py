@@ -24,7 +24,7 @@ Row = dict[int, float]
 
 
 class Tableau(NamedTuple):
-    """One method. Rows of `index` and `weight` hold four-blocks of stages and their weights:
+    """One method. Rows of `pick` and `weight` hold four-blocks of stages and their weights:
     rows 0..total-1 the stages, then two error estimates, then the powers of the dense output.
     """
 
@@ -33,7 +33,7 @@ class Tableau(NamedTuple):
     powers: int
     exponent: float
     c: np.ndarray
-    index: np.ndarray
+    pick: np.ndarray
     weight: np.ndarray
     blocks: np.ndarray
 
@@ -43,12 +43,12 @@ def tableau(order: int, c: list[float], a: dict[int, Row], new: int, errors: lis
     total = max(a) + 1
     rows = [a.get(s, {}) for s in range(total)] + errors + [{}] * (2 - len(errors)) + _powers(a[new], new, dense)
     width = 4 * max(1, max((len(row) + 3) // 4 for row in rows))
-    index, weight = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width))
+    pick, weight = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width))
     for i, row in enumerate(rows):
-        index[i, : len(row)] = list(row)
+        pick[i, : len(row)] = list(row)
         weight[i, : len(row)] = list(row.values())
     blocks = np.array([(len(row) + 3) // 4 for row in rows])
-    return Tableau(new, total, len(rows) - total - 2, -1.0 / order, np.array(c), index, weight, blocks)
+    return Tableau(new, total, len(rows) - total - 2, -1.0 / order, np.array(c), pick, weight, blocks)
 
 
 def _powers(b: Row, new: int, dense: list[Row]) -> list[Row]:

@@ -1,4 +1,4 @@
-"""The frames of an animation: where everything lies in the picture, and how one moment is drawn."""
+"""The frames of an animation: which moments they show, and how one moment is drawn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from PIL import Image
 from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
 from nlink.run import Run
-from nlink.view.pen import Pen, width_of, write
-from nlink.view.style import ACCENT, INK, MUTED, Colour, heading, link_colours, mixed, refuse_empty
+from nlink.view.pen import Pen, write
+from nlink.view.scene import GROUND, Camera, scenery
+from nlink.view.style import ACCENT, INK, MUTED, heading, link_colours, mixed, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -21,10 +22,13 @@ FRAMES = 100_000
 """Most frames of one animation."""
 FADE = 12
 """Steps in which the trail fades."""
-TEXT = 120
-"""Pictures smaller than this carry no text."""
-GROUND: Colour = (0.985, 0.985, 0.98)
-LINES: Colour = (0.925, 0.93, 0.935)
+HOP = 4.0
+"""Most pixels between two points of the trail, if PARTS a frame allow it."""
+PARTS = 32
+PIN = 0.7
+"""Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
+BLOCK = 4096
+"""Moments interpolated at once, which bounds the memory."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +45,7 @@ class Look:
     def __post_init__(self) -> None:
         size: Any = self.size
         low, high = SIZES
-        whole = listed(size) and len(size) == 2 and all(isinstance(s, int | np.integer) and low <= s <= high for s in size)
-        if not whole:
+        if not (listed(size) and len(size) == 2 and all(isinstance(s, int | np.integer) and low <= s <= high for s in size)):
             raise ModelError(f"size must be (width, height), two whole numbers of pixels from {low} to {high}, got {shown(size)}")
         object.__setattr__(self, "size", (int(size[0]), int(size[1])))
         object.__setattr__(self, "trail", number("trail", self.trail, least=0))
@@ -53,31 +56,31 @@ def frame_times(run: Run, speed: float, fps: float) -> np.ndarray:
     """Return the times of the frames: speed/fps apart, the last one at the end of the run."""
     refuse_empty(run)
     step = number("speed", speed, above=0) / number("fps", fps, above=0)
-    start, end = run.t[0], run.t[-1]
-    count = math.ceil(abs(end - start) / step * (1 - 1e-12)) + 1
-    if count > FRAMES:
-        raise ModelError(f"the animation would have {count:,} frames, more than {FRAMES:,}; raise speed or lower fps")
-    times = start + math.copysign(step, end - start) * np.arange(count)
+    start, end = float(run.t[0]), float(run.t[-1])
+    steps = abs(end - start) / step
+    if steps >= FRAMES:
+        raise ModelError(f"the animation would have {steps:,.0f} frames, more than {FRAMES:,}; raise speed or lower fps")
+    times = start + math.copysign(step, end - start) * np.arange(math.ceil(steps - 1e-6) + 1)
     times[-1] = end
     return times
 
 
 class Frames:
-    """The frames of a run at the given times; `frames.draw(k)` is one of them."""
+    """The frames of a run at the given times; `draw(k)` makes one of them."""
 
     def __init__(self, run: Run, times: np.ndarray, look: Look) -> None:
         self.run, self.times, self.look = run, times, look
-        hinges, centres = _places(run, times)
-        fine = _between(times, self._steps(hinges))
-        tip = _places(run, fine)[0][:, -1] if look.trail else hinges[:, -1]
-        shown = [hinges.reshape(-1, 2), tip, *([centres.reshape(-1, 2)] if look.centres else [])]
-        self.camera = Camera(look.size, np.concatenate(shown), float(run.chain.length.mean()))
-        self.hinges, self.tip = self.camera.pixels(hinges), self.camera.pixels(tip)
-        self.centres = self.camera.pixels(centres)
-        self.feet = self.camera.pixels(_feet(run, hinges))
         self.colours = link_colours(run.chain.n)
+        self.decimals = _decimals(times)
+        places, self.trusted = _Places(run, times), _trusted(run, times)
+        tip = places.tip(look.size) if look.trail else places.hinges[:, -1]
+        seen = [places.hinges.reshape(-1, 2), tip, *([places.centres.reshape(-1, 2)] if look.centres else [])]
+        self.camera = Camera(
+            look.size, np.concatenate(seen), float(run.chain.length.mean()), notes=look.timer and not self.trusted.all()
+        )
+        self.hinges, self.centres, self.feet, self.tip = map(self.camera.pixels, (places.hinges, places.centres, places.feet, tip))
         self.pen = Pen(look.size)
-        self.ground = _scenery(self.pen, self.camera, heading(run), look)
+        self.ground = scenery(self.camera, heading(run), max(map(self.time, (0, -1)), key=len) if look.timer else "")
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -91,6 +94,86 @@ class Frames:
         if self.look.centres:
             self._draw_centres(self.feet[k], self.centres[k])
         image = self.pen.picture()
-        if self.look.timer and min(self.look.size) >= TEXT:
-            self._write_time(image, self.times[k])
+        if self.look.timer and self.camera.letter:
+            self._write_time(image, k)
         return image
+
+    def time(self, k: int) -> str:
+        """Return what the timer shows in frame k."""
+        return f"t = {self.times[k]:.{self.decimals}f} s".replace("-", "\N{MINUS SIGN}")
+
+    def _draw_trail(self, k: int) -> None:
+        """Draw the path of the last end up to frame k, the older the paler."""
+        if not self.look.trail or k == 0:
+            return
+        parts = (len(self.tip) - 1) // (len(self.times) - 1)
+        newest = k * parts
+        oldest = newest - self.look.trail / abs(self.times[1] - self.times[0]) * parts
+        bounds = np.maximum(0, np.round(np.linspace(oldest, newest, FADE + 1)).astype(int))
+        width = min(3.0, max(1.2, 0.0035 * min(self.look.size)))
+        for step in range(FADE):
+            piece = self.tip[bounds[step] : bounds[step + 1] + 1]
+            if len(piece) > 1:
+                self.pen.line(piece, mixed(ACCENT, GROUND, (step + 1) / FADE), width, "butt")
+
+    def _draw_links(self, hinges: np.ndarray) -> None:
+        thin = self.look.style == "line"
+        width = min(3.0, max(1.2, 0.004 * min(self.look.size))) if thin else self.camera.thickness
+        for i, colour in enumerate(self.colours):
+            if not thin:
+                self.pen.line(hinges[i : i + 2], GROUND, width + min(1.6, 0.2 * width))
+            self.pen.line(hinges[i : i + 2], colour, width)
+        radius, ink = (1.4 * width, INK) if thin else (0.25 * width, GROUND)
+        if self.look.hinges and radius >= PIN:
+            for at in hinges[:-1]:
+                self.pen.disc(at, radius, ink, ink)
+
+    def _draw_centres(self, feet: np.ndarray, centres: np.ndarray) -> None:
+        radius = max(2.0, 0.3 * self.camera.thickness)
+        for foot, centre in zip(feet, centres, strict=True):
+            self.pen.line(np.stack([foot, centre]), INK, 1.2)
+            self.pen.disc(centre, radius, INK, GROUND)
+
+    def _write_time(self, image: Image.Image, k: int) -> None:
+        x, letter, small = self.look.size[0] - 0.8 * self.camera.letter, self.camera.letter, self.camera.small
+        write(image, (x, 1.1 * letter), self.time(k), letter, INK if self.trusted[k] else MUTED, "rm")
+        if not self.trusted[k]:
+            write(image, (x, 2.2 * letter), "beyond the trusted time", small, MUTED, "rm")
+
+
+class _Places:
+    """Where the hinges (F, N+1, 2), the centres of mass and their feet on the links (F, N, 2) are, in metres."""
+
+    def __init__(self, run: Run, times: np.ndarray) -> None:
+        self.run, self.times = run, times
+        theta = _angles(run, times)
+        self.hinges, self.centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
+        along = np.clip(run.chain.com / run.chain.length, 0.0, 1.0)[:, None]
+        self.feet = (1 - along) * self.hinges[:, :-1] + along * self.hinges[:, 1:]
+
+    def tip(self, size: tuple[int, int]) -> np.ndarray:
+        """Return the path of the last end, with as many points between frames as its speed asks for."""
+        count = len(self.times)
+        if count == 1:
+            return self.hinges[:, -1]
+        fastest = np.linalg.norm(self.run.velocities()[:, -1], axis=-1).max() / (2 * self.run.chain.length.sum())
+        parts = min(PARTS, max(1, math.ceil(fastest * abs(self.times[1] - self.times[0]) * min(size) / HOP)))
+        fine = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), self.times)
+        blocks = np.split(fine, range(BLOCK, len(fine), BLOCK))
+        return np.concatenate([kinematics.hinges(self.run.chain, self.run.at(block).theta)[:, -1] for block in blocks])
+
+
+def _angles(run: Run, times: np.ndarray) -> np.ndarray:
+    return np.concatenate([run.at(block).theta for block in np.split(times, range(BLOCK, len(times), BLOCK))])
+
+
+def _trusted(run: Run, times: np.ndarray) -> np.ndarray:
+    """Return which moments lie within the trusted time of the run."""
+    until = run.trusted_until
+    return np.full(len(times), True) if until is None else np.abs(times - times[0]) <= abs(until - times[0])
+
+
+def _decimals(times: np.ndarray) -> int:
+    """Return how many decimals the timer needs: two, more for a run shorter than a second."""
+    duration = abs(times[-1] - times[0])
+    return max(2, 2 - math.floor(math.log10(duration))) if duration > 0 else 2

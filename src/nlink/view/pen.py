@@ -50,6 +50,10 @@ class Pen:
         """Return what was drawn, as an RGB image."""
         return Image.frombuffer("RGBA", self.size, self._pixels, "raw", "RGBA", 0, 1).convert("RGB")
 
+    def fill(self, colour: Colour) -> None:
+        """Start again from one colour."""
+        self._pixels[:] = [*(round(255 * part) for part in colour), 255]
+
     def reset(self, ground: np.ndarray) -> None:
         """Start again from a ground (H, W, 4)."""
         self._pixels[:] = ground

@@ -73,9 +73,9 @@ class Sheet:
             return
         bounds = np.arange(n + 1) + 0.5
         mappable = ScalarMappable(BoundaryNorm(bounds, n), ListedColormap(self.colours))
-        step = max(1, round(n / 8))
+        step = next(m for k in range(9) for m in (10**k, 2 * 10**k, 5 * 10**k) if 12 * m > n)
         bar = self.colour_bar(mappable, "link")
-        bar.set_ticks([1, *range(step, n + 1, step)] if step > 1 else list(range(1, n + 1)))
+        bar.set_ticks(sorted({1, *range(step, n + 1, step)}))
         bar.minorticks_off()
 
     def legend(self, drawn: list[Any], names: list[str]) -> None:

@@ -24,7 +24,7 @@ GRID: Colour = (0.90, 0.91, 0.93)
 ACCENT: Colour = (0.84, 0.33, 0.24)
 SECOND: Colour = (0.16, 0.44, 0.60)
 
-COLOURMAP = ListedColormap(mpl.colormaps["viridis"](np.linspace(0.08, 0.82, 256)), "links")
+COLOURMAP = ListedColormap(mpl.colormaps["viridis"](np.linspace(0.12, 0.82, 256)), "links")
 """Viridis without its darkest and palest ends, so that every colour reads on a light ground."""
 
 

@@ -1,0 +1,54 @@
+# nlink: `make demo` and `make test` do everything on a fresh machine with Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help setup demo test lint format bench clean
+
+help:
+	@echo "make demo    set up, simulate five rods, leave the run, plots and an animation in demo/"
+	@echo "make test    set up, run the tests"
+	@echo "make lint    style, types and layers"
+	@echo "make bench   compare the speed with other packages"
+
+$(VENV)/core: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "nlink needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/bench: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+setup: $(VENV)/dev
+
+demo: $(VENV)/core
+	@mkdir -p demo
+	$(BIN)/nlink run chaotic-5 -o demo/run.nc
+	$(BIN)/nlink plot demo/run.nc -o demo/plots
+	$(BIN)/nlink animate demo/run.nc -o demo/animation.gif
+	@echo "look into demo/: run.nc, plots/ and animation.gif"
+
+test: $(VENV)/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: $(VENV)/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright
+	PYTHONPATH=src $(BIN)/lint-imports
+
+format: $(VENV)/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/bench
+	$(BIN)/python benchmarks/main_road.py
+
+clean:
+	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

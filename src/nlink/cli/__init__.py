@@ -1,0 +1,71 @@
+"""The command `nlink`: data on stdout, everything else on stderr, one clear sentence for every error.
+
+Exit codes: 0 ok, 2 usage, 3 bad model, 4 numerical failure (partial run saved), 5 input/output, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from nlink._check import ModelError
+from nlink._version import __version__
+from nlink.cli import export, models, pictures, run
+
+BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 3, 4, 5, 130, 141
+
+app = typer.Typer(
+    name="nlink",
+    help="Dynamics of N-link pendulums and chains: describe, simulate, check and see them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("presets")(models.presets)
+app.command("show")(models.show)
+app.command("plot")(pictures.plot)
+app.command("animate")(pictures.animate)
+app.command("export")(export.export)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nlink {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command; turn what goes wrong into a sentence and an exit code."""
+    try:
+        code = app(standalone_mode=False) or 0
+    except KeyboardInterrupt:
+        code = _say("interrupted", INTERRUPTED)
+    except ModelError as error:
+        code = _say(str(error), BAD_MODEL)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = BROKEN_PIPE
+    except OSError as error:
+        code = _say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), INPUT_OUTPUT)
+    except Exception as error:
+        if not hasattr(error, "exit_code"):
+            raise
+        error.show()  # pyright: ignore[reportAttributeAccessIssue]
+        code = error.exit_code  # pyright: ignore[reportAttributeAccessIssue]
+    sys.exit(code)
+
+
+def _say(text: str, code: int) -> int:
+    print(f"nlink: {text}", file=sys.stderr)
+    return code

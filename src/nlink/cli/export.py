@@ -1,0 +1,68 @@
+"""`nlink export`: chosen quantities of a run as CSV."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+import typer
+
+from nlink._check import choice
+from nlink.cli.common import load_run
+
+if TYPE_CHECKING:
+    from nlink.run import Run
+
+Columns = dict[str, np.ndarray]
+
+
+def _each(name: str, unit: str, values: np.ndarray) -> Columns:
+    return {f"{name}_{i + 1} [{unit}]": values[:, i] for i in range(values.shape[1])}
+
+
+def _vectors(name: str, unit: str, values: np.ndarray) -> Columns:
+    return {f"{name}{axis}_{i + 1} [{unit}]": values[:, i, k] for i in range(values.shape[1]) for k, axis in enumerate("xy")}
+
+
+def _energy(run: Run) -> Columns:
+    energy = run.energy()
+    columns = {"kinetic [J]": energy.kinetic, "potential [J]": energy.potential, "residual [J]": energy.residual}
+    return columns | {f"work_{name} [J]": values for name, values in energy.work.items()}
+
+
+QUANTITIES: dict[str, Callable[[Run], Columns]] = {
+    "theta": lambda run: _each("theta", "rad", run.theta),
+    "omega": lambda run: _each("omega", "rad/s", run.omega),
+    "alpha": lambda run: _each("alpha", "rad/s^2", run.alpha),
+    "positions": lambda run: _vectors("", "m", run.positions()[:, 1:]),
+    "velocities": lambda run: _vectors("v", "m/s", run.velocities()[:, 1:]),
+    "centres": lambda run: _vectors("g", "m", run.centres()),
+    "energy": _energy,
+    "reactions": lambda run: _vectors("r", "N", run.reactions()),
+    "violation": lambda run: {"violation": run.violation()},
+}
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="A run (.nc).")],
+    quantities: Annotated[
+        list[str] | None, typer.Argument(help=f"Any of {', '.join(QUANTITIES)}; theta and omega if not given.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file (.csv); the standard output if not given.")] = None,
+) -> None:
+    """Write chosen quantities of a run as CSV, with full precision, one row for each saved time."""
+    names = [choice("the quantity", name, QUANTITIES) for name in quantities or ("theta", "omega")]
+    loaded = load_run(run)
+    columns: Columns = {"t [s]": loaded.t}
+    for name in names:
+        columns |= QUANTITIES[name](loaded)
+    text = "\n".join([",".join(columns), *(",".join(map(repr, row)) for row in np.column_stack(list(columns.values())).tolist())])
+    if output is None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    else:
+        output.write_text(text + "\n", encoding="utf-8")
+        print(f"nlink: wrote {len(loaded.t)} rows of {len(columns)} columns to {output}", file=sys.stderr)

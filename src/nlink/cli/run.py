@@ -1,0 +1,123 @@
+"""`nlink run`: simulate a preset or a model file, keep the run, say what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nlink._check import ModelError
+from nlink.cli.common import DEFAULT, free_name, load_run, model_table, put, put_text
+from nlink.cli.texts import run_lines, run_table, scenario_lines
+from nlink.scenario import Scenario
+
+if TYPE_CHECKING:
+    from nlink.run import Run, Status
+
+FAILED, INTERRUPTED = 4, 130
+
+
+def run(
+    model: Annotated[
+        str | None, typer.Argument(help=f"A preset (see `nlink presets`) or a model file; {DEFAULT} if not given.")
+    ] = None,
+    links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")] = None,
+    until: Annotated[float | None, typer.Option("--until", "-t", help="End of the run in s; negative runs backwards.")] = None,
+    formulation: Annotated[str | None, typer.Option(help="recursive or momentum.")] = None,
+    integrator: Annotated[str | None, typer.Option(help="Like DOP853, RK45, 'RK4(step=0.001)', Gauss, Radau.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the run (.nc).")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved run, to --until.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the model and say what would be run.")] = False,
+) -> None:
+    """Simulate a chain, save the run, and print what happened.
+
+    Examples: nlink run | nlink run chaotic-3 --until 5 | nlink run my.toml --set loads.joint_damper=0.1 -o my.nc
+    """
+    from nlink.simulation import SimulationError
+
+    changes = {"links": links, "run.t_end": until, "run.formulation": formulation, "run.integrator": integrator}
+    changes |= {"run.rtol": rtol, "run.atol": atol}
+    if resume is not None:
+        given = [name for name, value in changes.items() if value is not None and name != "run.t_end"]
+        if model or settings or given:
+            raise ModelError(
+                "--resume goes on with the run as it is; of the other options only --until, -o, -q and --json go with it"
+            )
+        path, scenario = output or resume, None
+        earlier = load_run(resume)
+    else:
+        name, table = model_table(model or DEFAULT)
+        scenario, earlier = _scenario(name, table, changes, settings or []), None
+        path = output or free_name(name, ".nc")
+    if dry_run:
+        return _dry_run(scenario or earlier.scenario, path)  # pyright: ignore[reportOptionalMemberAccess]
+    _refuse_unwritable(path)
+    try:
+        result = earlier.resume(until, progress=not quiet) if earlier else scenario.run(progress=not quiet)  # pyright: ignore[reportOptionalMemberAccess]
+    except SimulationError as error:
+        _report(error.run, path, as_json, quiet)
+        _complain(error.status)
+        raise typer.Exit(INTERRUPTED if error.status.code == "interrupted" else FAILED) from None
+    _report(result, path, as_json, quiet)
+    return None
+
+
+def _scenario(name: str, table: dict[str, Any], changes: dict[str, Any], settings: list[str]) -> Scenario:
+    for key, value in changes.items():
+        if value is not None:
+            if key == "links" and isinstance(table.get("links"), list):
+                raise ModelError(f"--links goes with uniform chains; {name} lists its links one by one")
+            put(table, key, value)
+    for setting in settings:
+        put_text(table, setting)
+    return Scenario.from_dict(table, where=name)
+
+
+def _dry_run(scenario: Scenario, path: Path) -> None:
+    from nlink.formulations import formulate
+    from nlink.integrators import integrator_record
+    from nlink.recording import saved_times
+
+    settings = scenario.settings
+    system = formulate(scenario.chain, settings.formulation)
+    method = integrator_record(settings.integrator, settings.rtol, settings.atol)
+    points = len(saved_times(settings.save, settings.t_end))
+    lines = [*scenario_lines(scenario), ("method", f"{system.formulation.name}, {method.described()}")]
+    lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]
+    _print(lines, scenario.title)
+
+
+def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:
+    result.save(path)
+    if as_json:
+        typer.echo(json.dumps(run_table(result, path), indent=2))
+    elif not quiet:
+        _print([*scenario_lines(result.scenario), *run_lines(result), ("saved", str(path))], result.scenario.title)
+
+
+def _print(lines: list[tuple[str, str]], title: str) -> None:
+    typer.echo("\n".join([title] * bool(title) + [f"  {name:<10} {text}" for name, text in lines]))
+
+
+def _complain(status: Status) -> None:
+    print(f"nlink: {status}", file=sys.stderr)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Fail before the work, not after it."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise OSError(f"there is no folder {folder} to save the run in; make it, or give another -o")
+    if path.is_dir():
+        raise OSError(f"{path} is a folder; give a file name with -o")
+    if not os.access(folder, os.W_OK):
+        raise OSError(f"the folder {folder} cannot be written to; give another place with -o")

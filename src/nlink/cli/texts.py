@@ -1,0 +1,146 @@
+"""Scenarios and runs in words and as JSON, and a sketch of a chain: what `run` and `show` print."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlink import kinematics
+from nlink.chain import Chain
+from nlink.loads import JointTorque, Load, Sine, Table
+from nlink.scenario import Scenario
+
+if TYPE_CHECKING:
+    from nlink.run import Run
+
+WORDS = {
+    "Gravity": "gravity",
+    "JointSpring": "joint springs",
+    "JointDamper": "joint dampers",
+    "LinkDamper": "link dampers",
+    "JointTorque": "joint torques",
+    "Drag": "drag",
+    "FollowerForce": "follower force",
+    "TipForce": "tip force",
+}
+
+
+def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
+    """Return the system in words."""
+    chain = scenario.chain
+    uniform = all(link == chain.links[0] for link in chain.links)
+    count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
+    total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
+    return [("system", total), ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
+
+
+def load_text(load: Load) -> str:
+    """Return a load in words."""
+    if isinstance(load, JointTorque):
+        return f"joint torques {_torque_text(load.torque)}"
+    word = WORDS[type(load).__name__]
+    values = {f.name: _value_text(getattr(load, f.name)) for f in fields(load) if getattr(load, f.name) != 0.0}
+    if len(fields(load)) == 1 or list(values) == ["stiffness"]:
+        return f"{word} {next(iter(values.values()), '0')}"
+    return f"{word} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
+
+
+def _torque_text(torque: Any) -> str:
+    if isinstance(torque, Sine):
+        return f"{torque.amplitude:g} sin(2 pi {torque.frequency:g} t + {torque.phase:g})"
+    if isinstance(torque, Table):
+        return f"from a table of {len(torque.times)} points"
+    if callable(torque):
+        return f"from the function {getattr(torque, '__name__', getattr(torque, 'name', 'given'))}"
+    return "[" + ", ".join(_torque_text(t) for t in torque) + "]" if isinstance(torque, tuple) else f"{torque:g}"
+
+
+def _value_text(value: Any) -> str:
+    return "[" + ", ".join(f"{v:g}" for v in value) + "]" if isinstance(value, tuple) else f"{value:g}"
+
+
+def run_lines(run: Run) -> list[tuple[str, str]]:
+    """Return what happened in a run, in words."""
+    stats, meta = run.stats, run.meta
+    done = abs(run.t[-1]) if len(run.t) else 0.0
+    speed = f": {done / stats.wall:,.0f} times faster than real time" if stats.wall > 0 and done > stats.wall else ""
+    lines = [
+        ("method", f"{meta['formulation']}, {meta['integrator']}"),
+        ("steps", f"{stats.steps:,}, {stats.rejected:,} rejected; {stats.nfev:,} evaluations"),
+    ]
+    if len(run.t):
+        lines.append(("energy", _energy_text(run)))
+    if run.events:
+        lines.append(("events", _events_text(run)))
+    lines.append(("time", f"{stats.wall:.3g} s for {done:g} s of motion{speed}"))
+    return lines + ([("stopped", run.status.message)] if run.status.code != "finished" else [])
+
+
+def _energy_text(run: Run) -> str:
+    energy = run.energy()
+    scale = max(float(np.ptp(energy.kinetic)), float(np.ptp(energy.potential)), 1e-300)
+    worst = float(np.abs(energy.residual).max())
+    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items())
+    return f"residual {worst:.2g} J, {worst / scale:.1g} of the energy exchanged{rows and '; work' + rows[1:]}"
+
+
+def _events_text(run: Run) -> str:
+    names = sorted({event.name for event in run.events})
+    parts = []
+    for name in names:
+        events = [event for event in run.events if event.name == name]
+        first = events[0]
+        if name == "flip":
+            times = f", {len(events)} times in all" if len(events) > 1 else ""
+            parts.append(f"link {first.info['link'] + 1} is the first to turn over, at t = {first.t:.6g} s{times}")
+        else:
+            parts.append(f"{name} first at t = {first.t:.6g} s, {len(events)} in all")
+    return "; ".join(parts)
+
+
+def run_table(run: Run, path: Path) -> dict[str, Any]:
+    """Return what happened in a run as plain data."""
+    residual = np.abs(run.energy().residual)
+    return {
+        "title": run.scenario.title,
+        "links": run.chain.n,
+        "status": run.status.code,
+        "message": str(run.status),
+        "t": float(run.t[-1]) if len(run.t) else None,
+        "points": len(run.t),
+        "formulation": run.meta["formulation"],
+        "integrator": run.meta["integrator"],
+        "steps": run.stats.steps,
+        "rejected": run.stats.rejected,
+        "evaluations": run.stats.nfev,
+        "wall": run.stats.wall,
+        "energy_residual": float(residual.max()) if len(residual) else None,
+        "work": {name: float(values[-1]) for name, values in run.work.items() if len(values)},
+        "events": [{"t": event.t, "name": event.name, **event.info} for event in run.events],
+        "file": str(path),
+    }
+
+
+def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
+    """Draw a chain in characters: the pivot as +, link ends as o, the last as O, links dotted."""
+    points = kinematics.hinges(chain, theta)
+    low, high = points.min(0), points.max(0)
+    cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
+    columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1
+    grid = [[" "] * columns for _ in range(rows)]
+
+    def dot(point: np.ndarray, mark: str) -> None:
+        column, row = round((point[0] - low[0]) / cell), round((high[1] - point[1]) / (2 * cell))
+        grid[min(row, rows - 1)][min(column, columns - 1)] = mark
+
+    for a, b in pairwise(points):
+        for share in np.linspace(0, 1, 4 * width):
+            dot(a + share * (b - a), ".")
+    for i, point in enumerate(points):
+        dot(point, "O" if i == chain.n else "o")
+    dot(points[0], "+")
+    return "\n".join("    " + "".join(row).rstrip() for row in grid)

@@ -1,0 +1,149 @@
+"""What a simulation collects as it goes, and how that becomes a Run read out in angles."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import shlex
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink._version import __version__
+from nlink.integrators.base import Mark
+from nlink.loads import LEDGER
+from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
+from nlink.scenario import Scenario
+from nlink.system import System, rates_many
+
+MOST_SAVED = 10**8
+MOST_KNOT_NUMBERS = 4_000_000
+
+
+@dataclass
+class Record:
+    """Saved states, events, and the integrator's steps (knots) as (t, states, rates)."""
+
+    states: list[np.ndarray] = field(default_factory=list)
+    events: list[Occurrence] = field(default_factory=list)
+    knots: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
+    saved: int = 0
+    numbers: int = 0
+    stride: int = 1
+
+    def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
+        """Keep the steps, thinned so that they never take more than a set amount of memory."""
+        self.knots.append((t[:: self.stride], y[:: self.stride].copy(), f[:: self.stride].copy()))
+        self.numbers += 2 * self.knots[-1][1].size
+        if self.numbers > MOST_KNOT_NUMBERS:
+            self.knots = [(t[::2], y[::2].copy(), f[::2].copy()) for t, y, f in self.knots]
+            self.stride, self.numbers = 2 * self.stride, self.numbers // 2
+
+
+def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
+    """Return the times to save at, from 0 towards t_end: a grid (and t_end), or the times given, checked."""
+    sign = math.copysign(1.0, t_end)
+    if isinstance(save, tuple):
+        times = np.array(save)
+        if np.any(np.diff(times) * sign <= 0) or np.any(times * sign < 0) or np.any((times - t_end) * sign > 0):
+            span = f"{len(times)} times from {times[0]:g} to {times[-1]:g}"
+            raise ModelError(f"save must run from 0 towards t_end = {t_end:g} without a repeat, got {span}")
+        return times
+    if abs(t_end) / save > MOST_SAVED:
+        points = f"{abs(t_end) / save:.2g} points up to t_end = {t_end:g}"
+        raise ModelError(f"save = {save:g} would keep {points}; use a larger interval")
+    count = math.floor(abs(t_end) / save * (1 + 1e-12))
+    rate = 1 / save
+    grid = np.arange(count + 1) / round(rate) if abs(rate - round(rate)) < 1e-9 * rate else np.arange(count + 1) * save
+    times = sign * np.minimum(grid, abs(t_end))
+    return times if abs(times[-1] - t_end) <= 1e-9 * save else np.append(times, t_end)
+
+
+def read_out(scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark) -> Run:
+    """Return the Run of what was collected; `times` are those that were to be saved, `mark` where it can go on."""
+    t = times[: record.saved]
+    states = np.concatenate(record.states) if record.states else np.empty((0, system.full_size))
+    if status.code == "event" and (not len(t) or t[-1] != mark.t):
+        t, states = np.append(t, mark.t), np.concatenate([states, mark.y[None]])
+    own = states[:, : system.size]
+    theta, omega = system.decode(own)
+    kinetic, potential = system.energy(own)
+    work = {name: states[:, system.size + LEDGER.index(name)].copy() for name in system.ledger}
+    return Run(
+        scenario=scenario,
+        t=t,
+        theta=theta.copy(),
+        omega=omega.copy(),
+        alpha=_accelerations(system, t, states),
+        kinetic=kinetic,
+        potential=potential,
+        work=work,
+        drift=system.violation(own),
+        status=status,
+        stats=cost,
+        meta=_meta(scenario),
+        events=record.events,
+        knots=_knots(scenario, system, record),
+        checkpoint=_checkpoint(system, mark),
+    )
+
+
+def joined(earlier: Run, later: Run) -> Run:
+    """Return a resumed run with the part before it."""
+    before = abs(earlier.checkpoint.t) if earlier.checkpoint else 0.0
+    known = known_times(earlier, later.scenario)
+    series = {
+        name: np.concatenate([getattr(earlier, name)[known], getattr(later, name)])
+        for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
+    }
+    work = {name: np.concatenate([earlier.work[name][known], values]) for name, values in later.work.items()}
+    kept = earlier.knots and Track(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
+    parts = [track for track in (kept, later.knots) if track is not None]
+    knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
+    events = [event for event in earlier.events if abs(event.t) <= before] + later.events
+    a, b = earlier.stats, later.stats
+    stats = Stats(a.nfev + b.nfev, a.steps + b.steps, a.rejected + b.rejected, a.wall + b.wall)
+    return replace(later, **series, work=work, knots=knots, events=events, stats=stats)
+
+
+def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
+    """Return which saved points of an earlier run stay: those at the new times that lie before the steps to be repeated."""
+    point = earlier.checkpoint
+    assert point is not None
+    return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
+
+
+def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> np.ndarray:
+    rates = np.empty_like(states)
+    rates_many(t, np.ascontiguousarray(states), system.parameters, rates, system.scratch())
+    return system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size]).copy()
+
+
+def _knots(scenario: Scenario, system: System, record: Record) -> Track | None:
+    """Return the integrator's steps where they tell more than the saved points do, else None."""
+    count = sum(len(t) for t, _, _ in record.knots)
+    if not count or (isinstance(scenario.settings.save, float) and record.saved >= count):
+        return None
+    t, y, f = (np.concatenate(parts) for parts in zip(*record.knots, strict=True))
+    theta, omega = system.decode(y[:, : system.size])
+    alpha = system.formulation.decode_rates(system.chain, y[:, : system.size], f[:, : system.size])
+    return Track(t, theta.copy(), omega.copy(), alpha.copy())
+
+
+def _checkpoint(system: System, mark: Mark) -> Checkpoint:
+    rates = system.rates(mark.t, mark.y) if mark.f is None else mark.f
+    return Checkpoint(float(mark.t), float(mark.step), mark.y.copy(), rates.copy(), float(mark.origin), int(mark.count))
+
+
+def _meta(scenario: Scenario) -> dict[str, Any]:
+    settings = scenario.settings
+    return {
+        "version": __version__,
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": shlex.join(sys.argv),
+        "formulation": settings.formulation.name,
+        "integrator": settings.integrator.described(),
+    }

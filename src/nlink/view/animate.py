@@ -1,0 +1,155 @@
+"""Animations of a run as GIF or MP4, frame by frame, so that memory does not grow with their length.
+
+A GIF has one fixed palette: the colours of the picture, each in steps towards the ground for smooth edges. A frame
+stores only the rectangle that changed, and in it only the pixels that changed; the rest is transparent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import GifImagePlugin, Image
+
+from nlink._check import ModelError, number
+from nlink.run import Run
+from nlink.view.frames import FADE, Frames, Look, frame_times
+from nlink.view.scene import GROUND, LINES
+from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed, written_whole
+
+FASTEST = {".gif": 100.0, ".mp4": 1000.0}
+"""The kinds of files, and the frames a second each can hold."""
+SLOWEST = 0.01
+CLEAR = 255
+"""The palette's index for a pixel that stays as it was."""
+UNUSED: Colour = (1.0, 0.0, 1.0)
+"""Fills the palette; far from every colour in use."""
+
+
+def animate(
+    run: Run,
+    path: str | os.PathLike[str],
+    *,
+    speed: float = 1.0,
+    fps: float = 50,
+    size: tuple[int, int] = (640, 640),
+    trail: float = 1.0,
+    hinges: bool = True,
+    timer: bool = True,
+    centres: bool = False,
+    style: str = "bar",
+    progress: Progress | None = None,
+) -> Path:
+    """Write an animation of a run, .gif or .mp4, and return its path.
+
+    Parameters
+    ----------
+    speed : 1 is real time, 2 twice as fast
+    fps : frames a second; browsers slow a .gif above 50 down
+    size : width and height in pixels (an .mp4 is rounded up to even numbers)
+    trail : seconds of the motion that the path of the last end stays visible
+    hinges, timer, centres : whether the hinges, the time and the centres of mass are drawn
+    style : "bar" or "line"
+    progress : called with (done, total) after each frame
+
+    >>> import nlink
+    >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
+    >>> animate(run, "double.gif", speed=0.5)  # doctest: +SKIP
+    PosixPath('double.gif')
+    """
+    path = Path(path)
+    kind = _kind(path, fps)
+    look = Look(_even(size) if kind == ".mp4" else size, trail, hinges, timer, centres, style)
+    times = frame_times(run, speed, fps)
+    write = _write_mp4 if kind == ".mp4" else _write_gif
+    frames = Frames(run, times, look)
+    with written_whole(path) as temporary:
+        write(temporary, frames, float(fps), progress)
+    return path
+
+
+def _kind(path: Path, fps: float) -> str:
+    """Return the kind of file, if it can hold these frames a second."""
+    kind = path.suffix.lower()
+    if kind not in FASTEST:
+        raise ModelError(f"an animation must end in {' or '.join(FASTEST)}, got {path.name!r}")
+    if not SLOWEST <= number("fps", fps) <= FASTEST[kind]:
+        raise ModelError(f"fps must be from {SLOWEST:g} to {FASTEST[kind]:g} for a {kind}, got {fps:g}")
+    return kind
+
+
+def _write_gif(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
+    palette, stays = gif_palette(len(frames.colours)), delays(len(frames), fps)
+    canvas = Image.new("P", frames.look.size)
+    canvas.putpalette(palette.getpalette() or [])
+    with path.open("wb") as file:
+        file.writelines(GifImagePlugin.getheader(canvas, info={"loop": 0})[0])
+        for k, (image, corner) in enumerate(_changes(frames, palette)):
+            file.writelines(GifImagePlugin.getdata(image, corner, duration=10 * stays[k], transparency=CLEAR, disposal=1))
+            if progress:
+                progress(k + 1, len(frames))
+        file.write(b";")
+
+
+def delays(count: int, fps: float) -> list[int]:
+    """Return how long each frame of a GIF stays, in hundredths of a second, spread so that the whole lasts count/fps.
+
+    >>> delays(6, 30)
+    [3, 4, 3, 3, 4, 3]
+    """
+    return np.diff(np.round(100.0 / fps * np.arange(count + 1)).astype(int)).tolist()
+
+
+def _changes(frames: Frames, palette: Image.Image) -> Iterator[tuple[Image.Image, tuple[int, int]]]:
+    """Yield for each frame the rectangle that changed, in palette colours, and its upper left corner."""
+    last = np.full(frames.look.size[::-1], CLEAR, np.uint8)
+    for k in range(len(frames)):
+        pixels = np.asarray(frames.draw(k).quantize(palette=palette, dither=Image.Dither.NONE))
+        changed = pixels != last
+        rows, columns = np.flatnonzero(changed.any(1)), np.flatnonzero(changed.any(0))
+        top, bottom = (rows[0], rows[-1] + 1) if len(rows) else (0, 1)
+        left, right = (columns[0], columns[-1] + 1) if len(rows) else (0, 1)
+        box = slice(top, bottom), slice(left, right)
+        yield Image.fromarray(np.where(changed[box], pixels[box], np.uint8(CLEAR))), (int(left), int(top))
+        last = pixels
+
+
+def gif_palette(links: int) -> Image.Image:
+    """Return an image that carries the palette: every colour in use, in steps towards the ground."""
+    ramps: list[tuple[Colour, int]] = [(INK, 12), (MUTED, 10), (ACCENT, 2 * FADE)]
+    ramps += [(colour, 10) for colour in link_colours(min(links, 20))]
+    colours = [GROUND, LINES, *(mixed(colour, GROUND, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
+    colours += [UNUSED] * (CLEAR + 1 - len(colours))
+    image = Image.new("P", (1, 1))
+    image.putpalette([round(255 * part) for colour in colours for part in colour])
+    return image
+
+
+def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
+    options = {"quality": 8, "macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
+    film = _ffmpeg().write_frames(str(path), frames.look.size, fps=fps, **options)
+    try:
+        film.send(None)
+        for k in range(len(frames)):
+            film.send(frames.draw(k).tobytes())
+            if progress:
+                progress(k + 1, len(frames))
+    finally:
+        film.close()
+
+
+def _ffmpeg() -> Any:
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise ModelError("MP4 needs the package imageio-ffmpeg; install nlink[video], or write a .gif") from None
+    return imageio_ffmpeg
+
+
+def _even(size: Any) -> Any:
+    """Return the size rounded up to even numbers, which MP4 asks for; leave what is no size to the checks."""
+    whole = isinstance(size, tuple | list) and all(isinstance(side, int) for side in size)
+    return tuple(side + side % 2 for side in size) if whole else size

@@ -1,0 +1,90 @@
+"""A window that plays a run in real time, for a machine with a display."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from nlink._check import ModelError
+from nlink.run import Run
+from nlink.view.frames import Frames, Look, frame_times
+from nlink.view.style import heading
+
+if TYPE_CHECKING:
+    import tkinter
+
+NO_DISPLAY = "there is no display; give an output file with -o"
+
+
+def has_display() -> bool:
+    """Return whether a window can be opened here."""
+    try:
+        _window().destroy()
+    except ModelError:
+        return False
+    return True
+
+
+def live(
+    run: Run,
+    *,
+    speed: float = 1.0,
+    fps: float = 50,
+    size: tuple[int, int] = (640, 640),
+    trail: float = 1.0,
+    hinges: bool = True,
+    timer: bool = True,
+    centres: bool = False,
+    style: str = "bar",
+) -> None:
+    """Play a run in a window, again and again, until it is closed by its button, Escape or q.
+
+    The options are those of `animate`; a slow machine leaves frames out and keeps the time.
+    """
+    look = Look(size, trail, hinges, timer, centres, style)
+    times = frame_times(run, speed, fps)
+    window = _window()
+    window.title(heading(run))
+    window.resizable(False, False)
+    for key in ("<Escape>", "q"):
+        window.bind(key, lambda _: window.destroy())
+    _Player(window, Frames(run, times, look), fps).show()
+    window.mainloop()
+
+
+class _Player:
+    """Shows the frame that the clock asks for, about `fps` times a second."""
+
+    def __init__(self, window: tkinter.Tk, frames: Frames, fps: float) -> None:
+        import tkinter
+
+        from PIL import ImageTk
+
+        self.window, self.frames, self.fps = window, frames, fps
+        self.picture = ImageTk.PhotoImage("RGB", frames.look.size)
+        tkinter.Label(window, image=str(self.picture), borderwidth=0).pack()
+        self.start = time.monotonic()
+
+    def show(self) -> None:
+        """Show the frame of this moment, and come back for the next."""
+        count = int((time.monotonic() - self.start) * self.fps)
+        self.picture.paste(self.frames.draw(count % len(self.frames)))
+        wait = (count + 1) / self.fps - (time.monotonic() - self.start)
+        self.window.after(max(1, math.ceil(1000 * wait)), self.show)
+
+
+def _window() -> tkinter.Tk:
+    """Open a window, or say why there is none."""
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        raise ModelError(NO_DISPLAY)
+    try:
+        import tkinter
+    except ImportError:
+        raise ModelError("a live window needs tkinter, which this Python was built without; give an output file with -o") from None
+    try:
+        return tkinter.Tk()
+    except tkinter.TclError:
+        raise ModelError(NO_DISPLAY) from None

@@ -1,0 +1,128 @@
+"""The still part of an animation: how metres become pixels, and the ground with its grid, scale, title and pivot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PIL import Image
+
+from nlink.view.pen import Pen, width_of, write
+from nlink.view.style import MUTED, Colour
+
+GROUND: Colour = (0.985, 0.985, 0.98)
+LINES: Colour = (0.92, 0.925, 0.93)
+TEXT = 160
+"""Pictures with a side below this carry no text."""
+CELLS = 8
+"""Grid cells along the shorter side, about."""
+SLACK = 0.8
+"""The pivot stands in the middle unless that shrinks the picture below this share."""
+
+
+class Camera:
+    """Fits points (K, 2) in metres, the pivot among them, into a picture of `size` pixels.
+
+    Attributes: `scale` in pixels a metre; `frame` (left, bottom, right, top), the part with the grid; `letter`, the
+    height of the title in pixels, 0 in a picture too small for text; `thickness` of a bar.
+    """
+
+    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, notes: bool) -> None:
+        self.size = size
+        width, height = size
+        self.letter = min(28.0, max(11.0, min(size) / 36)) if min(size) >= TEXT else 0.0
+        self.small = 0.72 * self.letter
+        left, bottom, top = 3.7 * self.small, 2.0 * self.small, (2.2 + 0.9 * notes) * self.letter
+        self.frame = (left, bottom, width - 0.8 * self.letter, height - top)
+        self._fit(points, pad=max(3.0, 0.025 * min(size)))
+        self.thickness = min(0.03 * min(size), max(2.5, 0.17 * link * self.scale))
+
+    def pixels(self, points: np.ndarray) -> np.ndarray:
+        """Return where points (..., 2) in metres lie in the picture, from its lower left corner."""
+        return self.scale * points + self.origin
+
+    def _fit(self, points: np.ndarray, pad: float) -> None:
+        left, bottom, right, top = self.frame
+        room = np.array([right - left, top - bottom]) - 2 * pad
+        low, high = points.min(0), points.max(0)
+        reach = max(-low[0], high[0])
+        middle = np.array([-reach, low[1]]), np.array([reach, high[1]])
+        if self._scale(room, *middle) >= SLACK * self._scale(room, low, high):
+            low, high = middle
+        self.scale = self._scale(room, low, high)
+        self.origin = np.array([left + right, bottom + top]) / 2 - self.scale * (low + high) / 2
+
+    @staticmethod
+    def _scale(room: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+        extent = high - low
+        return float(min(r / e for r, e in zip(room, extent, strict=True) if e > 0))
+
+
+def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
+    """Return the ground (H, W, 4): grid, scale, pivot and title; the title leaves room for the text `beside` it."""
+    pen = Pen(camera.size)
+    pen.fill(GROUND)
+    step = _round_step(min(camera.size) / CELLS / camera.scale)
+    across, up = _multiples(camera, 0, step), _multiples(camera, 1, step)
+    left, bottom, right, top = camera.frame
+    for x in _crisp(camera.scale * across + camera.origin[0]):
+        pen.line(np.array([[x, bottom], [x, top]]), LINES, 1.0, "butt")
+    for y in _crisp(camera.scale * up + camera.origin[1]):
+        pen.line(np.array([[left, y], [right, y]]), LINES, 1.0, "butt")
+    _draw_pivot(pen, camera)
+    image = pen.picture()
+    if camera.letter:
+        _write_scale(image, camera, across, up)
+        room = camera.size[0] - width_of(beside, camera.letter) - 2.6 * camera.letter
+        write(image, (0.8 * camera.letter, 1.1 * camera.letter), _cut(title, room, camera.letter), camera.letter, MUTED, "lm")
+    return np.asarray(image.convert("RGBA"))
+
+
+def _draw_pivot(pen: Pen, camera: Camera) -> None:
+    """Draw the ground that the pivot is fixed to: a line with hatching above it."""
+    x, y = camera.origin
+    half, hatch = max(4.0, 1.8 * camera.thickness), max(2.0, 0.7 * camera.thickness)
+    pen.line(np.array([[x - half, y], [x + half, y]]), MUTED, 1.5, "butt")
+    for start in np.linspace(x - half, x + half - hatch, 6):
+        pen.line(np.array([[start, y], [start + hatch, y + hatch]]), MUTED, 1.0, "butt")
+
+
+def _write_scale(image: Image.Image, camera: Camera, across: np.ndarray, up: np.ndarray) -> None:
+    """Write the metres along the left and the lower edge; the last one across carries the unit."""
+    height, (left, bottom, _, _) = camera.size[1], camera.frame
+    for value in across:
+        text = _number(value) + (" m" if value == across[-1] else "")
+        x = camera.scale * value + camera.origin[0]
+        x = min(x, camera.size[0] - width_of(text, camera.small) / 2 - 0.2 * camera.small)
+        write(image, (x, height - bottom / 2), text, camera.small, MUTED, "mm")
+    for value in up:
+        y = height - (camera.scale * value + camera.origin[1])
+        write(image, (left - 0.5 * camera.small, y), _number(value), camera.small, MUTED, "rm")
+
+
+def _multiples(camera: Camera, axis: int, step: float) -> np.ndarray:
+    """Return the multiples of `step` that lie in the frame, along x (0) or y (1)."""
+    low, high = ((camera.frame[axis + side] - camera.origin[axis]) / camera.scale / step for side in (0, 2))
+    return step * np.arange(math.ceil(low), math.floor(high) + 1)
+
+
+def _round_step(least: float) -> float:
+    """Return the smallest of 1, 2, 5 times a power of ten that is not below `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return power * next(m for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9))
+
+
+def _crisp(pixels: np.ndarray) -> np.ndarray:
+    return np.floor(pixels) + 0.5
+
+
+def _number(value: float) -> str:
+    return f"{value + 0.0:.6g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _cut(text: str, room: float, letter: float) -> str:
+    """Return the text, cut short to fit into `room` pixels."""
+    if width_of(text, letter) <= room:
+        return text
+    fitting = (text[:k].rstrip() + "\N{HORIZONTAL ELLIPSIS}" for k in range(len(text) - 1, 0, -1))
+    return next((short for short in fitting if width_of(short, letter) <= room), "")
