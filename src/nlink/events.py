@@ -21,6 +21,8 @@ from nlink.run import Occurrence
 from nlink.system import System
 
 PARTS = 64
+MOST_IN_A_STEP = 8
+"""A motion that blows up turns over without end within a step; only the first times are worth knowing."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,8 @@ def turns(theta: np.ndarray) -> np.ndarray:
 class Watch:
     """Follows one event along a run.
 
-    What it follows are marks that change at an event: the turns of each link watched, or the sign of the function (a zero
-    keeps the sign before it).
+    What it follows are marks that change at an event: the turns of each link watched, or the sign of the function (a zero, or
+    what is not a number, keeps the sign before it).
     """
 
     def __init__(self, event: Event | Flip, system: System, t: float, state: np.ndarray) -> None:
@@ -88,7 +90,8 @@ class Watch:
             return turns(theta if self.event.link is None else theta[:, [self.event.link]])
         signs, last = np.empty((len(t), 1)), float(before[0])
         for k, time in enumerate(t.tolist()):
-            last = float(np.sign(self.event.function(time, theta[k], omega[k]))) or last
+            value = self.event.function(time, theta[k], omega[k])
+            last = math.copysign(1.0, value) if value > 0 or value < 0 else last
             signs[k] = last
         return signs
 
@@ -96,7 +99,7 @@ class Watch:
         """Return the events of one column in step k, in which its mark changes."""
         old, new = float(marks[k, column]), float(marks[k + 1, column])
         out, left = [], float(chunk.t[k])
-        while old != new:
+        while old != new and len(out) < MOST_IN_A_STEP:
             left, state, mark = self._first(chunk, left, float(chunk.t[k + 1]), old, column)
             sign, begun = int(np.sign(mark - old)), old != 0
             old = mark

@@ -26,7 +26,19 @@ from numba.extending import intrinsic, overload
 from nlink._check import ModelError
 from nlink._jit import INLINE, kernel
 from nlink.chain import Chain
-from nlink.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, Sine, Table, TipForce
+from nlink.loads import (
+    LEDGER,
+    Drag,
+    FollowerForce,
+    Gravity,
+    JointDamper,
+    JointSpring,
+    JointTorque,
+    LinkDamper,
+    Sine,
+    Table,
+    TipForce,
+)
 
 S, C, FX, FY, MZ, TQ = range(6)
 LOAD_ROWS = 6
@@ -34,89 +46,74 @@ POWERS = len(LEDGER)
 
 
 class ChainParameters(NamedTuple):
-    """A chain as numbers: what the compiled code sees. Arrays are (N,) unless said."""
+    """A chain as numbers: what the compiled code sees. Few arrays, for each costs time when Python calls."""
 
     n: int
     g: float
-    length: np.ndarray
-    mass: np.ndarray
-    com: np.ndarray
-    offset: np.ndarray
-    inertia: np.ndarray
-    hinge_inertia: np.ndarray
-    stiffness: np.ndarray
-    rest: np.ndarray
-    joint_damping: np.ndarray
-    link_damping: np.ndarray
-    torque: np.ndarray
-    sine: np.ndarray
-    """(N, 3): amplitude, angular frequency, phase"""
-    table_start: np.ndarray
-    """(N + 1,): where each joint's knots begin in `table`"""
-    table: np.ndarray
-    """(knots, 2): time, value"""
-    callback: int
-    """address of a C function (t, torque[]) that adds to the torques, or 0"""
-    drag: np.ndarray
-    """(N, 2): linear, quadratic"""
+    links: np.ndarray
+    """(rows, N): LENGTH, MASS, ... of every link and joint"""
     tip: np.ndarray
     """(3,): fx, fy, follower force"""
+    table: np.ndarray
+    """(knots, 2): time, value of all tables of torques"""
+    table_start: np.ndarray
+    """(N + 1,): where each joint's knots begin in `table`"""
+    callback: int
+    """address of a C function (t, torque[]) that adds to the torques, or 0"""
     loaded: bool
+    """whether anything but gravity acts"""
     timed: bool
+    """whether torques change in time"""
     swept: bool
     """whether velocities are needed: drag or a force at the tip"""
     ledger: int
     """rows of the ledger that follow the state: 0 or POWERS"""
 
 
+LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
+JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 16)
+
+
 def chain_parameters(chain: Chain, callback: int = 0) -> ChainParameters:
     """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function."""
     loads = {type(load) for load in chain.loads}
-    constant, sine, start, table = _torques(chain)
+    torques, table, start = _torques(chain)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
-    at_tip = np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0])
+    hinge_inertia = [link.hinge_inertia for link in chain.links]
+    rows = [chain.length, chain.mass, chain.com, chain.offset, chain.inertia, hinge_inertia]
+    rows += [chain.each(JointSpring, "stiffness"), chain.each(JointSpring, "rest")]
+    rows += [chain.each(JointDamper, "damping"), chain.each(LinkDamper, "damping"), *torques]
+    rows += [chain.each(Drag, "linear"), chain.each(Drag, "quadratic")]
     return ChainParameters(
         n=chain.n,
         g=chain.g,
-        length=chain.length,
-        mass=chain.mass,
-        com=chain.com,
-        offset=chain.offset,
-        inertia=chain.inertia,
-        hinge_inertia=np.array([link.hinge_inertia for link in chain.links]),
-        stiffness=chain.each(JointSpring, "stiffness"),
-        rest=chain.each(JointSpring, "rest"),
-        joint_damping=chain.each(JointDamper, "damping"),
-        link_damping=chain.each(LinkDamper, "damping"),
-        torque=constant,
-        sine=sine,
-        table_start=start,
+        links=np.array(rows, float),
+        tip=np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0]),
         table=table,
+        table_start=start,
         callback=callback,
-        drag=np.stack([chain.each(Drag, "linear"), chain.each(Drag, "quadratic")], 1),
-        tip=at_tip,
-        loaded=bool(loads & {JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce}),
-        timed=bool(callback or sine[:, 0].any() or len(table)),
+        loaded=bool(loads - {Gravity}),
+        timed=bool(callback or torques[1].any() or len(table)),
         swept=bool(loads & {Drag, FollowerForce, TipForce}),
-        ledger=POWERS if loads & {JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce} else 0,
+        ledger=POWERS if loads - {Gravity, JointSpring} else 0,
     )
 
 
-def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the joint torques by kind: constants (N,), sines (N, 3), and the knots of the tables."""
+def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort the joint torques by kind: rows (4, N) of constants and sines, the knots of the tables and where they begin."""
     load = chain.load(JointTorque)
     torque: Any = load.torque if load and not callable(load.torque) else 0.0
     each = torque if isinstance(torque, tuple) else (torque,) * chain.n
-    constant, sine, start, knots = np.zeros(chain.n), np.zeros((chain.n, 3)), np.zeros(chain.n + 1, np.int64), []
+    rows, knots, start = np.zeros((4, chain.n)), [], np.zeros(chain.n + 1, np.int64)
     for i, value in enumerate(each):
         if isinstance(value, Sine):
-            sine[i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
+            rows[1:, i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
         elif isinstance(value, Table):
             knots += zip(value.times, value.values, strict=True)
         else:
-            constant[i] = value
+            rows[0, i] = value
         start[i + 1] = len(knots)
-    return constant, sine, start, np.array(knots, float).reshape(-1, 2)
+    return rows, np.array(knots, float).reshape(-1, 2), start
 
 
 class TorqueCallback:
@@ -208,10 +205,10 @@ def turn(theta, n, w):
 def drive(t, p, w):
     """Fill the row TQ with the driving torques at time t."""
     for i in range(p.n):
-        w[TQ, i] = p.torque[i]
+        w[TQ, i] = p.links[TORQUE, i]
     if p.timed:
         for i in range(p.n):
-            w[TQ, i] += p.sine[i, 0] * math.sin(p.sine[i, 1] * t + p.sine[i, 2])
+            w[TQ, i] += p.links[AMPLITUDE, i] * math.sin(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
             w[TQ, i] += from_table(t, p.table, p.table_start[i], p.table_start[i + 1])
         if p.callback != 0:
             call_address(p.callback, t, w[TQ])
@@ -247,9 +244,9 @@ def apply_loads(t, theta, omega, at, p, w, power, row):
     for i in range(p.n):
         rate = omega[at + i]
         relative = rate - before_omega
-        friction = -p.joint_damping[i] * relative
-        moment = w[TQ, i] + friction - p.stiffness[i] * (theta[i] - before_theta - p.rest[i])
-        own = -p.link_damping[i] * rate
+        friction = -p.links[JOINT_DAMPING, i] * relative
+        moment = w[TQ, i] + friction - p.links[STIFFNESS, i] * (theta[i] - before_theta - p.links[REST, i])
+        own = -p.links[LINK_DAMPING, i] * rate
         if i > 0:
             w[MZ, i - 1] -= moment
         w[MZ, i] = moment + own
@@ -275,21 +272,21 @@ def apply_forces(omega, at, p, w, power, row):
     vx = vy = lost = 0.0
     for i in range(p.n):
         s, c, rate = w[S, i], w[C, i], omega[at + i]
-        gx = vx + rate * (p.com[i] * c - p.offset[i] * s)
-        gy = vy + rate * (p.com[i] * s + p.offset[i] * c)
-        factor = p.drag[i, 0] + p.drag[i, 1] * math.sqrt(gx * gx + gy * gy)
+        gx = vx + rate * (p.links[COM, i] * c - p.links[OFFSET, i] * s)
+        gy = vy + rate * (p.links[COM, i] * s + p.links[OFFSET, i] * c)
+        factor = p.links[LINEAR_DRAG, i] + p.links[QUADRATIC_DRAG, i] * math.sqrt(gx * gx + gy * gy)
         w[FX, i] -= factor * gx
         w[FY, i] -= factor * gy
         lost -= factor * (gx * gx + gy * gy)
-        vx += p.length[i] * rate * c
-        vy += p.length[i] * rate * s
+        vx += p.links[LENGTH, i] * rate * c
+        vy += p.links[LENGTH, i] * rate * s
     k = p.n - 1
     s, c = w[S, k], w[C, k]
     followx, followy = -p.tip[2] * s, p.tip[2] * c
     fx, fy = p.tip[0] + followx, p.tip[1] + followy
     w[FX, k] += fx
     w[FY, k] += fy
-    w[MZ, k] += (p.length[k] - p.com[k]) * (c * fx + s * fy) + p.offset[k] * (s * fx - c * fy)
+    w[MZ, k] += (p.links[LENGTH, k] - p.links[COM, k]) * (c * fx + s * fy) + p.links[OFFSET, k] * (s * fx - c * fy)
     power[row + 3] = lost
     power[row + 4] = followx * vx + followy * vy
     power[row + 5] = p.tip[0] * vx + p.tip[1] * vy

@@ -154,7 +154,7 @@ def _write(file: Any, data: Variables, attrs: dict[str, Any]) -> None:
 def _refuse_foreign(path: Path, file: Any) -> None:
     if "nlink_format" not in file.attrs:
         raise RunFileError(f"{path} is not a run of nlink: it is a netCDF or HDF5 file from elsewhere")
-    version = int(file.attrs["nlink_format"])
+    version = int(np.ravel(file.attrs["nlink_format"])[0])
     if version > FORMAT:
         writer = file.attrs.get("nlink_version", "a newer nlink")
         raise RunFileError(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.kernels import FX, FY, LOAD_ROWS, MZ, C, ChainParameters, S, apply_loads, turn
+from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
 from nlink.system import AngleFormulation, right_hand_side
 
 AX, AY, GX, GY, TM, TX, TY, B = range(LOAD_ROWS, LOAD_ROWS + 8)
@@ -73,13 +73,13 @@ def balance(y, p, w):
     forcex = forcey = turned = 0.0
     for j in range(n):
         i = n - 1 - j
-        fx, fy = w[FX, i], w[FY, i] - p.mass[i] * p.g
+        fx, fy = w[FX, i], w[FY, i] - p.links[MASS, i] * p.g
         forcex += fx
         forcey += fy
         turned += w[GX, i] * fy - w[GY, i] * fx + w[MZ, i]
         total = turned - (w[AX, i] * forcey - w[AY, i] * forcex)
         for k in range(n):
-            s, c, length = w[S, k], w[C, k], p.length[k]
+            s, c, length = w[S, k], w[C, k], p.links[LENGTH, k]
             first = max(i, k + 1)
             rx = ry = 0.0
             if first < n:
@@ -88,10 +88,10 @@ def balance(y, p, w):
             turning = rx * s - ry * c
             inward = -rx * c - ry * s
             if k >= i:
-                d, b = p.com[k], p.offset[k]
-                gx, gy = p.mass[k] * (w[GX, k] - w[AX, i]), p.mass[k] * (w[GY, k] - w[AY, i])
+                d, b = p.links[COM, k], p.links[OFFSET, k]
+                gx, gy = p.links[MASS, k] * (w[GX, k] - w[AX, i]), p.links[MASS, k] * (w[GY, k] - w[AY, i])
                 px, py = d * c - b * s, d * s + b * c
-                turning += gx * py - gy * px + p.inertia[k]
+                turning += gx * py - gy * px + p.links[INERTIA, k]
                 inward += -gx * px - gy * py
             w[MATRIX + i, k] = turning
             total += inward * y[n + k] * y[n + k]
@@ -103,19 +103,19 @@ def place(p, w):
     """Fill positions of hinges and centres, and the tails of mass and first moment."""
     x = y = 0.0
     for i in range(p.n):
-        s, c, d, b = w[S, i], w[C, i], p.com[i], p.offset[i]
+        s, c, d, b = w[S, i], w[C, i], p.links[COM, i], p.links[OFFSET, i]
         w[AX, i] = x
         w[AY, i] = y
         w[GX, i] = x + d * s + b * c
         w[GY, i] = y - d * c + b * s
-        x += p.length[i] * s
-        y -= p.length[i] * c
+        x += p.links[LENGTH, i] * s
+        y -= p.links[LENGTH, i] * c
     mass = mx = my = 0.0
     for j in range(p.n):
         i = p.n - 1 - j
-        mass += p.mass[i]
-        mx += p.mass[i] * w[GX, i]
-        my += p.mass[i] * w[GY, i]
+        mass += p.links[MASS, i]
+        mx += p.links[MASS, i] * w[GX, i]
+        my += p.links[MASS, i] * w[GY, i]
         w[TM, i] = mass
         w[TX, i] = mx
         w[TY, i] = my

@@ -21,7 +21,24 @@ from typing import Any, ClassVar, NamedTuple
 
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.kernels import FX, FY, LOAD_ROWS, MZ, C, ChainParameters, S, apply_loads, sincos, turn
+from nlink.kernels import (
+    COM,
+    FX,
+    FY,
+    HINGE_INERTIA,
+    INERTIA,
+    LENGTH,
+    LOAD_ROWS,
+    MASS,
+    MZ,
+    OFFSET,
+    C,
+    ChainParameters,
+    S,
+    apply_loads,
+    sincos,
+    turn,
+)
 from nlink.system import HAMILTON, AngleFormulation, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
@@ -75,7 +92,7 @@ def sweep(theta, omega, at, p, w, forced, lift, x, to):
         else:
             s, c = sincos(theta[i])
             w[S, i], w[C, i] = s, c
-        length, mass, d, b = p.length[i], p.mass[i], p.com[i], p.offset[i]
+        length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
         square = omega[at + i] * omega[at + i]
         px, py = d * c - b * s, d * s + b * c
         mtx, mty = mxx * c + mxy * s, mxy * c + myy * s
@@ -88,7 +105,7 @@ def sweep(theta, omega, at, p, w, forced, lift, x, to):
             tau += w[MZ, i] + px * fx + py * fy
             gx -= fx
             gy -= fy
-        inverse = 1.0 / (p.hinge_inertia[i] + length * length * (c * mtx + s * mty))
+        inverse = 1.0 / (p.links[HINGE_INERTIA, i] + length * length * (c * mtx + s * mty))
         free, ux, uy = tau * inverse, qx * inverse, qy * inverse
         w[TAU, i], w[QX, i], w[QY, i] = free, ux, uy
         bx = gx - mass * square * py + qx * free
@@ -101,8 +118,8 @@ def sweep(theta, omega, at, p, w, forced, lift, x, to):
         alpha = w[TAU, i] - w[QX, i] * ax - w[QY, i] * ay
         x[to + i] = alpha
         square = omega[at + i] * omega[at + i]
-        ax += p.length[i] * (alpha * w[C, i] - square * w[S, i])
-        ay += p.length[i] * (alpha * w[S, i] + square * w[C, i])
+        ax += p.links[LENGTH, i] * (alpha * w[C, i] - square * w[S, i])
+        ay += p.links[LENGTH, i] * (alpha * w[S, i] + square * w[C, i])
 
 
 @kernel
@@ -111,10 +128,10 @@ def momenta(omega, at, p, w):
     vx = vy = 0.0
     for i in range(p.n):
         s, c, rate = w[S, i], w[C, i], omega[at + i]
-        w[PX, i] = p.mass[i] * (vx + rate * (p.com[i] * c - p.offset[i] * s))
-        w[PY, i] = p.mass[i] * (vy + rate * (p.com[i] * s + p.offset[i] * c))
-        vx += p.length[i] * rate * c
-        vy += p.length[i] * rate * s
+        w[PX, i] = p.links[MASS, i] * (vx + rate * (p.links[COM, i] * c - p.links[OFFSET, i] * s))
+        w[PY, i] = p.links[MASS, i] * (vy + rate * (p.links[COM, i] * s + p.links[OFFSET, i] * c))
+        vx += p.links[LENGTH, i] * rate * c
+        vy += p.links[LENGTH, i] * rate * s
 
 
 def to_momenta(y, p, z, w):
@@ -126,10 +143,10 @@ def to_momenta(y, p, z, w):
     tailx = taily = 0.0
     for j in range(n):
         i = n - 1 - j
-        s, c, d, b = w[S, i], w[C, i], chain.com[i], chain.offset[i]
+        s, c, d, b = w[S, i], w[C, i], chain.links[COM, i], chain.links[OFFSET, i]
         z[i] = y[i]
         own = (d * c - b * s) * w[PX, i] + (d * s + b * c) * w[PY, i]
-        z[n + i] = chain.length[i] * (c * tailx + s * taily) + own + chain.inertia[i] * y[n + i]
+        z[n + i] = chain.links[LENGTH, i] * (c * tailx + s * taily) + own + chain.links[INERTIA, i] * y[n + i]
         tailx += w[PX, i]
         taily += w[PY, i]
     for i in range(2 * n, len(y)):
@@ -176,8 +193,8 @@ def hamilton_rates(t, z, p, out, w):
     tailx = taily = pullx = pully = 0.0
     for j in range(n):
         i = n - 1 - j
-        s, c, d, b, length = w[S, i], w[C, i], chain.com[i], chain.offset[i], chain.length[i]
-        fx, fy = w[FX, i], w[FY, i] - chain.mass[i] * chain.g
+        s, c, d, b, length = w[S, i], w[C, i], chain.links[COM, i], chain.links[OFFSET, i], chain.links[LENGTH, i]
+        fx, fy = w[FX, i], w[FY, i] - chain.links[MASS, i] * chain.g
         px, py = d * c - b * s, d * s + b * c
         force = length * (c * pullx + s * pully) + px * fx + py * fy + w[MZ, i]
         swing = length * (s * tailx - c * taily) + py * w[PX, i] - px * w[PY, i]

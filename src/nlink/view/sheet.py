@@ -117,6 +117,6 @@ class Sheet:
 
 def smooth(run: Run) -> Track:
     """Return the motion at the saved points, with interpolated ones between where these are few."""
-    if not 1 < len(run.t) < POINTS:
+    if len(run.t) >= POINTS:
         return Track(run.t, run.theta, run.omega, run.alpha)
     return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))

@@ -1,0 +1,265 @@
+"""The command as a user meets it: real processes, real files, exit codes, what goes to which stream."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nlink
+
+COMMAND = str(Path(sys.executable).with_name("nlink"))
+
+
+def call(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"} | environment
+    return subprocess.run([COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, env=env, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cli")
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path) -> Path:
+    done = call("run", "chaotic-3-springs-friction", "--until", "2", "-o", "run.nc", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "run.nc"
+
+
+def test_help_version_and_no_arguments(tmp_path: Path) -> None:
+    assert "animate" in call("--help", cwd=tmp_path).stdout
+    assert call("--version", cwd=tmp_path).stdout.strip() == f"nlink {nlink.__version__}"
+    assert "Usage" in call(cwd=tmp_path).stdout + call(cwd=tmp_path).stderr
+
+
+def test_help_imports_no_heavy_package(tmp_path: Path) -> None:
+    code = (
+        "import sys, nlink.cli; print([m for m in ('numba', 'scipy', 'sympy', 'matplotlib', 'xarray', 'h5py') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_run_prints_what_happened_and_saves(tmp_path: Path) -> None:
+    done = call("run", "nice-3", "--until", "3", cwd=tmp_path)
+    assert done.returncode == 0
+    for word in (
+        "system",
+        "3 equal links",
+        "gravity 9.81",
+        "recursive, DOP853",
+        "rejected",
+        "residual",
+        "faster than real time",
+        "nice-3.nc",
+    ):
+        assert word in done.stdout, word
+    assert nlink.load(tmp_path / "nice-3.nc").t[-1] == 3.0
+
+
+def test_run_without_a_name_is_the_default_and_never_overwrites(tmp_path: Path) -> None:
+    for name in ("chaotic-5.nc", "chaotic-5-2.nc"):
+        done = call("run", "--until", "0.5", cwd=tmp_path)
+        assert done.returncode == 0
+        assert (tmp_path / name).exists()
+
+
+def test_quiet_prints_nothing_and_json_is_json(tmp_path: Path) -> None:
+    done = call("run", "nice-3", "--until", "1", "-q", cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("", "")
+    table = json.loads(call("run", "chaotic-8-driven", "--until", "1", "--json", cwd=tmp_path).stdout)
+    assert table["status"] == "finished"
+    assert table["links"] == 8
+    assert set(table["work"]) == {"joint_torque", "joint_damper"}
+    assert nlink.load(tmp_path / table["file"]).stats.steps == table["steps"]
+
+
+def test_options_reach_the_run(tmp_path: Path) -> None:
+    options = [
+        "--links",
+        "4",
+        "--until",
+        "-1",
+        "--formulation",
+        "momentum",
+        "--integrator",
+        "RK45",
+        "--rtol",
+        "1e-6",
+        "--atol",
+        "1e-7",
+    ]
+    more = ["--set", "loads.joint_spring=2.5", "--set", "start.shape=zigzag", "--set", "run.save=0.25", "-o", "x.nc"]
+    assert call("run", "chaotic-3", *options, *more, cwd=tmp_path).returncode == 0
+    run = nlink.load(tmp_path / "x.nc")
+    assert run.chain.n == 4
+    assert run.t.tolist() == [0.0, -0.25, -0.5, -0.75, -1.0]
+    assert run.scenario.settings.formulation == "Momentum()"
+    assert run.meta["integrator"] == "RK45(rtol=1e-06, atol=1e-07)"
+    assert run.chain.load(nlink.JointSpring) == nlink.JointSpring(2.5)
+
+
+def test_dry_run_checks_and_writes_nothing(tmp_path: Path) -> None:
+    done = call("run", "nice-3", "--dry-run", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "2001 points" in done.stdout
+    assert call("run", "nice-3", "--integrator", "Euler", "--dry-run", cwd=tmp_path).returncode == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["run", "nice3"], 3, "did you mean 'nice-3'"),
+        (["run", "nice-3", "--links", "0"], 3, "links must be a whole number, at least 1, got 0"),
+        (["run", "heavy-tip-5", "--links", "3"], 3, "lists its links one by one"),
+        (["run", "nice-3", "--formulation", "lagrnge"], 3, "formulation must be one of recursive, momentum"),
+        (["run", "nice-3", "--integrator", "RK4(stp=1)"], 3, "RK4 has no option 'stp' (did you mean 'step'?)"),
+        (["run", "nice-3", "--set", "loads.joint_sprng=1"], 3, "did you mean 'joint_spring'"),
+        (["run", "nice-3", "--set", "mass=-1"], 3, "links[0].mass must not be negative, got -1"),
+        (["run", "nice-3", "--set", "nonsense"], 3, "--set must read key=value"),
+        (["run", "nice-3", "--until", "nan"], 3, "run.t_end must be finite, got nan"),
+        (["run", "nice-3", "--until", "0"], 3, "t_end must not be 0"),
+        (["run", "nice-3", "--rtol", "much"], 2, "--rtol"),
+        (["run", "nice-3", "-o", "no/where/run.nc"], 5, "there is no folder no/where"),
+        (["run", "missing.toml"], 5, "missing.toml"),
+        (["run", "--resume", "missing.nc"], 5, "there is no file missing.nc"),
+        (["run", "nice-3", "--resume", "missing.nc"], 3, "--resume goes on with the run as it is"),
+        (["show", "nowhere"], 3, "there is no preset 'nowhere'"),
+        (["plot", "missing.nc"], 5, "there is no file missing.nc"),
+        (["plot", "nice-3"], 5, "is a model, not a run; make one with: nlink run nice-3"),
+        (["animate", "missing.nc"], 5, "there is no file"),
+        (["export", "missing.nc", "colour"], 3, "the quantity must be one of theta"),
+        (["fly"], 2, "fly"),
+    ],
+)
+def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
+    done = call(*arguments, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numerical_failure_keeps_the_part_before(tmp_path: Path) -> None:
+    options = ["--set", "loads.joint_spring=1e6", "--integrator", "RK4(step=0.05)", "-o", "bad.nc"]
+    done = call("run", "nice-3", *options, cwd=tmp_path)
+    assert done.returncode == 4
+    assert "stopped being finite" in done.stderr
+    assert "try a smaller step than 0.05" in done.stderr
+    run = nlink.load(tmp_path / "bad.nc")
+    assert run.status.code == "not_finite"
+    assert len(run.t) > 1
+    assert np.all(np.isfinite(run.theta))
+
+
+def _long_run(folder: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = ["run", "chaotic-15", "--until", "1e6", "--set", "run.save=10", "--set", "run.flips=off", "-o", "long.nc", *more]
+    return subprocess.Popen([COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_interrupt_keeps_the_run_and_resume_goes_on(tmp_path: Path) -> None:
+    call("run", "chaotic-15", "--until", "0.1", cwd=tmp_path)  # compiles, so that the signal below meets the loop
+    process = _long_run(tmp_path)
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "stopped by the user" in errors
+    assert "Traceback" not in errors
+    first = nlink.load(tmp_path / "long.nc")
+    assert first.status.code == "interrupted"
+    assert first.t[-1] > 10
+    until = first.t[-1] + 20
+    done = call("run", "--resume", "long.nc", "--until", str(until), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    second = nlink.load(tmp_path / "long.nc")
+    assert second.t[-1] == until
+    assert np.array_equal(second.theta[: len(first.t)], first.theta)
+    assert call("run", "--resume", "long.nc", "--until", "5", cwd=tmp_path).returncode == 3
+
+
+def test_a_killed_run_leaves_no_half_file(tmp_path: Path) -> None:
+    process = _long_run(tmp_path)
+    time.sleep(2.0)
+    process.kill()
+    process.communicate()
+    assert not (tmp_path / "long.nc").exists()
+
+
+def test_presets_and_show(tmp_path: Path) -> None:
+    listed = call("presets", cwd=tmp_path).stdout.splitlines()
+    assert [line.split()[0] for line in listed] == nlink.presets()
+    assert all(len(line.split(maxsplit=1)[1]) > 10 for line in listed)
+    for name in nlink.presets():
+        text = call("show", name, cwd=tmp_path).stdout
+        assert "length m" in text
+        assert "+" in text
+        assert "O" in text
+    assert json.loads(call("show", "nice-3", "--json", cwd=tmp_path).stdout)["links"] == 3
+
+
+def test_show_a_model_file_and_a_run(tmp_path: Path, saved: Path) -> None:
+    model = tmp_path / "mine.toml"
+    model.write_text('links = 2\nstart = "zigzag"\nloads.drag = { linear = 0.5 }\n')
+    assert "drag linear 0.5" in call("show", "mine.toml", cwd=tmp_path).stdout
+    assert "joint springs 1" in call("show", str(saved), cwd=tmp_path).stdout
+
+
+def test_export_is_exact_csv(saved: Path, tmp_path: Path) -> None:
+    run = nlink.load(saved)
+    rows = list(csv.reader(io.StringIO(call("export", str(saved), "theta", "energy", cwd=tmp_path).stdout)))
+    assert rows[0][:3] == ["t [s]", "theta_1 [rad]", "theta_2 [rad]"]
+    assert rows[0][-1] == "work_joint_damper [J]"
+    values = np.array(rows[1:], float)
+    assert np.array_equal(values[:, 0], run.t)
+    assert np.array_equal(values[:, 1:4], run.theta)
+    assert np.array_equal(values[:, -1], run.work["joint_damper"])
+    done = call(
+        "export",
+        str(saved),
+        "positions",
+        "velocities",
+        "centres",
+        "reactions",
+        "omega",
+        "alpha",
+        "violation",
+        "-o",
+        "x.csv",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+    assert len((tmp_path / "x.csv").read_text().splitlines()) == len(run.t) + 1
+
+
+def test_export_into_a_closed_pipe_is_quiet(saved: Path) -> None:
+    script = f"{COMMAND} export {saved} | head -n 1"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("t [s]")
+    assert "Traceback" not in done.stderr
+
+
+def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
+    done = call("plot", str(saved), "angles", "energy", "--format", "svg", "--size", "5x3", "-o", "pictures", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [Path(line).name for line in done.stdout.split()] == ["angles.svg", "energy.svg"]
+    assert all((tmp_path / line).stat().st_size > 1000 for line in done.stdout.split())
+    done = call("animate", str(saved), "-o", "a.gif", "--fps", "20", "--size", "120x160", "--centres", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "a.gif").read_bytes()[:6] == b"GIF89a"
+    assert call("animate", str(saved), "-o", "a.avi", cwd=tmp_path).returncode == 3
+    assert call("plot", str(saved), "colours", cwd=tmp_path).returncode == 3
+    assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 3
