@@ -43,10 +43,12 @@ def number_or_each(where: str, value: Any, *, least: float | None = None, above:
     """Return one number that serves all, or a tuple with one for each."""
     if not listed(value):
         return number(where, value, least=least, above=above)
-    values = tuple(number(f"{where}[{i}]", v, least=least, above=above) for i, v in enumerate(value))
+    values = tuple(value.tolist() if hasattr(value, "tolist") else value)
     if not values:
         raise ModelError(f"{where} must not be an empty list; give one number, or one for each")
-    return values
+    if least is None and above is None and all(type(v) is float for v in values) and all(map(math.isfinite, values)):
+        return values  # long chains pass here often
+    return tuple(number(f"{where}[{i}]", v, least=least, above=above) for i, v in enumerate(values))
 
 
 def spread(where: str, value: float | tuple[Any, ...], n: int, what: str) -> tuple[Any, ...]:

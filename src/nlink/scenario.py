@@ -125,14 +125,15 @@ class Scenario:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as the tables of a model file, explicit in every value."""
-        links = [asdict(link) for link in self.chain.links]
+        first = self.chain.links[0]
+        uniform = all(link == first for link in self.chain.links)
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         return {
             "title": self.title,
             "loads": {"gravity": 0.0} | {_load_name(load): _load_table(load) for load in self.chain.loads},
             "start": {"theta": _plain(self.theta), "omega": _plain(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
-            **({"links": len(links)} | links[0] if all(link == links[0] for link in links) else {"links": links}),
+            **({"links": self.chain.n} | asdict(first) if uniform else {"links": [asdict(link) for link in self.chain.links]}),
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:

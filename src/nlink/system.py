@@ -22,7 +22,7 @@ import numpy as np
 from numba.extending import overload
 
 from nlink import kinematics
-from nlink._check import ModelError, listed, number, shown
+from nlink._check import number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import ChainParameters, TorqueCallback, chain_parameters
@@ -251,8 +251,4 @@ class System:
             raise error
 
     def _angles(self, name: str, values: Any) -> np.ndarray:
-        n = self.chain.n
-        values = [values] * n if np.ndim(values) == 0 and not isinstance(values, str) else values
-        if not listed(values) or len(values) != n:
-            raise ModelError(f"{name} must hold {n} numbers, one for each link, got {shown(values)}")
-        return np.array([number(f"{name}[{i}]", v) for i, v in enumerate(values)])
+        return np.array(spread(name, number_or_each(name, values), self.chain.n, "links"))

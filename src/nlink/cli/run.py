@@ -65,7 +65,7 @@ def run(
         result = earlier.resume(until, progress=not quiet) if earlier else scenario.run(progress=not quiet)  # pyright: ignore[reportOptionalMemberAccess]
     except SimulationError as error:
         _report(error.run, path, as_json, quiet)
-        _complain(error.status)
+        _complain(error.status, path)
         raise typer.Exit(INTERRUPTED if error.status.code == "interrupted" else FAILED) from None
     _report(result, path, as_json, quiet)
     return None
@@ -108,8 +108,10 @@ def _print(lines: list[tuple[str, str]], title: str) -> None:
     typer.echo("\n".join([title] * bool(title) + [f"  {name:<10} {text}" for name, text in lines]))
 
 
-def _complain(status: Status) -> None:
-    print(f"nlink: {status}", file=sys.stderr)
+def _complain(status: Status, path: Path) -> None:
+    rest = f"go on with: nlink run --resume {path}" if status.code == "interrupted" else f"the part before is in {path}"
+    remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
+    print(f"nlink: {status.message}{remedy}; {rest}", file=sys.stderr)
 
 
 def _refuse_unwritable(path: Path) -> None:

@@ -77,7 +77,7 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
     if run.events:
         lines.append(("events", _events_text(run)))
     lines.append(("time", f"{stats.wall:.3g} s for {done:g} s of motion{speed}"))
-    return lines + ([("stopped", run.status.message)] if run.status.code != "finished" else [])
+    return lines + ([("stopped", run.status.message.removeprefix("stopped "))] if run.status.code == "event" else [])
 
 
 def _energy_text(run: Run) -> str:

@@ -31,6 +31,8 @@ from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colo
 FORMATS = ("png", "svg", "pdf")
 FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
+SMALL = 0.05
+"""A path of the last end below this share of the chain's length is shown close up, without the pivot."""
 PEAK = 50
 """Forces that peak this many times above their median are shown on a logarithmic scale."""
 
@@ -92,8 +94,9 @@ def _angles(sheet: Sheet) -> None:
     (axes,) = sheet.over_time("angle (degrees)")
     for i, angle in enumerate(np.degrees(sheet.motion.theta).T):
         sheet.line(axes, *broken(sheet.motion.t, angle), i)
-    axes.set_ylim(-190, 190)
-    axes.set_yticks(range(-180, 181, 90))
+    if np.abs(sheet.motion.theta).max() > np.pi / 2:
+        axes.set_ylim(-190, 190)
+        axes.set_yticks(range(-180, 181, 90))
     sheet.name_links(r"$\theta_{{{i}}}$")
 
 
@@ -131,8 +134,8 @@ def _paths(sheet: Sheet) -> None:
 
 
 def _tip(sheet: Sheet) -> None:
-    axes = sheet.plane()
     t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
+    axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * sheet.run.chain.length.sum()))
     colours = ScalarMappable(Normalize(t.min(), t.max()), COLOURMAP)
     pieces = LineCollection(
         list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3, capstyle="round", colors=colours.to_rgba(t[:-1])
@@ -207,14 +210,14 @@ class PlotKind:
 
 
 PLOTS: dict[str, PlotKind] = {
-    "angles": PlotKind("angles", _angles),
-    "unwrapped": PlotKind("angles in turns", _unwrapped, turned_over),
-    "rates": PlotKind("angular velocities", _rates),
-    "positions": PlotKind("positions of the link ends", _positions),
-    "velocities": PlotKind("velocities of the link ends", _velocities),
-    "paths": PlotKind("paths of the link ends", _paths),
-    "tip": PlotKind("path of the last end", _tip),
-    "energy": PlotKind("energy", _energy),
-    "reactions": PlotKind("forces at the hinges", _reactions),
+    "angles": PlotKind("Angles", _angles),
+    "unwrapped": PlotKind("Angles in turns", _unwrapped, turned_over),
+    "rates": PlotKind("Angular velocities", _rates),
+    "positions": PlotKind("Positions of the link ends", _positions),
+    "velocities": PlotKind("Velocities of the link ends", _velocities),
+    "paths": PlotKind("Paths of the link ends", _paths),
+    "tip": PlotKind("Path of the last end", _tip),
+    "energy": PlotKind("Energy", _energy),
+    "reactions": PlotKind("Forces at the hinges", _reactions),
 }
 """The plots by name."""

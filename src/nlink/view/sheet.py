@@ -43,11 +43,12 @@ class Sheet:
         column[-1].set_xlabel(self.time_label(), fontsize=self.fontsize)
         return list(column)
 
-    def plane(self) -> Axes:
-        """Return axes of the plane of motion, with equal scales and the pivot marked."""
+    def plane(self, pivot: bool = True) -> Axes:
+        """Return axes of the plane of motion, with equal scales; `pivot`: show where it is."""
         axes = self.figure.subplots()
         axes.set_aspect("equal", adjustable="datalim")
-        axes.plot(0.0, 0.0, "+", color=INK, markersize=9, zorder=5)
+        if pivot:
+            axes.plot(0.0, 0.0, "+", color=INK, markersize=9, zorder=5)
         axes.set_xlabel("x (m)", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
         return axes
@@ -80,7 +81,7 @@ class Sheet:
 
     def legend(self, drawn: list[Any], names: list[str]) -> None:
         """Put a legend to the right of the axes, where it covers nothing."""
-        self.figure.legend(drawn, names, loc="outside right upper", frameon=False, fontsize=self.fontsize, handlelength=1.4)
+        self.figure.legend(drawn, names, loc="outside right center", frameon=False, fontsize=self.fontsize, handlelength=1.4)
 
     def colour_bar(self, mappable: ScalarMappable, label: str) -> Any:
         """Put a colour bar to the right of the axes."""
@@ -101,9 +102,9 @@ class Sheet:
             for side, spine in axes.spines.items():
                 spine.set_visible(side in ("left", "bottom"))
                 spine.set_color(MUTED)
-        most = round(9.5 * self.figure.get_figwidth() * 11.0 / self.fontsize)
-        title = f"{heading(self.run, max(10, most - len(meaning) - 2))}: {meaning}"
-        self.figure.axes[0].set_title(title, loc="left", fontsize=1.1 * self.fontsize, color=INK, parse_math=False, pad=10)
+        self.figure.axes[0].set_title(meaning, loc="left", fontsize=1.15 * self.fontsize, color=INK, pad=8)
+        letters = int(self.figure.get_figwidth() * 72 / (0.56 * self.fontsize))
+        self.figure.suptitle(heading(self.run, letters), x=0.012, ha="left", fontsize=self.fontsize, color=MUTED, parse_math=False)
 
     def time_label(self) -> str:
         """Return the label of the time, with what a dashed line in it means."""

@@ -1,0 +1,52 @@
+"""What the README, the guide and the examples show works when pasted."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from nlink import Scenario
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    found = [(page.name, text) for page in PAGES for text in re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S)]
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_example_runs(path: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", path], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("python"))
+def test_python_in_the_pages_runs(page: str, text: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-W", "error", "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("page", "text"), blocks("toml"))
+def test_models_in_the_pages_load(page: str, text: str) -> None:
+    table = tomllib.loads(text)
+    assert Scenario.from_dict(table).chain.n >= 1
+
+
+def test_commands_in_the_readme_exist() -> None:
+    text = (ROOT / "README.md").read_text()
+    used = set(re.findall(r"^nlink (\w+)", text, re.M))
+    assert used >= {"run", "presets", "show", "plot", "animate", "export"}
+    help_text = subprocess.run(
+        [Path(sys.executable).with_name("nlink"), "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    assert all(name in help_text for name in used)
