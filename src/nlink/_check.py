@@ -56,7 +56,8 @@ def spread(where: str, value: float | tuple[Any, ...], n: int, what: str) -> tup
     if not isinstance(value, tuple):
         return (value,) * n
     if len(value) != n:
-        raise ModelError(f"{where} has {len(value)} values for {n} {what}; give one number, or {n}")
+        count = f"{len(value)} value{'s' * (len(value) != 1)}"
+        raise ModelError(f"{where} has {count} for {n} {what}; give one number, or {n}")
     return value
 
 

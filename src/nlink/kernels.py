@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from nlink._check import ModelError
+from nlink._check import ModelError, shown
 from nlink._jit import INLINE, kernel
 from nlink.chain import Chain
 from nlink.loads import (
@@ -128,10 +128,14 @@ class TorqueCallback:
 
     def torques(self, t: float) -> np.ndarray:
         """Return the torques at time t, one number or (N,), checked."""
-        value = np.asarray(self.function(t), float)
-        if value.shape not in ((), (self.n,)):
-            raise ModelError(f"the torque function must return a number or {self.n} of them, got shape {value.shape} at t = {t:g}")
-        return value
+        value = self.function(t)
+        try:
+            torques = np.asarray(value, float)
+        except (TypeError, ValueError):
+            torques = np.empty(0)
+        if torques.shape not in ((), (self.n,)):
+            raise ModelError(f"the torque function must return a number or {self.n} of them, got {shown(value)} at t = {t:g}")
+        return torques
 
     def _call(self, t: float, out: Any) -> None:
         torque = np.ctypeslib.as_array(out, (self.n,))

@@ -70,7 +70,8 @@ def save_plots(
     """
     choice("format", format, FORMATS)
     refuse_empty(run)
-    wanted = [choice("plot", name, PLOTS) for name in (suiting(run) if names is None else names)]
+    names = suiting(run) if names is None else [names] if isinstance(names, str) else names
+    wanted = [choice("plot", name, PLOTS) for name in names]
     dpi, size = number("dpi", dpi, above=0), _size(size)
     if format == "png" and max(size) * dpi > 2**15:
         raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
@@ -145,8 +146,8 @@ def _tip(sheet: Sheet) -> None:
     axes.scatter(*tip[ends].T, s=30, c=colours.to_rgba(t[ends]), zorder=4)
     axes.autoscale_view()
     bar = sheet.colour_bar(colours, sheet.time_label())
-    if sheet.run.trusted_until is not None:
-        bar.ax.axhline(sheet.run.trusted_until, color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
+    if sheet.trusted is not None:
+        bar.ax.axhline(sheet.trusted, color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
 
 
 def _energy(sheet: Sheet) -> None:

@@ -29,6 +29,7 @@ class Sheet:
         self.run, self.fontsize = run, fontsize
         self.figure = Figure(figsize=size, layout="constrained")
         self.motion = smooth(run)
+        self.trusted = _within(run, run.trusted_until)
         self.colours = link_colours(run.chain.n)
         self.marker = "o" if len(run.t) == 1 else ""
         self.drawn: dict[int, Line2D] = {}
@@ -108,12 +109,11 @@ class Sheet:
 
     def time_label(self) -> str:
         """Return the label of the time, with what a dashed line in it means."""
-        until = self.run.trusted_until
-        return "time (s)" if until is None else f"time (s), dashed: trusted until {until:.3g} s"
+        return "time (s)" if self.trusted is None else f"time (s), dashed: trusted until {self.trusted:.3g} s"
 
     def _mark_trusted(self, axes: Axes) -> None:
-        if self.run.trusted_until is not None:
-            axes.axvline(self.run.trusted_until, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
+        if self.trusted is not None:
+            axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
 
 
 def smooth(run: Run) -> Track:
@@ -121,3 +121,8 @@ def smooth(run: Run) -> Track:
     if len(run.t) >= POINTS:
         return Track(run.t, run.theta, run.omega, run.alpha)
     return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
+
+
+def _within(run: Run, time: float | None) -> float | None:
+    """Return the time if it lies within the run, else None."""
+    return time if time is not None and run.t.min() <= time <= run.t.max() else None
