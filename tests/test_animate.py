@@ -1,0 +1,306 @@
+"""Animations: real files read back, their frames and times, the options, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_run import made_run, motion
+from PIL import Image, ImageSequence
+
+from nlink import kinematics
+from nlink._check import ModelError
+from nlink.chain import Chain, Link
+from nlink.run import Run
+from nlink.view import live as window
+from nlink.view.animate import CLEAR, animate, delays, gif_palette
+from nlink.view.frames import Frames, Look, frame_times
+from nlink.view.style import INK
+
+imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
+SMALL = (64, 64)
+
+
+def frames(run: Run, fps: float = 50, speed: float = 1.0, **look) -> Frames:
+    return Frames(run, frame_times(run, speed, fps), Look(**look))
+
+
+def pixels(image: Image.Image) -> np.ndarray:
+    return np.asarray(image.convert("RGB"), int)
+
+
+def near(image: Image.Image, colour: tuple[float, float, float], reach: int) -> np.ndarray:
+    """Return which pixels (H, W) come near a colour."""
+    return np.abs(pixels(image) - np.round(255 * np.array(colour))).sum(-1) < reach
+
+
+def gif(path: Path) -> tuple[list[np.ndarray], list[int]]:
+    """Return the frames of a GIF and how long each stays, in ms."""
+    with Image.open(path) as image:
+        assert image.info["loop"] == 0  # for ever
+        shown = [(pixels(frame), frame.info["duration"]) for frame in ImageSequence.Iterator(image)]
+    return [s[0] for s in shown], [s[1] for s in shown]
+
+
+@pytest.mark.parametrize("fps", [50, 30, 24, 7.5])
+@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0])
+def test_frames_and_duration_of_a_gif(tmp_path, fps, speed):
+    path = animate(made_run(), tmp_path / "a.gif", fps=fps, speed=speed, size=SMALL)
+    shown, stays = gif(path)
+    count = math.ceil(1.0 / speed * fps) + 1
+    assert len(shown) == count
+    assert abs(sum(stays) - 1000 * count / fps) <= 5
+    assert max(stays) - min(stays) <= 10
+    assert shown[0].shape == (64, 64, 3)
+
+
+def test_delays_are_spread():
+    assert delays(6, 30) == [3, 4, 3, 3, 4, 3]
+    assert delays(4, 50) == [2, 2, 2, 2]
+    assert sum(delays(2400, 24)) == 10_000
+
+
+@pytest.mark.parametrize("n", [1, 5, 30])
+def test_a_gif_shows_the_frames_as_drawn(tmp_path, n):
+    run = made_run(n, spin=3.0)
+    path = animate(run, tmp_path / "a.gif", fps=20, size=(200, 220), centres=True)
+    drawn, (shown, _) = frames(run, fps=20, size=(200, 220), centres=True), gif(path)
+    for k, image in enumerate(shown):
+        off = np.abs(image - pixels(drawn.draw(k))).max(-1)
+        assert off.max() < 36, k
+        assert np.mean(off > 15) < 3e-4, k
+
+
+@pytest.mark.parametrize("links", [1, 5, 20, 100])
+def test_the_palette_leaves_the_clear_colour_alone(links):
+    palette = gif_palette(links)
+    assert len(palette.getpalette() or []) == 3 * 256
+    drawn = frames(made_run(links), centres=True).draw(20).quantize(palette=palette, dither=Image.Dither.NONE)
+    assert drawn.getextrema()[1] < CLEAR
+
+
+def test_the_last_frame_is_the_end_of_the_run(tmp_path):
+    run = made_run(times=np.linspace(0.0, 0.503, 30))
+    times = frame_times(run, 1.0, 50)
+    np.testing.assert_allclose(times, [*np.arange(26) / 50, 0.503], atol=1e-12)
+    end = frames(run, size=SMALL).hinges[-1]
+    np.testing.assert_allclose(end, frames(run, size=SMALL).camera.pixels(run.positions()[-1]))
+    assert len(frame_times(made_run(times=np.arange(0, 20.005, 0.01)), 1.0, 50)) == 1001
+
+
+def test_frames_move_between_saved_points(tmp_path):
+    run = made_run(2, times=[0.0, 0.5, 1.0], knots=np.linspace(0, 1, 21))
+    made = frames(run, fps=50)
+    exact = kinematics.hinges(run.chain, motion(2, made.times).theta)
+    np.testing.assert_allclose(made.hinges, made.camera.pixels(exact), atol=0.01)
+    shown, _ = gif(animate(run, tmp_path / "a.gif", size=(200, 200), timer=False, trail=0))
+    assert all((a != b).any() for a, b in pairwise(shown))
+
+
+@pytest.mark.parametrize(
+    "option", [{"trail": 0}, {"trail": 0.2}, {"hinges": False}, {"timer": False}, {"centres": True}, {"style": "line"}], ids=str
+)
+def test_each_option_changes_the_picture(option):
+    run = made_run(3)
+    assert (pixels(frames(run, **option).draw(40)) != pixels(frames(run).draw(40))).any()
+
+
+def test_the_timer_shows_the_time():
+    made = frames(made_run(times=np.linspace(0, 2, 50)))
+    assert [made.time(k) for k in (0, 1, 100)] == ["t = 0.00 s", "t = 0.02 s", "t = 2.00 s"]
+    assert frames(made_run(times=-np.linspace(0, 0.05, 50))).time(-1) == "t = \N{MINUS SIGN}0.0500 s"
+
+
+@pytest.mark.parametrize("fps", [2, 10, 50])
+def test_the_trail_follows_the_last_end_at_any_frame_rate(fps):
+    run = made_run(1, times=np.arange(201) / 100, spin=6.0)
+    made = frames(run, fps=fps, trail=0.5, style="line", hinges=False)
+    image = pixels(made.draw(len(made) - 1))
+    red = image[..., 0] - image[..., 2] > 10  # neither the ground nor a link is
+
+    def on_trail(t: float) -> bool:
+        x, y = made.camera.pixels(kinematics.hinges(run.chain, motion(1, np.array([t]), 6.0).theta))[0, -1]
+        column, row = int(x), int(made.look.size[1] - y)
+        return bool(red[row - 2 : row + 3, column - 2 : column + 3].any())
+
+    assert all(on_trail(t) for t in np.linspace(1.65, 1.95, 13))
+    assert not any(on_trail(t) for t in np.linspace(1.0, 1.4, 9))
+
+
+def test_trail_and_view_keep_within_the_picture():
+    heavy_side = Chain([Link(0.3, 1.0, 0.9, 0.1, offset=0.6), Link(0.2, 1.0, -0.4, 0.1, offset=-0.5)])
+    for size in ((640, 640), (900, 300), (120, 500)):
+        made = frames(made_run(chain=heavy_side, spin=6.0), size=size, centres=True)
+        for points in (made.hinges, made.tip, made.centres, made.feet):
+            assert points.min() > 2.9
+            assert (points < np.array(size) - 2.9).all()
+        # the picture is used: the motion fills it in one direction
+        extent = np.ptp(np.concatenate([made.hinges.reshape(-1, 2), made.centres.reshape(-1, 2)]), axis=0) / size
+        assert extent.max() > 0.6
+        np.testing.assert_allclose(np.linalg.norm(made.hinges[:, 1] - made.hinges[:, 0], axis=1), 0.3 * made.camera.scale)
+
+
+def test_the_pivot_stands_in_the_middle_unless_the_motion_is_lopsided():
+    def aside(theta: float, swing: float) -> float:
+        run = made_run(1)
+        run.theta[:, 0] = theta + swing * np.sin(np.arange(101) / 16)
+        left, _, right, _ = (camera := frames(run, size=(640, 640), trail=0).camera).frame
+        return camera.origin[0] - (left + right) / 2
+
+    assert abs(aside(0.1, 0.8)) < 1
+    assert aside(np.pi / 2, 0.2) < -200
+
+
+def test_offset_centres_are_tied_to_their_link():
+    chain = Chain([Link(1.0, 1.0, 0.5, 0.1, offset=0.4)])
+    run = made_run(chain=chain)
+    made = frames(run, centres=True, trail=0, timer=False)
+    e, t = kinematics.directions(run.theta[0])
+    np.testing.assert_allclose(made.centres[0, 0], made.camera.pixels(0.5 * e[0] + 0.4 * t[0]))
+    np.testing.assert_allclose(made.feet[0, 0], made.camera.pixels(0.5 * e[0]))
+    dark = near(made.draw(0), INK, 120)
+    x, y = (0.4 * made.feet[0, 0] + 0.6 * made.centres[0, 0]).astype(int)
+    assert dark[640 - y - 2 : 640 - y + 2, x - 2 : x + 2].any()
+
+
+def test_the_timer_fades_beyond_the_trusted_time():
+    made = frames(made_run(trusted=0.5))
+    assert made.trusted.tolist() == [True] * 26 + [False] * 25
+    corner = (400, 0, 640, 50)
+    dark = [near(made.draw(k).crop(corner), INK, 90).sum() for k in (25, 26)]
+    assert dark[0] > 50
+    assert dark[1] == 0
+    backwards = frames(made_run(times=-np.arange(101) / 100, trusted=-0.5))
+    assert backwards.trusted.sum() == 26
+
+
+@pytest.mark.parametrize("fps", [50, 24])
+def test_mp4_has_its_frames_and_seconds(tmp_path, fps, caplog):
+    path = animate(made_run(), tmp_path / "a.mp4", fps=fps, speed=0.5, size=(65, 80))
+    assert caplog.records == []  # the frames fit the format as they are, nothing is rescaled
+    count, seconds = imageio_ffmpeg.count_frames_and_secs(str(path))
+    assert count == 2 * fps + 1
+    assert seconds == pytest.approx(count / fps, abs=0.02)
+    reader = imageio_ffmpeg.read_frames(str(path))
+    assert next(reader)["size"] == (66, 80)
+    first = np.frombuffer(next(reader), np.uint8).reshape(80, 66, 3).astype(int)
+    reader.close()
+    assert np.abs(first - pixels(frames(made_run(), size=(66, 80)).draw(0))).mean() < 6
+
+
+def test_mp4_without_its_package_names_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(ModelError, match=r"MP4 needs the package imageio-ffmpeg; install nlink\[video\], or write a \.gif"):
+        animate(made_run(), tmp_path / "a.mp4", size=SMALL)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("a.avi", {}, r"an animation must end in \.gif or \.mp4, got 'a\.avi'"),
+        ("a", {}, r"an animation must end in \.gif or \.mp4, got 'a'"),
+        ("a.gif", {"fps": 120}, r"fps must be from 0\.01 to 100 for a \.gif, got 120"),
+        ("a.gif", {"fps": 0}, r"fps must be from 0\.01 to 100 for a \.gif, got 0"),
+        ("a.mp4", {"fps": 2000}, r"fps must be from 0\.01 to 1000 for a \.mp4, got 2000"),
+        ("a.gif", {"fps": "fast"}, "fps must be a number, got 'fast'"),
+        ("a.gif", {"speed": 0}, "speed must be positive, got 0"),
+        ("a.gif", {"speed": math.nan}, "speed must be finite, got nan"),
+        ("a.gif", {"speed": 1e-9}, "the animation would have 50,000,000,000 frames, more than 100,000; raise speed or lower fps"),
+        ("a.gif", {"size": (8, 64)}, r"size must be \(width, height\), two whole numbers of pixels from 16 to 4096, got \(8, 64\)"),
+        ("a.gif", {"size": (64.5, 64)}, r"two whole numbers of pixels from 16 to 4096, got \(64\.5, 64\)"),
+        ("a.mp4", {"size": 640}, "two whole numbers of pixels from 16 to 4096, got 640"),
+        ("a.gif", {"trail": -1}, "trail must not be negative, got -1"),
+        ("a.gif", {"style": "bars"}, r"style must be one of bar, line; got 'bars' \(did you mean 'bar'\?\)"),
+    ],
+)
+def test_bad_values_are_refused(tmp_path, name, options, message):
+    with pytest.raises(ModelError, match=message):
+        animate(made_run(), tmp_path / name, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.mp4"])
+def test_an_interrupted_animation_leaves_the_old_file(tmp_path, name):
+    (tmp_path / name).write_text("old")
+
+    def stop(done: int, total: int) -> None:
+        if done == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        animate(made_run(), tmp_path / name, size=SMALL, progress=stop)
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [(name, "old")]
+
+
+def test_progress_is_told(tmp_path):
+    told = []
+    animate(made_run(), tmp_path / "a.gif", fps=10, size=SMALL, progress=lambda *step: told.append(step))
+    assert told == [(k, 11) for k in range(1, 12)]
+
+
+def test_a_folder_that_is_not_there_is_an_os_error_with_the_name_asked_for(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere.a\.gif"):
+        animate(made_run(), tmp_path / "nowhere" / "a.gif", size=SMALL)
+
+
+def test_unusual_runs(tmp_path):
+    shown, _ = gif(animate(made_run(2, times=[0.3]), tmp_path / "one.gif", size=SMALL))
+    assert len(shown) == 1
+    backwards = frames(made_run(times=-np.arange(101) / 100), size=SMALL)
+    assert backwards.times[0] == 0
+    assert backwards.times[-1] == -1
+    assert (np.diff(backwards.times) < 0).all()
+    assert len(gif(animate(made_run(100), tmp_path / "long.gif", fps=10, size=(200, 200)))[0]) == 11
+    with pytest.raises(ModelError, match="the run holds no saved point to plot"):
+        animate(made_run(times=[]), tmp_path / "none.gif")
+
+
+def test_a_chain_at_rest_still_has_all_its_frames(tmp_path):
+    run = made_run(2)
+    run.theta[:], run.omega[:], run.alpha[:] = 0.0, 0.0, 0.0
+    shown, stays = gif(animate(run, tmp_path / "still.gif", size=SMALL))
+    assert len(shown) == 51
+    assert sum(stays) == 1020
+    assert all((image == shown[0]).all() for image in shown)
+
+
+@pytest.mark.parametrize("size", [(16, 16), (16, 300), (160, 160), (161, 1000)])
+def test_any_size_is_drawn(size):
+    assert frames(made_run(5), size=size).draw(10).size == size
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="has a display without saying so")
+def test_without_a_display_the_window_names_the_remedy(monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    assert not window.has_display()
+    with pytest.raises(ModelError, match="there is no display; give an output file with -o"):
+        window.live(made_run())
+
+
+@pytest.mark.parametrize(("options", "message"), [({"style": "no"}, "style must be"), ({"speed": -1}, "speed must be positive")])
+def test_the_window_checks_its_options_first(options, message):
+    with pytest.raises(ModelError, match=message):
+        window.live(made_run(), **options)
+
+
+@pytest.mark.skipif(not window.has_display(), reason="needs a display")
+@pytest.mark.parametrize("key", ["<Escape>", "q"])
+def test_the_window_plays_and_closes_by_key(monkeypatch, key):
+    drawn, opened = [], window._window
+
+    def closing_soon():
+        root = opened()
+        root.after(400, lambda: (root.focus_force(), root.event_generate(key)))
+        return root
+
+    draw = Frames.draw
+    monkeypatch.setattr(window, "_window", closing_soon)
+    monkeypatch.setattr(Frames, "draw", lambda self, k: (drawn.append(k), draw(self, k))[1])
+    window.live(made_run(), size=(100, 100))
+    assert len(set(drawn)) > 3
+    assert drawn == sorted(drawn)

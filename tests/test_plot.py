@@ -1,0 +1,274 @@
+"""Plots: every kind in every format, what their lines hold, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from made_run import made_run, motion
+from matplotlib.figure import Figure
+from PIL import Image
+
+from nlink._check import ModelError
+from nlink.run import Run
+from nlink.view import plot
+from nlink.view.plot import PLOTS, figure, save_plots, suiting
+
+OVER_TIME = ("angles", "unwrapped", "rates", "positions", "velocities", "energy", "reactions")
+MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+def data(drawn: Figure, row: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the lines of one axes that are more than a mark, as (x, y)."""
+    lines = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in drawn.axes[row].lines]
+    return [(x, y) for x, y in lines if len(x) > 2]
+
+
+def rendered(drawn: Figure) -> bytes:
+    """Return the figure as it is written, at a low resolution."""
+    buffer = io.BytesIO()
+    drawn.savefig(buffer, format="png", dpi=30)
+    return buffer.getvalue()
+
+
+def at_saved(run: Run, line: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the values of a line over time at the saved times."""
+    x, y = line
+    return y[np.searchsorted(x, run.t)]
+
+
+@pytest.mark.parametrize("format", ["png", "svg", "pdf"])
+def test_every_plot_is_written_in_every_format(tmp_path, format):
+    run = made_run(2, spin=4.0, work=("joint_torque",), trusted=0.5)
+    paths = save_plots(run, tmp_path / "new" / "folder", names=PLOTS, format=format, dpi=50)
+    assert [path.name for path in paths] == [f"{name}.{format}" for name in PLOTS]
+    assert sorted(paths) == sorted((tmp_path / "new" / "folder").iterdir())
+    for path in paths:
+        content = path.read_bytes()
+        assert content.startswith(MAGIC[format])
+        assert len(content) > 4000
+    if format == "png":
+        for path in paths:
+            with Image.open(path) as image:
+                assert image.size == (400, 250)
+                assert len(image.convert("RGB").getcolors(2**16) or []) > 50
+
+
+def test_names_and_default_choice(tmp_path):
+    assert [p.name for p in save_plots(made_run(), tmp_path, names=["tip"], dpi=40)] == ["tip.png"]
+    assert [p.name for p in save_plots(made_run(), tmp_path, names="rates", dpi=40)] == ["rates.png"]
+    still, turning = made_run(), made_run(spin=8.0)
+    assert suiting(turning) == list(PLOTS)
+    assert suiting(still) == [name for name in PLOTS if name != "unwrapped"]
+
+
+def test_a_link_that_starts_beyond_a_turn_but_does_not_pass_has_not_turned_over():
+    run = made_run()
+    run.theta = run.theta + 6 * np.pi
+    assert "unwrapped" not in suiting(run)
+
+
+@pytest.mark.parametrize(("n", "entries"), [(1, 1), (6, 6), (7, 0), (15, 0)])
+@pytest.mark.parametrize("name", ["angles", "positions", "paths"])
+def test_few_links_have_a_legend_and_many_a_colour_bar(name, n, entries):
+    drawn = figure(made_run(n), name)
+    bars = [axes for axes in drawn.axes if axes.get_label() == "<colorbar>"]
+    assert [len(legend.get_texts()) for legend in drawn.legends] == ([entries] if entries else [])
+    assert [axes.get_ylabel() for axes in bars] == ([] if entries else ["link"])
+
+
+def test_colours_of_the_legend_are_those_of_the_lines():
+    drawn = figure(made_run(3), "rates")
+    assert [h.get_color() for h in drawn.legends[0].legend_handles] == [line.get_color() for line in drawn.axes[0].lines]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [r"$\omega_{1}$", r"$\omega_{2}$", r"$\omega_{3}$"]
+
+
+@pytest.mark.parametrize("spin", [9.0, -9.0, 0.0])
+def test_wrapped_angles_break_where_they_wrap(spin):
+    run = made_run(3, times=np.arange(301) / 100, spin=spin)
+    turns = np.ceil((run.at(np.linspace(0, 3, 20001)).theta - np.pi) / (2 * np.pi))
+    for i, (x, y) in enumerate(data(figure(run, "angles"))):
+        gaps = np.flatnonzero(np.isnan(y))
+        assert len(gaps) == np.count_nonzero(np.diff(turns[:, i]))
+        assert np.nanmax(np.abs(np.diff(y))) < 30  # a jump across would be 360
+        np.testing.assert_allclose(y[gaps - 1], 180.0 * np.sign(spin))  # up to the edge, and on from the other one
+        np.testing.assert_allclose(y[gaps + 1], -180.0 * np.sign(spin))
+        exact = np.degrees(motion(3, x, spin).theta[:, i])
+        np.testing.assert_allclose((exact - y)[~np.isnan(y)] / 360, np.round((exact - y)[~np.isnan(y)] / 360), atol=1e-4)
+
+
+def test_an_angle_at_rest_straight_up_stays_at_the_upper_edge():
+    t = np.linspace(0, 1, 5)
+    _, y = plot.broken(t, np.full(5, 180.0))
+    np.testing.assert_array_equal(y, np.full(5, 180.0))
+
+
+def test_lines_hold_what_the_run_holds():
+    run = made_run(2, spin=8.0)
+    for name, expected in {
+        "rates": [run.omega],
+        "unwrapped": [run.theta / (2 * np.pi)],
+        "positions": [run.positions()[:, 1:, 0], run.positions()[:, 1:, 1]],
+        "velocities": [run.velocities()[:, 1:, 0], run.velocities()[:, 1:, 1]],
+        "reactions": [np.linalg.norm(run.reactions(), axis=-1)],
+    }.items():
+        drawn = figure(run, name)
+        for row, values in enumerate(expected):
+            lines = data(drawn, row)
+            assert len(lines) == 2
+            for i, line in enumerate(lines):
+                np.testing.assert_allclose(at_saved(run, line), values[:, i], atol=1e-9, err_msg=name)
+
+
+def test_paths_are_those_of_the_link_ends_on_equal_axes():
+    run = made_run(2, times=np.linspace(0, 2, 2500))
+    drawn = figure(run, "paths")
+    for i, (x, y) in enumerate(data(drawn)):
+        np.testing.assert_allclose(np.stack([x, y], 1), run.positions()[:, i + 1])
+    pieces = figure(run, "tip").axes[0].collections[0]
+    np.testing.assert_allclose([path.vertices[0] for path in pieces.get_paths()], run.positions()[:-1, -1])
+    for name in ("paths", "tip"):
+        assert figure(run, name).axes[0].get_aspect() == 1.0
+
+
+def test_sparse_points_are_joined_as_the_motion_went():
+    run = made_run(2, times=[0.0, 1.0, 2.0], knots=np.linspace(0, 2, 81))
+    for i, (x, y) in enumerate(data(figure(run, "rates"))):
+        assert len(x) >= 2000
+        np.testing.assert_allclose(y, motion(2, x).omega[:, i], atol=1e-5)
+
+
+def test_energy_shows_changes_work_and_residual():
+    run = made_run(2, times=np.linspace(0, 1, 2500), work=("joint_torque", "joint_damper"))
+    run.kinetic = run.kinetic + 1e-6 * run.t
+    drawn = figure(run, "energy")
+    texts = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert texts == ["kinetic", "potential", "total", "work of\njoint torque", "work of\njoint damper"]
+    total = run.kinetic + run.potential
+    expected = [run.kinetic - run.kinetic[0], run.potential - run.potential[0], total - total[0], *run.work.values()]
+    for (_, y), values in zip(data(drawn), expected, strict=True):
+        np.testing.assert_allclose(y, values, atol=1e-12)
+    ((_, residual),) = data(drawn, 1)
+    np.testing.assert_allclose(residual, 1e-6 * run.t, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_the_trusted_time_is_marked(name):
+    def upright(run: Run) -> list[float]:
+        lines = [line for axes in figure(run, name).axes for line in axes.lines if len(line.get_xdata()) == 2]
+        return [float(np.asarray(line.get_xdata())[0]) for line in lines]
+
+    assert set(upright(made_run(trusted=0.25))) == {0.25}
+    assert upright(made_run()) == []
+    assert upright(made_run(trusted=7.0)) == []  # trusted to its end and beyond
+    assert "trusted until 0.25 s" in figure(made_run(trusted=0.25), name).axes[-1].get_xlabel()
+
+
+def test_peaks_of_force_get_a_logarithmic_scale():
+    run = made_run(2)
+    assert figure(run, "reactions").axes[0].get_yscale() == "linear"
+    run.alpha[50] = 1e6
+    assert figure(run, "reactions").axes[0].get_yscale() == "log"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [made_run(2, times=[0.3]), made_run(1), made_run(100, times=np.linspace(0, 1, 20)), made_run(2, times=-np.arange(50) / 50)],
+    ids=["one point", "one link", "100 links", "backwards"],
+)
+@pytest.mark.parametrize("name", PLOTS)
+def test_unusual_runs_are_drawn(run, name):
+    drawn = figure(run, name, size=(6, 4))
+    assert len(rendered(drawn)) > 1000
+    assert all(np.isfinite(axes.get_xlim()).all() for axes in drawn.axes)
+
+
+def test_a_run_without_points_is_refused(tmp_path):
+    empty = made_run(2, times=[])
+    for draw in (lambda: figure(empty, "angles"), lambda: save_plots(empty, tmp_path / "new")):
+        with pytest.raises(ModelError, match="the run holds no saved point to plot"):
+            draw()
+    assert not (tmp_path / "new").exists()
+
+
+def test_title_is_taken_as_text_and_has_a_stand_in():
+    def title(text: str, n: int = 2) -> str:
+        drawn = figure(made_run(n, title=text), "rates")
+        assert rendered(drawn)
+        assert drawn.axes[0].get_title(loc="left") == "Angular velocities"
+        return drawn.get_suptitle()
+
+    assert title(r"costs $\nought$" + "\nand 10%") == r"costs $\nought$ and 10%"
+    assert title("", 3) == "Chain of 3 links"
+    assert title("", 1) == "One link"
+    assert len(title("long " * 50)) < 100
+
+
+def test_small_motions_are_shown_close_up():
+    run = made_run(2, spin=8.0)
+    wide = figure(run, "tip").axes[0].get_ylim()
+    assert wide[0] < 0 < wide[1]  # the pivot is in it
+    assert figure(run, "angles").axes[0].get_ylim() == (-190, 190)
+    run.theta, run.omega, run.alpha = 1e-3 * run.theta, 1e-3 * run.omega, 1e-3 * run.alpha
+    close = figure(run, "tip").axes[0]
+    assert np.ptp(close.get_ylim()) < 0.1
+    low, high = figure(run, "angles").axes[0].get_ylim()
+    assert -1 < low < high < 1
+
+
+def test_size_and_fontsize():
+    drawn = figure(made_run(), "rates", size=(5, 2.5), fontsize=8)
+    assert tuple(drawn.get_size_inches()) == (5, 2.5)
+    assert drawn.axes[0].xaxis.label.get_fontsize() == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": ["angels"]}, r"plot must be one of angles, .*, reactions; got 'angels' \(did you mean 'angles'\?\)"),
+        ({"format": "bmp"}, "format must be one of png, svg, pdf; got 'bmp'"),
+        ({"size": 5}, r"size must be \(width, height\) in inches, got 5"),
+        ({"size": (5, 0)}, r"size\[1\] must be at least 1, got 0"),
+        ({"fontsize": 0}, "fontsize must be positive, got 0"),
+        ({"dpi": -1}, "dpi must be positive, got -1"),
+        ({"dpi": 1e5}, "size times dpi must be at most 32768 pixels, got 800000"),
+    ],
+)
+def test_bad_values_are_refused(tmp_path, options, message):
+    with pytest.raises(ModelError, match=message):
+        save_plots(made_run(), tmp_path, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_is_told(tmp_path):
+    told = []
+    save_plots(made_run(), tmp_path, names=["tip", "rates"], dpi=40, progress=lambda *step: told.append(step))
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_a_failed_plot_leaves_the_old_file(tmp_path, monkeypatch):
+    (tmp_path / "tip.png").write_text("old")
+
+    def full(self, path, **options):
+        path.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Figure, "savefig", full)
+    with pytest.raises(OSError, match="disk full"):
+        save_plots(made_run(), tmp_path, names=["tip"])
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("tip.png", "old")]
+
+
+def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        save_plots(made_run(), tmp_path / "file", names=["tip"])
+
+
+def test_pictures_need_no_solver_and_no_pyplot():
+    heavy = "{'numba', 'scipy', 'sympy', 'tkinter', 'matplotlib.pyplot', 'nlink.simulation'}"
+    code = f"import sys, nlink.view.plot, nlink.view.animate, nlink.view.live; print({heavy} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
