@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup system demo test lint format bench clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots and an animation in demo/"
@@ -26,6 +26,10 @@ $(VENV)/bench: $(VENV)/core
 	@touch $@
 
 setup: $(VENV)/dev
+
+# Debian packages that tests use: a virtual display for the live window.
+system:
+	@command -v Xvfb >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends xvfb; } >/dev/null
 
 demo: $(VENV)/core
 	@mkdir -p demo

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import shutil
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -288,7 +291,22 @@ def test_the_window_checks_its_options_first(options, message):
         window.live(made_run(), **options)
 
 
-@pytest.mark.skipif(not window.has_display(), reason="needs a display")
+@pytest.fixture
+def display(monkeypatch):
+    """A real display: the one there is, or a virtual one."""
+    if window.has_display():
+        yield
+        return
+    if shutil.which("Xvfb") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("needs a display, or Xvfb: make system")
+    with subprocess.Popen(["Xvfb", "-displayfd", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        monkeypatch.setenv("DISPLAY", f":{server.stdout.readline().strip()}")
+        yield
+        server.terminate()
+
+
+@pytest.mark.usefixtures("display")
 @pytest.mark.parametrize("key", ["<Escape>", "q"])
 def test_the_window_plays_and_closes_by_key(monkeypatch, key):
     drawn, opened = [], window._window

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nlink._version import __version__
+from nlink.files import written_whole
 from nlink.loads import LEDGER
 from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
 from nlink.scenario import Scenario
@@ -79,28 +79,16 @@ def attributes(run: Run) -> dict[str, Any]:
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
-    """Write a run: into a temporary file beside `path`, flushed to the disk, then renamed."""
+    """Write a run, whole or not at all."""
     import h5netcdf
 
-    path = Path(path)
-    data, attrs = variables(run), attributes(run)
+    path, data, attrs = Path(path), variables(run), attributes(run)
     attrs["nlink_checksum"] = checksum({name: v[1] for name, v in data.items()}, attrs["nlink"])
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-    except OSError as error:
-        raise RunFileError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with h5netcdf.File(temporary, "w") as file:
+        with written_whole(path) as temporary, h5netcdf.File(temporary, "w") as file:
             _write(file, data, attrs)
-        with open(temporary, "rb+") as done:
-            os.fsync(done.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
     except OSError as error:
         raise RunFileError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        Path(temporary).unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> Run:
@@ -199,9 +187,3 @@ def _run(data: dict[str, np.ndarray], rest: dict[str, Any]) -> Run:
         else None,
         trusted_until=rest["trusted_until"],
     )
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

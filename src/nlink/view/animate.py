@@ -15,10 +15,11 @@ import numpy as np
 from PIL import GifImagePlugin, Image
 
 from nlink._check import ModelError, number
+from nlink.files import written_whole
 from nlink.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.scene import GROUND, LINES
-from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed, written_whole
+from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed
 
 FASTEST = {".gif": 100.0, ".mp4": 1000.0}
 """The kinds of files, and the frames a second each can hold."""

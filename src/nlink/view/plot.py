@@ -24,9 +24,10 @@ from matplotlib.figure import Figure
 
 from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
+from nlink.files import written_whole
 from nlink.run import Run
 from nlink.view.sheet import Sheet, Size
-from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, written_whole
+from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty
 
 FORMATS = ("png", "svg", "pdf")
 FEW = 60

@@ -1,12 +1,8 @@
-"""The look that plots and animations share: colours, titles, and files written whole or not at all."""
+"""The look that plots and animations share: colours and titles."""
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 import matplotlib as mpl
 import numpy as np
@@ -51,18 +47,3 @@ def refuse_empty(run: Run) -> None:
     """Refuse a run without a saved point."""
     if not len(run.t):
         raise ModelError("the run holds no saved point to plot")
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path` that takes its place when the block ends well and vanishes otherwise."""
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
-    try:
-        temporary.open("xb").close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
