@@ -292,33 +292,50 @@ def test_the_window_checks_its_options_first(options, message):
 
 
 @pytest.fixture
-def display(monkeypatch):
-    """A real display: the one there is, or a virtual one."""
+def display():
+    """The name of a real display: the one there is, or a virtual one."""
     if window.has_display():
-        yield
+        yield os.environ.get("DISPLAY", "")
         return
     if shutil.which("Xvfb") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("needs a display, or Xvfb: make system")
     with subprocess.Popen(["Xvfb", "-displayfd", "1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout is not None
-        monkeypatch.setenv("DISPLAY", f":{server.stdout.readline().strip()}")
-        yield
+        yield f":{server.stdout.readline().strip()}"
         server.terminate()
 
 
-@pytest.mark.usefixtures("display")
+PLAY = """
+import sys
+from made_run import made_run
+from nlink.view import live as window
+from nlink.view.frames import Frames
+
+drawn, opened, draw = [], window._window, Frames.draw
+
+def closing_soon():
+    root = opened()
+    root.after(400, lambda: (root.focus_force(), root.event_generate(sys.argv[1])))
+    return root
+
+window._window = closing_soon
+Frames.draw = lambda self, k: (drawn.append(k), draw(self, k))[1]
+window.live(made_run(), size=(100, 100))
+assert len(set(drawn)) > 3
+assert drawn == sorted(drawn)
+"""
+
+
 @pytest.mark.parametrize("key", ["<Escape>", "q"])
-def test_the_window_plays_and_closes_by_key(monkeypatch, key):
-    drawn, opened = [], window._window
-
-    def closing_soon():
-        root = opened()
-        root.after(400, lambda: (root.focus_force(), root.event_generate(key)))
-        return root
-
-    draw = Frames.draw
-    monkeypatch.setattr(window, "_window", closing_soon)
-    monkeypatch.setattr(Frames, "draw", lambda self, k: (drawn.append(k), draw(self, k))[1])
-    window.live(made_run(), size=(100, 100))
-    assert len(set(drawn)) > 3
-    assert drawn == sorted(drawn)
+def test_the_window_plays_and_closes_by_key(display, key):
+    env = os.environ | {"DISPLAY": display}
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY, key],
+        cwd=Path(__file__).parent,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
