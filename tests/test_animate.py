@@ -329,13 +329,6 @@ assert drawn == sorted(drawn)
 @pytest.mark.parametrize("key", ["<Escape>", "q"])
 def test_the_window_plays_and_closes_by_key(display, key):
     env = os.environ | {"DISPLAY": display}
-    done = subprocess.run(
-        [sys.executable, "-c", PLAY, key],
-        cwd=Path(__file__).parent,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [sys.executable, "-c", PLAY, key]
+    done = subprocess.run(command, cwd=Path(__file__).parent, env=env, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -171,7 +171,7 @@ def _loop(
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
     bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
-    t, limit = mark.t, 64
+    t, limit = mark.t, 4
     if len(times) and times[0] == t:
         record.states.append(mark.y[None].copy())
         record.saved = 1
