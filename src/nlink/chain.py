@@ -68,7 +68,8 @@ class Link:
 class Chain:
     """Links hinged one after another from a pivot at the origin, and the loads on them.
 
-    A chain has no gravity unless a `Gravity` load is given; `Chain.uniform` gives it 9.81.
+    A chain has no gravity unless a `Gravity` load is given; `Chain.uniform` gives it 9.81. The order of loads does not matter,
+    and Gravity(0) is the same as none.
 
     >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)], loads=[Gravity(9.81)]).n
     2
@@ -175,7 +176,8 @@ def _loads(loads: Any) -> tuple[Load, ...]:
             raise ModelError(f"Chain.loads[{i}] must be a load ({known}), got {shown(load)}")
         if any(type(load) is type(other) for other in loads[:i]):
             raise ModelError(f"Chain.loads has two {type(load).__name__}; give one, with a list of values if joints differ")
-    return loads
+    order = list(LOADS.values())
+    return tuple(sorted((load for load in loads if load != Gravity(0.0)), key=lambda load: order.index(type(load))))
 
 
 def _check_lengths(load: Load, n: int) -> None:

@@ -214,8 +214,7 @@ def _link(where: str, row: dict[str, Any]) -> Link:
 def _loads(table: dict[str, Any]) -> list[Load]:
     known_keys("[loads]", table, LOADS)
     table = {"gravity": 9.81} | table
-    loads = [_load(name, value) for name, value in table.items()]
-    return [load for load in loads if load != Gravity(0.0)]
+    return [_load(name, value) for name, value in table.items()]
 
 
 def _load(name: str, value: Any) -> Load:

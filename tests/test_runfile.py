@@ -1,0 +1,227 @@
+"""Run files: everything comes back to the last bit; what is damaged, foreign or newer says so."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+from helpers import python
+
+import nlink
+from nlink import Chain, Flip, JointDamper, JointTorque, ModelError, Sine
+from nlink.runfile import RunFileError
+
+
+@pytest.fixture(scope="module")
+def run() -> nlink.Run:
+    chain = Chain.uniform(2).with_loads(JointDamper(0.1), JointTorque([Sine(1.0, 0.5), 0.0]))
+    return nlink.simulate(chain, [math.pi / 2, 3.0], [0.0, 4.0], t_end=4.0, save=0.25, events=[Flip()])
+
+
+@pytest.fixture
+def path(run, tmp_path):
+    run.save(tmp_path / "run.nc")
+    return tmp_path / "run.nc"
+
+
+def test_everything_comes_back(run, path):
+    back = nlink.load(path)
+    assert run.knots is not None
+    assert run.events
+    for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift"):
+        assert np.array_equal(getattr(back, name), getattr(run, name)), name
+    assert list(back.work) == list(run.work) == ["joint_torque", "joint_damper"]
+    assert all(np.array_equal(back.work[name], run.work[name]) for name in run.work)
+    assert all(np.array_equal(a, b) for a, b in zip(back.knots, run.knots, strict=True))
+    for one, other in zip(back.events, run.events, strict=True):
+        assert (one.t, one.name, one.info) == (other.t, other.name, other.info)
+        assert np.array_equal(one.theta, other.theta)
+        assert np.array_equal(one.omega, other.omega)
+    for field in dataclasses.fields(back.checkpoint):
+        assert np.array_equal(getattr(back.checkpoint, field.name), getattr(run.checkpoint, field.name))
+    assert (back.status, back.stats, back.meta, back.trusted_until) == (run.status, run.stats, run.meta, run.trusted_until)
+    assert back.scenario.to_dict() == run.scenario.to_dict()
+    assert back.chain == run.chain
+
+
+def test_it_says_where_it_came_from(run, path):
+    meta = nlink.load(path).meta
+    assert meta["version"] == nlink.__version__
+    assert meta["formulation"] == "recursive"
+    assert meta["integrator"] == "DOP853(rtol=1e-09, atol=1e-09)"
+    assert meta["command"]
+    assert meta["date"].endswith("+00:00")
+
+
+def test_plain_xarray_opens_it(run, path):
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        assert data.theta.dims == ("time", "link")
+        assert data.theta.units == "rad"
+        assert data.omega.units == "rad/s"
+        assert data.kinetic.dims == ("time",)
+        assert data.time.units == "s"
+        assert np.array_equal(data.theta, run.theta)
+        assert np.array_equal(data.link, [1, 2])
+        assert data.work_joint_damper.units == "J"
+    dataset = run.to_xarray()
+    assert dataset.theta.sel(link=2, time=0.5).item() == run.theta[2, 1]
+    assert dataset.attrs["nlink_version"] == nlink.__version__
+
+
+def test_loading_and_looking_needs_no_solver(path):
+    code = f"""
+import sys, nlink
+run = nlink.load({str(path)!r})
+run.positions(), run.velocities(), run.centres(), run.energy(), run.reactions(), run.violation(), run.at([0.1, 0.2])
+print([m for m in ("numba", "scipy", "sympy", "matplotlib", "xarray") if m in sys.modules])
+"""
+    assert python(code).stdout.strip() == "[]"
+
+
+def test_damage_is_found(path):
+    whole = path.read_bytes()
+    rng = np.random.default_rng(3)
+    changed = 0
+    for at in rng.integers(0, len(whole), 60):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            back = nlink.load(path)
+        except RunFileError as error:
+            assert "damaged" in str(error) or "not a run" in str(error) or "update nlink" in str(error)  # noqa: PT017
+            changed += 1
+        else:
+            path.write_bytes(whole)
+            assert np.array_equal(back.theta, nlink.load(path).theta)
+    assert changed > 20
+    for size in (0, 7, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(RunFileError, match=r"damaged|not a run file of nlink \(not netCDF4\)"):
+            nlink.load(path)
+
+
+def test_changed_values_do_not_match_the_checksum(path):
+    with h5py.File(path, "r+") as file:
+        file["theta"][3, 1] += 1e-15
+    with pytest.raises(RunFileError, match=r"run.nc is damaged: its data do not match their checksum"):
+        nlink.load(path)
+
+
+def test_foreign_files_say_so(tmp_path):
+    text = tmp_path / "text.nc"
+    text.write_text("theta, omega\n1, 2\n")
+    with pytest.raises(RunFileError, match=r"text.nc is not a run file of nlink \(not netCDF4\)"):
+        nlink.load(text)
+    other = tmp_path / "other.nc"
+    xarray.Dataset({"x": ("n", np.arange(3))}).to_netcdf(other, engine="h5netcdf")
+    with pytest.raises(RunFileError, match="is not a run of nlink: it is a netCDF or HDF5 file from elsewhere"):
+        nlink.load(other)
+    with pytest.raises(RunFileError, match="there is no file"):
+        nlink.load(tmp_path / "none.nc")
+    with pytest.raises(RunFileError, match="is a folder"):
+        nlink.load(tmp_path)
+
+
+def test_a_newer_format_asks_for_an_update(path):
+    with h5py.File(path, "r+") as file:
+        file.attrs["nlink_format"] = 99
+        file.attrs["nlink_version"] = "7.0"
+    with pytest.raises(RunFileError, match=r"was written by nlink 7.0 in format 99; this is .*, update nlink to read it"):
+        nlink.load(path)
+
+
+def test_nothing_outside_the_file_is_read(path, tmp_path):
+    secret = tmp_path / "secret.bin"
+    np.arange(18.0).tofile(secret)
+    with h5py.File(path, "r+") as file:
+        shape = file["theta"].shape
+        del file["theta"]
+        file.create_dataset("theta", shape, "f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+    with pytest.raises(RunFileError, match="'theta' points outside the file"):
+        nlink.load(path)
+    with h5py.File(path, "r+") as file:
+        del file["theta"]
+        file["theta"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/theta")
+    with pytest.raises(RunFileError, match="'theta' points outside the file"):
+        nlink.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file_alone(run, path, monkeypatch):
+    old = path.read_bytes()
+    monkeypatch.setattr("nlink.runfile._write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(RunFileError, match=r"cannot write .*run.nc: No space left on device"):
+        run.save(path)
+    assert path.read_bytes() == old
+    assert [file.name for file in path.parent.iterdir()] == ["run.nc"]
+
+
+def test_a_place_that_cannot_be_written_says_so(run, tmp_path):
+    with pytest.raises(RunFileError, match=r"cannot write .*: No such file or directory"):
+        run.save(tmp_path / "no" / "run.nc")
+    with pytest.raises(RunFileError, match="cannot write"):
+        run.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_save_leaves_no_file_under_the_name(tmp_path):
+    path = tmp_path / "big.nc"
+    code = f"""
+import os, nlink, nlink.runfile
+run = nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0)
+real = nlink.runfile._write
+def killed(file, data, attrs):
+    real(file, data, attrs)
+    os._exit(9)
+nlink.runfile._write = killed
+try:
+    run.save({str(path)!r})
+finally:
+    pass
+"""
+    with pytest.raises(AssertionError):
+        python(code)
+    assert not path.exists()
+
+
+def test_a_torque_that_was_a_function_loads_but_cannot_go_on(tmp_path):
+    def push(t: float) -> float:
+        return 0.3 * t
+
+    run = nlink.simulate(Chain.uniform(2).with_loads(JointTorque(push)), 0.2, t_end=1.0)
+    assert run.resume(1.5).t[-1] == 1.5
+    run.save(tmp_path / "run.nc")
+    back = nlink.load(tmp_path / "run.nc")
+    assert np.array_equal(back.positions(), run.positions())
+    assert not back.resumable
+    with pytest.raises(ModelError, match="cannot be resumed: its torque was a Python function"):
+        back.resume(2.0)
+    back.save(tmp_path / "again.nc")
+    assert nlink.load(tmp_path / "again.nc").chain == back.chain
+    with pytest.raises(ModelError, match=r"the torque was the Python function '.*push', which a file cannot hold"):
+        nlink.simulate(back.chain, 0.2, t_end=1.0)
+
+
+def test_files_are_readable_by_others(path):
+    assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_an_empty_run_is_kept_too(tmp_path):
+    run = nlink.simulate(Chain.uniform(2), 0.2, t_end=1.0, save=(1.0,), integrator="DOP853(max_steps=5)", strict=False)
+    assert run.status.code == "too_many_steps"
+    assert len(run.t) == 0
+    run.save(tmp_path / "run.nc")
+    back = nlink.load(tmp_path / "run.nc")
+    assert back.theta.shape == (0, 2)
+    while not back.status.ok:
+        back = back.resume(strict=False)
+    assert back.t.tolist() == [1.0]
