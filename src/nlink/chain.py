@@ -106,7 +106,8 @@ class Chain:
         >>> Chain.uniform(2).with_loads(JointDamper(0.1)).loads
         (Gravity(g=9.81), JointDamper(damping=0.1))
         """
-        new = {type(load): load for load in _loads(loads)}
+        _loads(loads)
+        new = {type(load): load for load in loads}
         kept = tuple(new.pop(type(load), load) for load in self.loads)
         return replace(self, loads=kept + tuple(new.values()))
 
