@@ -137,6 +137,12 @@ class TorqueCallback:
             raise ModelError(f"the torque function must return a number or {self.n} of them, got {shown(value)} at t = {t:g}")
         return torques
 
+    def taken(self) -> BaseException:
+        """Return what the function raised, and forget it."""
+        error, self.error = self.error, None
+        assert error is not None
+        return error
+
     def _call(self, t: float, out: Any) -> None:
         torque = np.ctypeslib.as_array(out, (self.n,))
         try:

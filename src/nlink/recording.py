@@ -94,6 +94,7 @@ def read_out(scenario: Scenario, system: System, times: np.ndarray, record: Reco
 def joined(earlier: Run, later: Run) -> Run:
     """Return a resumed run with the part before it."""
     before = abs(earlier.checkpoint.t) if earlier.checkpoint else 0.0
+    seen = abs(earlier.scenario.settings.t_end) if earlier.status.code == "finished" else before
     known = known_times(earlier, later.scenario)
     series = {
         name: np.concatenate([getattr(earlier, name)[known], getattr(later, name)])
@@ -103,7 +104,7 @@ def joined(earlier: Run, later: Run) -> Run:
     kept = earlier.knots and Track(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
     parts = [track for track in (kept, later.knots) if track is not None]
     knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
-    events = [event for event in earlier.events if abs(event.t) <= before] + later.events
+    events = earlier.events + [event for event in later.events if abs(event.t) > seen]
     a, b = earlier.stats, later.stats
     stats = Stats(a.nfev + b.nfev, a.steps + b.steps, a.rejected + b.rejected, a.wall + b.wall)
     return replace(later, **series, work=work, knots=knots, events=events, stats=stats)

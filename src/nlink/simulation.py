@@ -172,6 +172,7 @@ def _loop(
     sign = math.copysign(1.0, t_end)
     bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
     t, limit = mark.t, 4
+    record.add_knots(np.array([t]), mark.y[None], system.rates(t, mark.y)[None])
     if len(times) and times[0] == t:
         record.states.append(mark.y[None].copy())
         record.saved = 1
@@ -220,7 +221,11 @@ def _take(
     count = int(np.searchsorted(sign * times[record.saved :], end, side="right"))
     wanted = times[record.saved : record.saved + count]
     if count:
-        record.states.append(chunk.at(wanted))
+        states = chunk.at(wanted)
+        good = np.isfinite(states).all(1)
+        if not good.all():  # the steps are finite, what lies between them is not
+            chunk.code, count = NOT_FINITE, int(np.argmin(good))
+        record.states.append(states[:count])
         record.saved += count
     inside = slice(1, 1 + int(np.searchsorted(sign * chunk.t[1:], end, side="right")))
     record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
@@ -233,9 +238,10 @@ def _event_status(event: Occurrence) -> Status:
 
 
 def _failure(code: int, system: System, method: Integrator, t: float) -> Status:
-    error = system.callback.error if system.callback else None
-    if error is not None and system.callback:
-        system.callback.error = None
+    if system.failed and system.callback:
+        error = system.callback.taken()
+        if not isinstance(error, Exception):
+            raise error  # a second Ctrl-C, say
         return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")
     fixed = hasattr(method, "step")
     if code == NOT_FINITE:

@@ -211,12 +211,18 @@ class System:
         y[: self.size] = state
         return self.rates(t, y)[: self.size]
 
-    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
-        """Return the rates of a state with its ledger."""
+    def rates(self, t: float, y: np.ndarray, strict: bool = True) -> np.ndarray:
+        """Return the rates of a state with its ledger; what a torque function raises comes out, or, if not strict, is kept."""
         out = np.empty(self.full_size)
         rates(float(t), y, self.parameters, out, self._w)
-        self.raise_callback()
+        if strict and self.failed and self.callback:
+            raise self.callback.taken()
         return out
+
+    @property
+    def failed(self) -> bool:
+        """Whether a Python torque function has raised inside the compiled code."""
+        return self.callback is not None and self.callback.error is not None
 
     def accelerations(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""
@@ -243,12 +249,6 @@ class System:
     def decode(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates of a state, or of many (..., size)."""
         return self.formulation.decode(self.chain, np.asarray(state, float))
-
-    def raise_callback(self) -> None:
-        """Raise what a Python torque function raised inside the compiled code."""
-        if self.callback and self.callback.error:
-            error, self.callback.error = self.callback.error, None
-            raise error
 
     def _angles(self, name: str, values: Any) -> np.ndarray:
         return np.array(spread(name, number_or_each(name, values), self.chain.n, "links"))

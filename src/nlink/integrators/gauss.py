@@ -163,15 +163,11 @@ def advance(p, bound, final, clock, counts, y, f, marked, stages, w, ts, ys, fs,
     """Take up to len(qs) steps towards bound; return how many, and a code."""
     m = len(y)
     z, new, rates = np.empty(m), np.empty(m), np.empty(m)
-    sign = 1.0 if bound >= clock[T] else -1.0
+    sign = math.copysign(1.0, clock[H])
     ts[0], ys[0], fs[0] = clock[T], y, f
     taken, code = 0, RUNNING
-    while taken < len(qs):
-        t = clock[T]
-        if (bound - t) * sign <= 0.0:
-            code = ARRIVED
-            break
-        h = clock[H]
+    while taken < len(qs) and (bound - clock[T]) * sign > 0.0:
+        t, h = clock[T], clock[H]
         target = clock[ORIGIN] + (counts[COUNT] + 1) * h
         beyond = (target - bound) * sign > 0.0
         if beyond and not final:
@@ -201,4 +197,6 @@ def advance(p, bound, final, clock, counts, y, f, marked, stages, w, ts, ys, fs,
             for i in range(m):
                 marked[0, i] = y[i]
                 marked[1, i] = f[i]
+    if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
+        code = ARRIVED
     return taken, code

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import njit
 
-from nlink._check import ModelError, number, whole
+from nlink._check import number, whole
 from nlink._jit import entry, kernel
 from nlink.integrators.base import (
     ARRIVED,
@@ -39,8 +39,8 @@ NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, RETRY, FROZEN = range(7)
 def _check_adaptive(record: Any) -> None:
     for name in ("rtol", "atol"):
         object.__setattr__(record, name, number(f"{record.name}.{name}", getattr(record, name), above=0))
-    if not (isinstance(record.max_step, float | int) and record.max_step > 0):
-        raise ModelError(f"{record.name}.max_step must be positive, got {record.max_step!r}")
+    if record.max_step != math.inf:
+        object.__setattr__(record, "max_step", number(f"{record.name}.max_step", record.max_step, above=0))
     whole(f"{record.name}.max_steps", record.max_steps)
 
 
@@ -243,15 +243,13 @@ def advance(
 ):
     """Take up to `limit` steps towards bound; return how many were kept in ts, ys, fs, qs, and a code."""
     new = trial[0]
-    sign = 1.0 if bound >= clock[T] else -1.0
+    sign = math.copysign(1.0, clock[H])
     taken = wanted = 0
     code = RUNNING
     ts[0], ys[0], fs[0] = clock[T], y, f
     for _attempt in range(limit):
         t = clock[T]
-        if (bound - t) * sign <= 0.0:
-            code = ARRIVED
-        if code == ARRIVED or taken == len(qs):
+        if (bound - t) * sign <= 0.0 or taken == len(qs):
             break
         proposed = clock[H]
         h = proposed if fixed else sign * min(abs(proposed), control[2])
@@ -296,4 +294,6 @@ def advance(
         taken += 1
         ts[taken], ys[taken], fs[taken] = target, y, f
         remember(clock, counts, y, f, marked)
+    if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
+        code = ARRIVED
     return taken, code

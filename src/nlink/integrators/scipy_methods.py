@@ -57,12 +57,13 @@ class ScipyStepper(Stepper):
     def __init__(self, system: System, mark: Mark, record: Scipy) -> None:
         self.system, self.mark, self.record = system, mark, record
         self.solver: Any = None
+        self.before = 0
         self.atol = np.full(system.full_size, record.atol)
         self.atol[system.size :] = UNCONTROLLED
 
     def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> Chunk:
         """Take steps in Python: each is one call of the solver."""
-        if self.solver is None:
+        if limit and (self.solver is None or self.solver.t_bound != bound):
             self.solver, self.before = self._start(bound), self.nfev
         t, y, f, outputs, code = [self.mark.t], [self.mark.y], [self._rates(self.mark.t, self.mark.y)], [], RUNNING
         while len(outputs) < limit and code == RUNNING:
@@ -73,7 +74,7 @@ class ScipyStepper(Stepper):
                 f.append(self._rates(t[-1], y[-1]))
                 outputs.append(self.solver.dense_output())
         self.steps += len(outputs)
-        self.nfev = self.before + self.solver.nfev
+        self.nfev = self.before + (self.solver.nfev if self.solver else 0)
         self.mark = Mark(t[-1], 0.0, y[-1])
         if code == ARRIVED:
             self.solver = None
@@ -86,7 +87,7 @@ class ScipyStepper(Stepper):
         return kind(self._rates, self.mark.t, self.mark.y, bound, rtol=max(self.record.rtol, 3e-14), atol=self.atol)
 
     def _rates(self, t: float, y: np.ndarray) -> np.ndarray:
-        return self.system.rates(t, np.ascontiguousarray(y))
+        return self.system.rates(t, np.ascontiguousarray(y), strict=False)
 
     def _step(self) -> int:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -95,6 +96,6 @@ class ScipyStepper(Stepper):
                 self.solver.step()
             except (ValueError, np.linalg.LinAlgError):  # SciPy refuses arrays that are not finite
                 return NOT_FINITE
-        if not np.all(np.isfinite(self.solver.y)):
+        if self.system.failed or not np.all(np.isfinite(self.solver.y)):
             return NOT_FINITE
         return {"running": RUNNING, "finished": ARRIVED, "failed": STEP_TOO_SMALL}[self.solver.status]
