@@ -25,6 +25,17 @@ def test_the_cache_folder_follows_the_sources(tmp_path, monkeypatch):
     assert _jit.cache_folder() != before
 
 
+def test_compiled_code_lives_where_the_cache_looks():
+    """A kernel outside COMPILED would run old code after an edit."""
+    for path in _jit.PACKAGE.rglob("*.py"):
+        if path.relative_to(_jit.PACKAGE).parts[0] not in _jit.COMPILED:
+            text = path.read_text()
+            assert "import numba" not in text, path
+            assert "from numba" not in text, path
+            assert "import kernel" not in text, path
+            assert "import entry" not in text, path
+
+
 def test_a_cache_folder_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

@@ -18,8 +18,18 @@ if TYPE_CHECKING:
     from nlink.events import Flip as Flip
     from nlink.formulations import FORMULATIONS as FORMULATIONS
     from nlink.formulations import formulate as formulate
+    from nlink.formulations.linear import Linear as Linear
+    from nlink.formulations.maximal import Maximal as Maximal
     from nlink.formulations.momentum import Momentum as Momentum
+    from nlink.formulations.natural import Natural as Natural
+    from nlink.formulations.projection import TangentProjection as TangentProjection
     from nlink.formulations.recursive import Recursive as Recursive
+    from nlink.formulations.stabilization import AugmentedLagrangian as AugmentedLagrangian
+    from nlink.formulations.stabilization import Baumgarte as Baumgarte
+    from nlink.formulations.stabilization import MultiplierFilter as MultiplierFilter
+    from nlink.formulations.stabilization import Penalty as Penalty
+    from nlink.formulations.stabilization import Projection as Projection
+    from nlink.formulations.stabilization import Unstabilized as Unstabilized
     from nlink.integrators import INTEGRATORS as INTEGRATORS
     from nlink.integrators.gauss import Gauss as Gauss
     from nlink.integrators.runge_kutta import DOP853 as DOP853
@@ -53,7 +63,10 @@ _HOMES = {
         "Gravity", "JointSpring", "JointDamper", "LinkDamper", "JointTorque", "Sine", "Table", "Drag", "FollowerForce", "TipForce",
     ),
     "scenario": ("Scenario", "Settings", "preset", "presets"),
-    "formulations": ("FORMULATIONS", "formulate", "Recursive", "Momentum"),
+    "formulations": ("FORMULATIONS", "formulate", "Recursive", "Momentum", "TangentProjection", "Maximal", "Natural", "Linear"),
+    "formulations.stabilization": (
+        "Unstabilized", "Baumgarte", "MultiplierFilter", "Penalty", "AugmentedLagrangian", "Projection",
+    ),
     "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy"),
     "system": ("System",),
     "simulation": ("simulate", "SimulationError"),

@@ -1,4 +1,4 @@
-"""The only place that configures Numba: compile options, and a cache folder named by a hash of the package's sources.
+"""The only place that configures Numba: compile options, and a cache folder named by a hash of the kernels' sources.
 
 Numba's own cache watches only the file of the cached function, so after an edit elsewhere it would run old physics; a
 folder per state of the sources cannot. Import this before any other use of Numba.
@@ -22,13 +22,15 @@ from numba import njit
 from numba.core import config
 
 PACKAGE = Path(__file__).parent
+COMPILED = ("_jit.py", "kernels.py", "system.py", "formulations", "integrators")
+"""Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels for these very sources: $NLINK_CACHE_DIR, or the user's cache folder."""
     sources = hashlib.sha256(f"{numba.__version__}".encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] in COMPILED):
         sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     root = os.environ.get("NLINK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(root) / "nlink" / sources.hexdigest()[:16]

@@ -74,8 +74,11 @@ LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
 JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 16)
 
 
-def chain_parameters(chain: Chain, callback: int = 0) -> ChainParameters:
-    """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function."""
+def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
+    """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function.
+
+    A constrained formulation always keeps a ledger, for the work of its constraints.
+    """
     loads = {type(load) for load in chain.loads}
     torques, table, start = _torques(chain)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
@@ -95,7 +98,7 @@ def chain_parameters(chain: Chain, callback: int = 0) -> ChainParameters:
         loaded=bool(loads - {Gravity}),
         timed=bool(callback or torques[1].any() or len(table)),
         swept=bool(loads & {Drag, FollowerForce, TipForce}),
-        ledger=POWERS if loads - {Gravity, JointSpring} else 0,
+        ledger=POWERS if constrained or loads - {Gravity, JointSpring} else 0,
     )
 
 
@@ -271,7 +274,7 @@ def apply_loads(t, theta, omega, at, p, w, power, row):
         power[row] = driven
         power[row + 1] = damped
         power[row + 2] = braked
-        power[row + 3] = power[row + 4] = power[row + 5] = 0.0
+        power[row + 3] = power[row + 4] = power[row + 5] = power[row + 6] = 0.0
     if p.swept:
         apply_forces(omega, at, p, w, power, row)
 

@@ -56,9 +56,13 @@ def kinetic_energy(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.nda
 
 def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the potential energy of gravity (zero at the pivot) and of the springs, (...) in J."""
+    return centres(chain, theta)[..., 1] @ (chain.mass * chain.g) + spring_energy(chain, theta)
+
+
+def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the energy stored in the joint springs, (...) in J."""
     stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(JointSpring, "rest")
-    springs = 0.5 * stretch**2 @ chain.each(JointSpring, "stiffness")
-    return centres(chain, theta)[..., 1] @ (chain.mass * chain.g) + springs
+    return 0.5 * stretch**2 @ chain.each(JointSpring, "stiffness")
 
 
 def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:

@@ -188,5 +188,5 @@ LOADS: dict[str, type[Any]] = {
 }
 """The loads by their names in model files."""
 
-LEDGER = ("joint_torque", "joint_damper", "link_damper", "drag", "follower_force", "tip_force")
-"""The loads whose work is kept in the ledger, in the order of its rows."""
+LEDGER = ("joint_torque", "joint_damper", "link_damper", "drag", "follower_force", "tip_force", "constraints")
+"""Whose work is kept in the ledger, in the order of its rows: loads, and the constraints of a formulation that has some."""

@@ -145,6 +145,6 @@ def _meta(scenario: Scenario) -> dict[str, Any]:
         "version": __version__,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": shlex.join(sys.argv),
-        "formulation": settings.formulation.name,
+        "formulation": settings.formulation.described(),
         "integrator": settings.integrator.described(),
     }

@@ -21,7 +21,7 @@ def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
     if not isinstance(spec, str):
         raise ModelError(f"{where} must be a name ({', '.join(table)}) or such a record, got {shown(spec)}")
     name = spec.split("(")[0].strip()
-    names = {key.lower(): key for key in table}
+    names = {kind.__name__.lower(): key for key, kind in table.items()} | {key.lower(): key for key in table}
     kind = table[names.get(name.lower(), "") or choice(where, name, table)]
     return _make(where, kind, _call(where, spec)) if "(" in spec else kind()
 

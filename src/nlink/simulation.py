@@ -56,6 +56,7 @@ def simulate(
     save: Any = 0.01,
     events: Any = (),
     state: Any = None,
+    project: bool = True,
     progress: bool = False,
     strict: bool = True,
 ) -> Run:
@@ -71,6 +72,7 @@ def simulate(
     save : interval in s between saved points, or the times to save at; never changes the steps
     events : Event and Flip records
     state : a raw state of the formulation instead of theta and omega
+    project : bring a raw state that violates its constraints onto them; run.meta["start"] tells by how much it did
     progress : show a progress bar on a terminal
     strict : raise SimulationError if the run does not reach its end; else look at run.status
 
@@ -82,13 +84,15 @@ def simulate(
     if (theta is None) == (state is None):
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
     if state is not None:
-        theta, omega = system.decode(_raw_state(system, state))
-    angles, rates = system.decode(system.encode(theta, 0.0 if omega is None else omega))
+        mark, found = _raw_start(system, state, project)
+        theta, omega = system.decode(mark.y[: system.size])
+    else:
+        mark, found = _start(system, system.encode(theta, 0.0 if omega is None else omega)), {}
+    angles, rates = system.decode(mark.y[: system.size])
     method = integrator_record(integrator, rtol, atol)
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
     scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
-    start = _raw_state(system, state) if state is not None else system.encode(angles, rates)
-    return _simulate(scenario, system, _start(system, start), _listed_events(events), progress, strict)
+    return _simulate(scenario, system, mark, _listed_events(events), progress, strict, found=found)
 
 
 def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
@@ -123,6 +127,7 @@ def _simulate(
     progress: bool,
     strict: bool,
     earlier: Run | None = None,
+    found: dict[str, Any] | None = None,
 ) -> Run:
     settings = scenario.settings
     if settings.t_end == 0:
@@ -140,6 +145,7 @@ def _simulate(
     cost = Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
     run = read_out(scenario, system, times, record, status, cost, mark)
     run = joined(earlier, run) if earlier else run
+    run.meta |= {"start": found} if found else {}
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
     return run
@@ -222,6 +228,7 @@ def _take(
     wanted = times[record.saved : record.saved + count]
     if count:
         states = chunk.at(wanted)
+        states = system.settled(states)[0] if system.projected else states
         good = np.isfinite(states).all(1)
         if not good.all():  # the steps are finite, what lies between them is not
             chunk.code, count = NOT_FINITE, int(np.argmin(good))
@@ -261,11 +268,17 @@ def _chain(value: Any) -> Chain:
     return value
 
 
-def _raw_state(system: System, state: Any) -> np.ndarray:
+def _raw_start(system: System, state: Any, project: bool) -> tuple[Mark, dict[str, Any]]:
+    """Return a raw state as a start, brought onto its constraints if asked, and by how much it violates them."""
     state = np.asarray(state, float)
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
-    return state
+    mark = _start(system, state)
+    if not system.formulation.constrained:
+        return mark, {}
+    states, gap, speed = system.settled(mark.y[None])
+    found = {"violation": gap, "rate_violation": speed, "projected": project}
+    return (replace(mark, y=np.append(states[0, : system.size], mark.y[system.size :])) if project else mark), found
 
 
 def _listed_events(events: Any) -> tuple[Any, ...]:

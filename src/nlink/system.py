@@ -31,6 +31,7 @@ from nlink.loads import LEDGER, LOADS, JointTorque, Table
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
 HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
+SETTLERS: dict[type[Any], Callable[..., bool]] = {}
 
 
 def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
@@ -51,6 +52,20 @@ def rhs(t: float, y: Any, p: Any, out: Any, w: Any) -> None:
 @overload(rhs, jit_options=INLINE)
 def _rhs(t, y, p, out, w):
     return RIGHT_HAND_SIDES.get(getattr(p, "instance_class", type(None)))
+
+
+def settled(y: Any, p: Any, w: Any) -> bool:
+    """Bring a state back onto its constraints after a step, if its formulation does so; return whether it was changed."""
+    return SETTLERS.get(type(p), _leave)(y, p, w)
+
+
+def _leave(y, p, w):
+    return False
+
+
+@overload(settled, jit_options=INLINE)
+def _settled(y, p, w):
+    return SETTLERS.get(p.instance_class, _leave)
 
 
 def to_canonical(y: Any, p: Any, z: Any, w: Any) -> None:
@@ -100,6 +115,11 @@ class Formulation(ABC):
     """One way to write the equations of motion: a frozen record."""
 
     name: ClassVar[str]
+    constrained: ClassVar[bool] = False
+
+    def described(self) -> str:
+        """Return the formulation for people: its name, and its options if it has any that are not as usual."""
+        return self.name if self == type(self)() else repr(self)
 
     @abstractmethod
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
@@ -128,6 +148,17 @@ class Formulation(ABC):
     @abstractmethod
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return how far states are off their constraints."""
+
+    @property
+    def projected(self) -> bool:
+        """Whether states are brought back onto their constraints after each step."""
+        return False
+
+    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> tuple[float, float]:
+        """Bring states (K, size + ledger) onto their constraints, in place; return the largest violations before, of the
+        constraints and of their rates. Without constraints there is nothing to do.
+        """
+        return 0.0, 0.0
 
     @abstractmethod
     def turning(self, n: int) -> np.ndarray:
@@ -183,10 +214,10 @@ class System:
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None
-        numbers = chain_parameters(chain, self.callback.address if self.callback else 0)
+        numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
-        self.ledger = [name for name in LEDGER if chain.load(LOADS[name])] if numbers.ledger else []
+        self.ledger = [name for name in LEDGER if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained)]
         self._rows = numbers.ledger
         self._w = self.scratch()
 
@@ -218,6 +249,16 @@ class System:
         if strict and self.failed and self.callback:
             raise self.callback.taken()
         return out
+
+    @property
+    def projected(self) -> bool:
+        """Whether states are brought back onto their constraints after each step."""
+        return self.formulation.projected
+
+    def settled(self, states: np.ndarray) -> tuple[np.ndarray, float, float]:
+        """Return states (K, size + ledger) on the constraints, and the largest violations before: of Phi and of its rate."""
+        states = np.ascontiguousarray(states).copy()
+        return states, *self.formulation.settled(self.parameters, states, self._w)
 
     @property
     def failed(self) -> bool:

@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from nlink.chain import Chain
+from nlink.formulations.linear import Linear
+from nlink.formulations.maximal import Maximal
 from nlink.formulations.momentum import Momentum
+from nlink.formulations.natural import Natural
+from nlink.formulations.projection import TangentProjection
 from nlink.formulations.recursive import Recursive
 from nlink.records import record
 from nlink.system import Formulation, System
 
-FORMULATIONS: dict[str, type[Formulation]] = {"recursive": Recursive, "momentum": Momentum}
+FORMULATIONS: dict[str, type[Formulation]] = {
+    "recursive": Recursive,
+    "momentum": Momentum,
+    "projection": TangentProjection,
+    "maximal": Maximal,
+    "natural": Natural,
+    "linear": Linear,
+}
 
 
 def formulate(chain: Chain, formulation: Any = "recursive") -> System:

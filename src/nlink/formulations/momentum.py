@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from nlink._jit import kernel
 from nlink.chain import Chain
+from nlink.formulations.dense import solve
 from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
 from nlink.system import AngleFormulation, right_hand_side
 
@@ -59,7 +60,7 @@ def momentum_rates(t, y, p, out, w):
     if chain.loaded:
         apply_loads(t, y, y, n, chain, w, out, 2 * n)
     balance(y, chain, w)
-    solve(n, w)
+    solve(n, w, MATRIX, B)
     for i in range(n):
         out[i] = y[n + i]
         out[n + i] = w[B, i]
@@ -119,29 +120,3 @@ def place(p, w):
         w[TM, i] = mass
         w[TX, i] = mx
         w[TY, i] = my
-
-
-@kernel
-def solve(n, w):
-    """Solve the matrix for B in place: elimination with row pivots, then back substitution."""
-    for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(w[MATRIX + i, k]) > abs(w[MATRIX + best, k]):
-                best = i
-        if best != k:
-            for j in range(k, n):
-                w[MATRIX + k, j], w[MATRIX + best, j] = w[MATRIX + best, j], w[MATRIX + k, j]
-            w[B, k], w[B, best] = w[B, best], w[B, k]
-        inverse = 1.0 / w[MATRIX + k, k]
-        for i in range(k + 1, n):
-            factor = w[MATRIX + i, k] * inverse
-            for j in range(k + 1, n):
-                w[MATRIX + i, j] -= factor * w[MATRIX + k, j]
-            w[B, i] -= factor * w[B, k]
-    for j in range(n):
-        k = n - 1 - j
-        total = w[B, k]
-        for i in range(k + 1, n):
-            total -= w[MATRIX + k, i] * w[B, i]
-        w[B, k] = total / w[MATRIX + k, k]

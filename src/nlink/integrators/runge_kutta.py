@@ -30,7 +30,7 @@ from nlink.integrators.base import (
     first_step,
 )
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
-from nlink.system import System, rhs
+from nlink.system import System, rhs, settled
 
 T, H, ORIGIN, MARK_T, MARK_H, MARK_ORIGIN = range(6)
 NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, RETRY, FROZEN = range(7)
@@ -283,6 +283,9 @@ def advance(
         if inside:
             dense_output(tab, p, t, h, y, stages, trial[1], w, qs[taken])
             counts[NFEV] += tab.total - tab.stages - 1
+        if settled(new, p, w):
+            rhs(target, new, p, stages[tab.stages], w)
+            counts[NFEV] += 1
         for i in range(len(y)):
             y[i] = new[i]
             f[i] = stages[tab.stages, i]

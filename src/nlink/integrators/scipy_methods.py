@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._check import choice, number, whole
+from nlink._check import ModelError, choice, number, whole
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.system import System
 
@@ -35,6 +35,10 @@ class Scipy(Integrator):
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""
+        if system.projected:
+            raise ModelError(
+                "Projection goes with DOP853, RK45 and RK4, not with the solvers of SciPy; use another handling of constraints"
+            )
         return ScipyStepper(system, mark, self)
 
 

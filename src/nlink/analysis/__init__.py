@@ -1,0 +1,1 @@
+"""Analysis: what runs say about a chain, and how far they can be believed; one file a quantity."""

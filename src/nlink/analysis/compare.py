@@ -1,0 +1,272 @@
+"""compare(): one scenario in many formulations, integrators and tolerances, side by side: agreement, drift, cost, trust."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink._check import ModelError, listed, number, shown
+from nlink.analysis.trust import ANGLE, APPROXIMATE, UNSTATED, Witnesses, difference, nodes, rerun, tighter, usable, within
+from nlink.formulations import FORMULATIONS
+from nlink.integrators import integrator_record
+from nlink.integrators.base import Integrator
+from nlink.records import record
+from nlink.run import Run, Status
+from nlink.scenario import Scenario
+from nlink.system import Formulation
+
+HEAD = ("formulation", "integrator", "difference", "within", "trusted", "violation", "energy", "steps", "evaluations", "time")
+UNITS = ("", "", "rad", "until s", "until s", "", "J", "", "", "s")
+
+
+class Variant(NamedTuple):
+    """One way to solve the equations: a formulation and an integrator with its tolerances."""
+
+    formulation: Formulation
+    method: Integrator
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one variant gave.
+
+    `difference` (T,) is the largest difference of an angle from the reference at each time in rad, NaN beyond the end of
+    the run; `within` the time until which it stays below the comparison's angle; `violation` and `energy` the largest
+    constraint violation and energy residual (J). A formulation that is `approximate` (linear) is expected to differ. A
+    variant that was refused has no run, only a status that says why.
+    """
+
+    formulation: str
+    integrator: str
+    rtol: float | None
+    atol: float | None
+    status: Status
+    difference: np.ndarray
+    approximate: bool = False
+    run: Run | None = None
+    within: float | None = None
+    trusted_until: float | None = None
+
+    @property
+    def largest(self) -> float | None:
+        """The largest difference of an angle from the reference, rad."""
+        return float(np.fmax.reduce(self.difference, initial=0.0)) if self.run else None
+
+    @property
+    def violation(self) -> float | None:
+        """The largest distance from the constraints."""
+        return float(self.run.violation().max(initial=0.0)) if self.run else None
+
+    @property
+    def energy(self) -> float | None:
+        """The largest residual of the energy balance, J."""
+        return float(np.abs(self.run.energy().residual).max(initial=0.0)) if self.run else None
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the table."""
+        if self.run is None:
+            return self.formulation, self.integrator, self.status.message
+        stats = self.run.stats
+        apart, violation, energy = (f"{value:.1e}" if value else "0" for value in (self.largest, self.violation, self.energy))
+        cost = f"{stats.steps:,}", f"{stats.nfev:,}", f"{stats.wall:.2g}"
+        return self.formulation, self.integrator, apart, f"{self.within:.4g}", f"{self.trusted_until:.4g}", violation, energy, *cost
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data, without the difference over time."""
+        stats = self.run.stats._asdict() if self.run else {}
+        return {
+            "formulation": self.formulation,
+            "integrator": self.integrator,
+            "rtol": self.rtol,
+            "atol": self.atol,
+            "status": self.status.code,
+            "message": str(self.status),
+            "largest_difference": self.largest,
+            "within_until": self.within,
+            "trusted_until": self.trusted_until,
+            "violation": self.violation,
+            "energy_residual": self.energy,
+            "steps": stats.get("steps"),
+            "evaluations": stats.get("nfev"),
+            "wall": stats.get("wall"),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Variants of one scenario side by side; `str` of it is a table.
+
+    `reference` is the run from which differences are measured: recursive (or the first formulation that takes the
+    chain), DOP853 at tolerances ten times tighter than the tightest variant's. `t` (T,) are its saved times and steps,
+    at which every variant is saved. `angle` in rad is the difference at which variants part.
+    """
+
+    scenario: Scenario
+    angle: float
+    reference: Run
+    rows: tuple[Row, ...]
+
+    @property
+    def t(self) -> np.ndarray:
+        """The times (T,) at which the variants are compared, s."""
+        return self.reference.t
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs of the variants that were not refused, in the order of the rows."""
+        return [row.run for row in self.rows if row.run is not None]
+
+    @property
+    def trusted_until(self) -> float | None:
+        """The time until which every variant that solves the full equations can be trusted; see `trusted_until`."""
+        return min((row.trusted_until for row in self._full() if row.trusted_until is not None), key=abs, default=None)
+
+    def agreement(self) -> dict[str, float]:
+        """Return, for each integrator, the time until which its formulations stay within `angle` of each other."""
+        times = {}
+        for name in dict.fromkeys(row.integrator for row in self._full()):
+            runs = [row.run for row in self._full() if row.integrator == name and row.run]
+            pairs = [within(self.t, difference(a.theta, b.theta), self.angle) for a, b in combinations(runs, 2)]
+            times |= {name: min(pairs, key=abs)} if pairs else {}
+        return times
+
+    def _full(self) -> list[Row]:
+        return [row for row in self.rows if row.run and not row.approximate]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data for JSON."""
+        return {
+            "title": self.scenario.title,
+            "links": self.scenario.chain.n,
+            "t_end": self.scenario.settings.t_end,
+            "angle": self.angle,
+            "reference": f"{self.reference.meta['formulation']}, {self.reference.meta['integrator']}",
+            "trusted_until": self.trusted_until,
+            "formulations_agree_until": self.agreement(),
+            "rows": [row.to_dict() for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        """Return the table, what it is measured from, and the trusted time."""
+        told = [HEAD, UNITS, *(row.cells() for row in self.rows)]
+        full = [cells for cells in told if len(cells) == len(HEAD)]
+        widths = [max(len(cells[k]) for cells in (told if k < 2 else full)) for k in range(len(HEAD))]
+        lines = [" ".join(_aligned(cells, widths)).rstrip() for cells in told]
+        meta = self.reference.meta
+        lines += ["", f"difference: largest angle difference from {meta['formulation']}, {meta['integrator']}"]
+        lines += [
+            f"within: the difference stays below {self.angle:g} rad; trusted: so it does from independent runs, with a margin"
+        ]
+        for name, time in self.agreement().items():
+            lines.append(f"{name}: its formulations agree with each other until t = {time:.4g} s")
+        lines += [f"{row.integrator}, {row.formulation}: {row.status}" for row in self.rows if row.run and not row.status.ok]
+        if self.trusted_until is not None:
+            lines.append(f"trusted until t = {self.trusted_until:.4g} s (angles within {self.angle:g} rad)")
+        return "\n".join(lines)
+
+
+def compare(
+    scenario: Scenario,
+    formulations: Any = None,
+    tolerances: Any = None,
+    integrators: Any = None,
+    *,
+    angle: float = ANGLE,
+    progress: bool = False,
+) -> Comparison:
+    """Run a scenario in every combination of formulations, integrators and tolerances, and measure how they agree.
+
+    Parameters
+    ----------
+    formulations : names, texts or records; all if not given
+    tolerances : numbers (for rtol and atol), or pairs (rtol, atol); those of the scenario if not given. An integrator with
+        tolerances of its own, or with a fixed step, keeps to them
+    integrators : names, texts or records; that of the scenario if not given
+    angle : difference in rad beyond which angles are not trusted
+    progress : show a progress bar for each run
+
+    A formulation or integrator that refuses the chain is listed with its reason. Flips do not stop the runs.
+
+    >>> import nlink
+    >>> found = compare(nlink.preset("nice-3"), ["recursive", "momentum"])
+    >>> found.trusted_until, len(found.rows)
+    (20.0, 2)
+    """
+    if not isinstance(scenario, Scenario):
+        raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}")
+    angle = number("angle", angle, above=0)
+    variants = _variants(scenario, formulations, tolerances, integrators)
+    reference = _reference(scenario, variants, progress)
+    witnesses = Witnesses(scenario, reference.t, progress)
+    return Comparison(scenario, angle, reference, tuple(_row(variant, reference, witnesses, angle) for variant in variants))
+
+
+def _variants(scenario: Scenario, formulations: Any, tolerances: Any, integrators: Any) -> list[Variant]:
+    settings = scenario.settings
+    own = (settings.rtol, settings.atol)
+    pairs = [own] if tolerances is None else [_pair(value) for value in _several("tolerances", tolerances)]
+    if integrators is None:
+        given = integrator_record(settings.integrator, *own)
+        methods = [_with(given, *pair) for pair in pairs] if tolerances is not None else [given]
+    else:
+        methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
+    names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
+    records = [record("formulation", each, FORMULATIONS) for each in names]
+    return list(dict.fromkeys(Variant(formulation, method) for method, formulation in product(methods, records)))
+
+
+def _reference(scenario: Scenario, variants: list[Variant], progress: bool) -> Run:
+    """Return the reference run, saved where the scenario asks and at each of its own steps."""
+    name = next(usable(scenario), "recursive")
+    finest = min(getattr(method, name, UNSTATED) for _, method in variants for name in ("rtol", "atol"))
+    settings = replace(scenario.settings, formulation=name, integrator=tighter(finest), flips="off")
+    first = replace(scenario, settings=settings).run(progress=progress)
+    return rerun(scenario, name, settings.integrator, nodes(first), progress)
+
+
+def _row(variant: Variant, reference: Run, witnesses: Witnesses, angle: float) -> Row:
+    formulation, method = variant
+    known: dict[str, Any] = {"formulation": formulation.described(), "integrator": method.described()}
+    known |= {name: getattr(method, name, None) for name in ("rtol", "atol")} | {"approximate": formulation.name in APPROXIMATE}
+    apart = np.full(len(reference.t), np.nan)
+    try:
+        run = rerun(witnesses.scenario, formulation, method, reference.t, witnesses.progress)
+    except ModelError as error:
+        return Row(**known, status=Status("refused", str(error)), difference=apart)
+    found = difference(run.theta, reference.theta)
+    apart[: len(found)] = found
+    trusted = witnesses.trusted_until(run.theta, formulation, method, angle)
+    return Row(**known, status=run.status, difference=apart, run=run, within=within(run.t, found, angle), trusted_until=trusted)
+
+
+def _several(where: str, given: Any) -> list[Any]:
+    values = list(given) if listed(given) else [given]
+    if not values:
+        raise ModelError(f"{where} must not be an empty list; leave it out for the usual ones")
+    return values
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    if isinstance(value, Iterable) and listed(value):
+        pair = tuple(value)
+        if len(pair) != 2:
+            raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
+        return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
+    tolerance = number("tolerance", value, above=0)
+    return tolerance, tolerance
+
+
+def _with(method: Any, rtol: float, atol: float) -> Any:
+    return replace(method, rtol=rtol, atol=atol) if hasattr(method, "rtol") else method
+
+
+def _aligned(cells: tuple[str, ...], widths: list[int]) -> list[str]:
+    """Pad the first two cells to the right and the others to the left; a sentence at the end stays as it is."""
+    put = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
+    return put + (
+        [cell.rjust(w + 1) for cell, w in zip(cells[2:], widths[2:], strict=True)] if len(cells) == len(widths) else [cells[2]]
+    )

@@ -1,0 +1,166 @@
+"""trusted_until(): how far a run can be believed, judged by independent runs of the same motion.
+
+A chaotic chain multiplies every error, of the start, of a step, of rounding, by e a few times a second, until the angles
+mean nothing. Two witnesses show when. Each is a DOP853 run of the same scenario in another formulation, with at least
+ten times tighter tolerances, from a start moved by a few units in its last digit, one to each side. The run is trusted
+as long as no angle differs from either witness by more than a fifth of the angle asked for.
+
+Why a fifth, two, and moved: a witness only ten times better carries errors along the same unstable direction, and one
+that happens to be wrong in the same way would vouch for too much. With one witness and the angle itself the stated time
+came after the true departure in a third of the runs measured against multi-precision solutions; with this rule, in none
+of 1100 (2, 3 and 5 rods from random starts, tolerances down to 1e-15), at the price of 0.5 to 1 s in 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError, number
+from nlink.formulations import FORMULATIONS, formulate
+from nlink.integrators import integrator_record
+from nlink.integrators.runge_kutta import DOP853
+from nlink.loads import JointTorque
+from nlink.records import record
+from nlink.run import Run
+from nlink.scenario import LostFunction, Scenario
+from nlink.simulation import SimulationError, SimulationInterrupted
+from nlink.system import Formulation
+
+ANGLE = 1e-3
+"""Difference in rad beyond which an angle is not trusted."""
+PRUDENCE = 5.0
+"""By this the angle is divided before runs are compared."""
+NUDGE = 16 * 2.0**-52
+"""Relative change of the witnesses' start: some units in the last digit, about what rounding adds up to on the way."""
+FINEST, COARSEST = 1e-15, 1e-10
+"""Bounds of the witnesses' tolerances: below, only rounding is left; above, there is nothing to save."""
+UNSTATED = 1e-12
+"""Taken for the tolerance of a method with a fixed step."""
+APPROXIMATE = ("linear",)
+"""Formulations that follow another motion, and so cannot be witnesses."""
+DENSE, LONG = ("momentum", "lagrange", "projection"), 50
+"""Formulations with a full mass matrix, and the number of links beyond which others come first."""
+
+
+def trusted_until(run_or_scenario: Run | Scenario, angle: float = ANGLE, *, progress: bool = False) -> float:
+    """Return the time in s until which every angle of a run is within `angle` (rad) of the exact motion.
+
+    It is the last saved point, or step of the integrator, before the run and two independent ones (see the head of this
+    module) differ by more than angle/5; the end of the run, if they never do. Runs backwards in time have negative times.
+    The run itself is not changed: set `run.trusted_until` to the result to keep it.
+
+    What it is not: a proof. The exact motion is that of the model with its numbers as given, to their last digits;
+    whether the model is right it does not ask. Between saved points (where interpolation adds its own error) and for
+    rates and energies it promises nothing. Where a witness cannot go on, or takes too many steps in a stiff chain, the
+    trust ends too.
+
+    >>> import nlink
+    >>> nlink.trusted_until(nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=2.0))
+    2.0
+    """
+    angle = number("angle", angle, above=0)
+    run = run_or_scenario.run(progress=progress) if isinstance(run_or_scenario, Scenario) else run_or_scenario
+    if not isinstance(run, Run):
+        raise ModelError(f"trusted_until needs a Run or a Scenario, got {type(run).__name__}")
+    if not len(run.t):
+        raise ModelError("the run holds no saved point to be trusted")
+    times = nodes(run)
+    settings = run.scenario.settings
+    formulation = record("formulation", settings.formulation, FORMULATIONS)
+    method = integrator_record(settings.integrator, settings.rtol, settings.atol)
+    return Witnesses(run.scenario, times, progress).trusted_until(run.at(times).theta, formulation, method, angle)
+
+
+def nodes(run: Run) -> np.ndarray:
+    """Return the times at which a run is known without interpolation: its saved points and, where kept, its steps."""
+    times = run.t if run.knots is None else np.union1d(run.t, run.knots.t)
+    return times[::-1] if len(run.t) > 1 and run.t[-1] < run.t[0] and run.knots is not None else times
+
+
+def difference(theta: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the largest difference of the angles (T, N) of two motions at each time, (T,), as far as both go.
+
+    Whole turns between their starts do not count; turns made on the way do.
+    """
+    count = min(len(theta), len(other))
+    apart = theta[:count] - other[:count]
+    turns = 2 * np.pi * np.round(apart[:1] / (2 * np.pi))
+    return np.abs(apart - turns).max(1, initial=0.0)
+
+
+def within(times: np.ndarray, apart: np.ndarray, limit: float) -> float:
+    """Return the last of the times before the difference `apart` passes the limit or ends; 0 if it begins beyond."""
+    beyond = np.flatnonzero(~(apart <= limit))
+    count = beyond[0] if len(beyond) else len(apart)
+    return float(times[count - 1]) if count else 0.0
+
+
+def rerun(scenario: Scenario, formulation: Any, method: Any, times: np.ndarray, progress: bool = False) -> Run:
+    """Return the run of a scenario by other means, saved at these times; one that fails is returned as far as it came."""
+    means = {"formulation": formulation, "integrator": method, "flips": "off"}
+    settings = replace(scenario.settings, t_end=float(times[-1]), save=tuple(times.tolist()), **means)
+    try:
+        return replace(scenario, settings=settings).run(progress=progress)
+    except SimulationInterrupted:
+        raise
+    except SimulationError as error:
+        return error.run
+
+
+def tighter(tolerance: float, times: float = 10.0) -> DOP853:
+    """Return DOP853 with tolerances at least this many times tighter."""
+    value = float(f"{max(min(tolerance, 10 * COARSEST) / times, FINEST):.2g}")
+    return DOP853(value, value)
+
+
+def usable(scenario: Scenario, other_than: str = "") -> Iterator[str]:
+    """Yield the names of the formulations that take this chain and follow its full motion, the cheap ones first."""
+    for name in sorted(FORMULATIONS, key=lambda name: scenario.chain.n > LONG and name in DENSE):
+        if name not in (*APPROXIMATE, other_than):
+            try:
+                formulate(scenario.chain, name)
+            except ModelError:
+                continue
+            yield name
+
+
+@dataclass
+class Witnesses:
+    """The independent runs of a scenario, saved at the given times, made when first asked for."""
+
+    scenario: Scenario
+    times: np.ndarray
+    progress: bool = False
+    made: dict[Any, Run] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        load = self.scenario.chain.load(JointTorque)
+        if load and isinstance(load.torque, LostFunction):
+            raise ModelError(
+                "this run cannot be checked: its torque was a Python function, which its file does not hold; simulate again"
+            )
+
+    def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Any, angle: float) -> float:
+        """Return the time until which the angles theta, known at the first of the times, are trusted."""
+        if self.times[-1] == 0:
+            return 0.0
+        name = next(usable(self.scenario, formulation.name), formulation.name)
+        tolerance = min(getattr(method, "rtol", UNSTATED), getattr(method, "atol", UNSTATED))
+        pair = self._run(name, tighter(tolerance), NUDGE), self._run(name, tighter(tolerance, 30.0), -NUDGE)
+        return min((within(self.times, difference(theta, run.theta), angle / PRUDENCE) for run in pair), key=abs)
+
+    def _run(self, name: str, method: DOP853, nudge: float) -> Run:
+        if (name, method, nudge) not in self.made:
+            moved = self._moved(nudge)
+            self.made[name, method, nudge] = rerun(moved, name, method, self.times, self.progress)
+        return self.made[name, method, nudge]
+
+    def _moved(self, nudge: float) -> Scenario:
+        """Return the scenario with every start value made a little larger and smaller by turns; zeros are exact and stay."""
+        factor = 1 + nudge * (1 - 2 * (np.arange(self.scenario.chain.n) % 2))
+        theta, omega = (tuple((np.array(values) * factor).tolist()) for values in (self.scenario.theta, self.scenario.omega))
+        return replace(self.scenario, theta=theta, omega=omega)

@@ -1,0 +1,129 @@
+"""`projection`: balance of momentum of the super-particle, projected on its tangent space, in relative angles; dense.
+
+The super-particle X holds x_G, y_G, theta of every link; M its masses m, m, I, and f the forces and moments on it. In
+relative angles phi_k = theta_k - theta_{k-1} the velocity is X' = A phi': a turn at hinge k carries every link behind
+it round that hinge, so for j >= k the column k of A holds z x (G_j - hinge_k) and 1. With X'' = A phi'' + B theta'^2:
+
+    A^T M A phi'' = A^T (f - M B theta'^2)
+
+The note on the chain with a follower force (point masses only) does it so; here for rigid links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from nlink import kinematics
+from nlink._jit import kernel
+from nlink.chain import Chain
+from nlink.formulations.dense import solve
+from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
+from nlink.system import Formulation, right_hand_side
+
+TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
+"""Rows: angles, rates, hinges, centres, f - M B theta'^2 of each centre, right-hand side; the matrix follows."""
+MATRIX = LOAD_ROWS + 9
+
+
+class ProjectionParameters(NamedTuple):
+    """A chain, nothing else."""
+
+    chain: ChainParameters
+
+
+@dataclass(frozen=True)
+class TangentProjection(Formulation):
+    """Momentum of the super-particle projected on the tangent space, in relative angles."""
+
+    name: ClassVar[str] = "projection"
+
+    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Take every chain and load."""
+        return ProjectionParameters(numbers)
+
+    def scratch(self, n: int) -> int:
+        """Rows of the loads, of positions, and the matrix."""
+        return MATRIX + n
+
+    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return relative angles and rates."""
+        return np.concatenate([np.diff(theta, axis=-1, prepend=0.0), np.diff(omega, axis=-1, prepend=0.0)], axis=-1)
+
+    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return absolute angles and rates."""
+        return np.cumsum(state[..., : chain.n], axis=-1), np.cumsum(state[..., chain.n :], axis=-1)
+
+    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """Return absolute accelerations."""
+        return np.cumsum(rates[..., chain.n :], axis=-1)
+
+    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return kinetic and potential energy of states."""
+        theta, omega = self.decode(chain, state)
+        return kinematics.kinetic_energy(chain, theta, omega), kinematics.potential_energy(chain, theta)
+
+    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+        """Return zeros: angles cannot leave their hinges."""
+        return np.zeros(state.shape[:-1])
+
+    def turning(self, n: int) -> np.ndarray:
+        """Return True for the first n components."""
+        return np.arange(2 * n) < n
+
+
+@right_hand_side(ProjectionParameters)
+def projection_rates(t, y, p, out, w):
+    """Fill out = (phi', phi'', powers)."""
+    chain = p.chain
+    n = chain.n
+    angle = rate = 0.0
+    for i in range(n):
+        angle += y[i]
+        rate += y[n + i]
+        w[TH, i], w[OM, i] = angle, rate
+        w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
+    turn(w[TH], n, w)
+    if chain.loaded:
+        apply_loads(t, w[TH], w[OM], 0, chain, w, out, 2 * n)
+    forces(chain, w)
+    project(chain, w)
+    solve(n, w, MATRIX, B)
+    for i in range(n):
+        out[i] = y[n + i]
+        out[n + i] = w[B, i]
+
+
+@kernel
+def forces(p, w):
+    """Fill the hinges, the centres, and the force on each centre less its mass times B theta'^2."""
+    x = y = ax = ay = 0.0
+    for i in range(p.n):
+        s, c, square = w[S, i], w[C, i], w[OM, i] * w[OM, i]
+        length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
+        rx, ry = d * s + b * c, b * s - d * c
+        w[AX, i], w[AY, i], w[GX, i], w[GY, i] = x, y, x + rx, y + ry
+        w[PULLX, i] = w[FX, i] - mass * (ax - square * rx)
+        w[PULLY, i] = w[FY, i] - mass * (ay - square * ry + p.g)
+        x += length * s
+        y -= length * c
+        ax -= length * square * s
+        ay += length * square * c
+
+
+@kernel
+def project(p, w):
+    """Fill A^T M A and A^T (f - M B theta'^2)."""
+    n = p.n
+    for i in range(n):
+        w[B, i] = 0.0
+        for k in range(i, n):
+            total = 0.0
+            for j in range(k, n):
+                reach = (w[GX, j] - w[AX, i]) * (w[GX, j] - w[AX, k]) + (w[GY, j] - w[AY, i]) * (w[GY, j] - w[AY, k])
+                total += p.links[MASS, j] * reach + p.links[INERTIA, j]
+            w[MATRIX + i, k] = w[MATRIX + k, i] = total
+        for j in range(i, n):
+            w[B, i] += (w[GX, j] - w[AX, i]) * w[PULLY, j] - (w[GY, j] - w[AY, i]) * w[PULLX, j] + w[MZ, j]

@@ -1,0 +1,130 @@
+"""How a constrained formulation keeps its constraints: records for `Maximal(constraints=...)` and `Natural(constraints=...)`.
+
+With M q'' + Phi_q^T lambda = Q all of them solve one linear system for q'' and lambda,
+
+    M q'' + Phi_q^T lambda = Q,      Phi_q q'' - epsilon lambda = gamma - 2 zeta w Phi' - w^2 Phi      (Phi'' = Phi_q q'' - gamma)
+
+epsilon = 0 for exact constraints, epsilon = 1/alpha for a penalty: then lambda = alpha (Phi'' + 2 zeta w Phi' + w^2 Phi).
+Bayo, Garcia de Jalon, Serna (1988) for penalty and augmented Lagrangian; Baumgarte (1972).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+from nlink._check import number, whole
+
+
+class Handling(NamedTuple):
+    """The numbers of a constraint handling, as the compiled code sees them."""
+
+    epsilon: float = 0.0
+    w: float = 0.0
+    zeta: float = 0.0
+    sweeps: int = 1
+    tau: float = 0.0
+    projected: bool = False
+
+
+def _check(record: Any, *positive: str) -> None:
+    for name in (field.name for field in fields(record)):
+        value = getattr(record, name)
+        if name == "iterations":
+            whole(f"{type(record).__name__}.{name}", value)
+        else:
+            bound = {"above": 0} if name in positive else {"least": 0}
+            object.__setattr__(record, name, number(f"{type(record).__name__}.{name}", value, **bound))
+
+
+@dataclass(frozen=True)
+class Unstabilized:
+    """Constraints differentiated twice and left alone: they drift."""
+
+    def handling(self) -> Handling:
+        """Return the plain equations."""
+        return Handling()
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """Phi'' + 2 zeta w Phi' + w^2 Phi = 0: violations decay with frequency w (rad/s) and damping ratio zeta."""
+
+    w: float = 10.0
+    zeta: float = 0.8
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def handling(self) -> Handling:
+        """Return the equations with feedback."""
+        return Handling(w=self.w, zeta=self.zeta)
+
+
+@dataclass(frozen=True)
+class MultiplierFilter:
+    """lambda = gamma + tau gamma': the multipliers as states with a time constant tau (s); the motion is Baumgarte's."""
+
+    tau: float = 0.1
+    w: float = 0.0
+    zeta: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self, "tau")
+
+    def handling(self) -> Handling:
+        """Return the equations with feedback and filter."""
+        return Handling(w=self.w, zeta=self.zeta, tau=self.tau)
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """lambda = alpha (Phi'' + 2 zeta w Phi' + w^2 Phi): no multipliers, nearly rigid; exact as alpha grows."""
+
+    alpha: float = 1e8
+    w: float = 10.0
+    zeta: float = 0.7
+
+    def __post_init__(self) -> None:
+        _check(self, "alpha")
+
+    def handling(self) -> Handling:
+        """Return the softened equations."""
+        return Handling(epsilon=1 / self.alpha, w=self.w, zeta=self.zeta)
+
+
+@dataclass(frozen=True)
+class AugmentedLagrangian:
+    """Penalty with iterated multipliers: lambda <- lambda + alpha (Phi'' + 2 zeta w Phi' + w^2 Phi), towards the exact ones."""
+
+    alpha: float = 1e6
+    w: float = 10.0
+    zeta: float = 1.0
+    iterations: int = 4
+
+    def __post_init__(self) -> None:
+        _check(self, "alpha")
+
+    def handling(self) -> Handling:
+        """Return the softened equations with their iterations."""
+        return Handling(epsilon=1 / self.alpha, w=self.w, zeta=self.zeta, sweeps=self.iterations)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Position and velocity brought back onto the constraints after each step, by the smallest change in the mass metric."""
+
+    def handling(self) -> Handling:
+        """Return the plain equations, projected."""
+        return Handling(projected=True)
+
+
+STABILIZATIONS: dict[str, type[Any]] = {
+    "none": Unstabilized,
+    "Unstabilized": Unstabilized,
+    "Baumgarte": Baumgarte,
+    "MultiplierFilter": MultiplierFilter,
+    "Penalty": Penalty,
+    "AugmentedLagrangian": AugmentedLagrangian,
+    "Projection": Projection,
+}

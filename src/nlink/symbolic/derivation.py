@@ -1,0 +1,216 @@
+"""Lagrange's equations of a chain, expanded entry by entry.
+
+With the centres x_k(theta), y_k(theta) and their velocities v_k = sum_i d(x_k, y_k)/dtheta_i omega_i:
+
+    T = 1/2 sum m_k |v_k|^2 + 1/2 sum I_k omega_k^2            V = g sum m_k y_k + 1/2 sum k_i stretch_i^2
+    R = 1/2 sum c_i (omega_i - omega_{i-1})^2 + 1/2 sum kappa_i omega_i^2 + 1/2 sum c1_k |v_k|^2
+
+Every energy is a sum of squares, T that of v_k, so that d/dt dT/domega_i - dT/dtheta_i is M theta'' plus products of rates:
+
+    M_ij = d^2 T/domega_i domega_j = sum_k m_k dv_k/domega_i . dv_k/domega_j + I_i delta_ij
+    sum_jk (dM_ij/dtheta_k - 1/2 dM_jk/dtheta_i) omega_j omega_k
+
+    M theta'' = f = -(those products) - dV/dtheta - dR/domega + Q
+
+Q holds what has neither potential nor Rayleigh's function: torques, quadratic drag, the forces at the tip. Nothing is
+multiplied out as a whole: M_ij knows two angles only, which is why 15 links take seconds. Relative angles phi are
+theta = A phi with a constant A (a triangle of ones), so M and f become A^T M A and A^T f.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from sympy import Add, cos, factor_terms, sin, sqrt
+
+from nlink.symbolic.letters import COORDINATES, ZERO, Letters, Row, row
+from nlink.symbolic.trigonometry import collected
+
+Entries = dict[tuple[int, int], Any]
+Terms = list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What follows from the energies, the velocities vx_k, vy_k of the centres standing as symbols in `forces` and `rayleigh`."""
+
+    letters: Letters
+    velocities: dict[Any, Any]
+    """vx_k, vy_k in angles and rates"""
+    kinetic: Any
+    potential: Any
+    rayleigh: Any
+    mass: Entries
+    """M_ij for i <= j, counted from 0"""
+    forces: dict[str, list[Any]]
+    """f by origin: "inertia" (the products of rates) and the name of each load"""
+
+
+def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplify: bool) -> Derivation:
+    """Derive M and f of n links in absolute angles; `simplify` collects them in sines and cosines of differences."""
+    letters = Letters.of(n, shape, loads, offset)
+    x, y, tip_x, tip_y = _positions(letters)
+    jx, jy = _jacobian(x, letters), _jacobian(y, letters)
+
+    def tidy(expression: Any) -> Any:
+        return collected(expression, letters.mass) if simplify else expression
+
+    mass = {at: tidy(entry) for at, entry in _mass_matrix(letters, jx, jy).items()}
+    inertia = [Add(*map(factor_terms, Add.make_args(force))) if simplify else force for force in _products_of_rates(letters, mass)]
+    velocities = _velocities(letters, jx, jy)
+    height = Add(*(m * at for m, at in zip(letters.mass, y, strict=True)))
+    weight = [Add(*(m * column[i] for m, column in zip(letters.mass[i:], jy[i:], strict=True))) for i in range(n)]
+    forces = {"inertia": inertia, "gravity": [tidy(-letters.gravity * w) for w in weight]}
+    forces |= _moments(letters) | {"drag": _drag(letters, jx, jy)}
+    forces |= {load: [tidy(force) for force in each] for load, each in _tip(letters, tip_x, tip_y).items()}
+    kinetic = _kinetic_from(mass, letters.rate) if simplify else _kinetic(letters, velocities)
+    potential = tidy(letters.gravity * height) + _energy(_springs(letters))
+    rayleigh = _energy(_joint_dampers(letters)) + _energy(_link_dampers(letters)) + _energy(_air(letters))
+    return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces)
+
+
+def _positions(p: Letters) -> tuple[Row, Row, Any, Any]:
+    """Return x and y of the centres, and of the tip."""
+    xs, ys, x, y = [], [], ZERO, ZERO
+    for i in range(p.n):
+        s, c = sin(p.angle[i]), cos(p.angle[i])
+        xs.append(x + p.com[i] * s + p.offset[i] * c)
+        ys.append(y - p.com[i] * c + p.offset[i] * s)
+        x, y = x + p.length[i] * s, y - p.length[i] * c
+    return tuple(xs), tuple(ys), x, y
+
+
+def _jacobian(positions: Row, p: Letters) -> list[list[Any]]:
+    """Return d position_k/d theta_i for i <= k; a centre does not feel the angles behind it."""
+    return [[_slope(position, p.angle[i]) for i in range(k + 1)] for k, position in enumerate(positions)]
+
+
+def _slope(position: Any, angle: Any) -> Any:
+    return Add(*(term.diff(angle) for term in Add.make_args(position) if term.has(angle)))
+
+
+def _mass_matrix(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> Entries:
+    entries = {}
+    for i in range(p.n):
+        for j in range(i, p.n):
+            shares = [p.mass[k] * (jx[k][i] * jx[k][j] + jy[k][i] * jy[k][j]) for k in range(j, p.n)]
+            entries[i, j] = Add(*shares, p.inertia[i] if i == j else ZERO)
+    return entries
+
+
+def _products_of_rates(p: Letters, mass: Entries) -> list[Any]:
+    """Return -sum_jk (dM_ij/dtheta_k - 1/2 dM_jk/dtheta_i) omega_j omega_k, gathered from each entry's few derivatives."""
+    shares: list[dict[Any, list[Any]]] = [defaultdict(list) for _ in range(p.n)]
+    for (j, k), entry in mass.items():
+        for a in {j, k}:
+            slope = entry.diff(p.angle[a])
+            if j == k:
+                shares[j][p.rate[j] ** 2].append(slope / 2)
+            else:
+                shares[j][p.rate[a] * p.rate[k]].append(slope)
+                shares[k][p.rate[a] * p.rate[j]].append(slope)
+                shares[a][p.rate[j] * p.rate[k]].append(-slope)
+    return [Add(*(-product * Add(*slopes) for product, slopes in share.items())) for share in shares]
+
+
+def _velocities(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> dict[Any, Any]:
+    found = {}
+    for k in range(p.n):
+        for symbol, slopes in ((p.velocity_x[k], jx[k]), (p.velocity_y[k], jy[k])):
+            found[symbol] = Add(*(slope * rate for slope, rate in zip(slopes, p.rate[: k + 1], strict=True)))
+    return found
+
+
+def _kinetic(p: Letters, velocities: dict[Any, Any]) -> Any:
+    speeds = [velocities[x] ** 2 + velocities[y] ** 2 for x, y in zip(p.velocity_x, p.velocity_y, strict=True)]
+    return Add(*(m * v / 2 + i * w**2 / 2 for m, v, i, w in zip(p.mass, speeds, p.inertia, p.rate, strict=True)))
+
+
+def _kinetic_from(mass: Entries, rate: Row) -> Any:
+    """Return 1/2 omega^T M omega, which is the same."""
+    return Add(*(entry * rate[i] * rate[j] / (2 if i == j else 1) for (i, j), entry in mass.items()))
+
+
+# Squares: an energy or Rayleigh's function is half the sum of coefficient * e^2 over pairs (coefficient, e)
+
+
+def _energy(squares: Terms) -> Any:
+    return Add(*(coefficient * e**2 for coefficient, e in squares)) / 2
+
+
+def _pull(squares: Terms, variables: Row) -> list[Any]:
+    """Return minus the derivatives of the energy, linear e only."""
+    return [Add(*(-coefficient * e * e.diff(v) for coefficient, e in squares)) for v in variables]
+
+
+def _springs(p: Letters) -> Terms:
+    return [(k, now - before - r) for k, (before, now), r in zip(p.stiffness, pairwise((ZERO, *p.angle)), p.rest, strict=True)]
+
+
+def _joint_dampers(p: Letters) -> Terms:
+    return [(c, now - before) for c, (before, now) in zip(p.joint_damping, pairwise((ZERO, *p.rate)), strict=True)]
+
+
+def _link_dampers(p: Letters) -> Terms:
+    return list(zip(p.link_damping, p.rate, strict=True))
+
+
+def _air(p: Letters) -> Terms:
+    return [(c, v) for c, *pair in zip(p.linear_drag, p.velocity_x, p.velocity_y, strict=True) for v in pair]
+
+
+# Forces by load
+
+
+def _moments(p: Letters) -> dict[str, list[Any]]:
+    return {
+        "joint_spring": _pull(_springs(p), p.angle),
+        "joint_damper": _pull(_joint_dampers(p), p.rate),
+        "link_damper": _pull(_link_dampers(p), p.rate),
+        "joint_torque": [here - behind for here, behind in pairwise((*p.torque, ZERO))],
+    }
+
+
+def _drag(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> list[Any]:
+    """Return -(c1 + c2 |v|) v . dv/domega: the linear part from Rayleigh's function, the quadratic part as a force."""
+    total: list[list[Any]] = [[] for _ in range(p.n)]
+    for k in range(p.n):
+        vx, vy = p.velocity_x[k], p.velocity_y[k]
+        factor = p.linear_drag[k] + p.quadratic_drag[k] * sqrt(vx**2 + vy**2)
+        for i in range(k + 1):
+            total[i].append(-(factor * (vx * jx[k][i] + vy * jy[k][i])))
+    return [Add(*shares) for shares in total]
+
+
+def _tip(p: Letters, x: Any, y: Any) -> dict[str, list[Any]]:
+    slopes = [(_slope(x, angle), _slope(y, angle)) for angle in p.angle]
+    fx, fy = -p.follower * sin(p.angle[-1]), p.follower * cos(p.angle[-1])
+    return {
+        "follower_force": [fx * sx + fy * sy for sx, sy in slopes],
+        "tip_force": [p.tip_x * sx + p.tip_y * sy for sx, sy in slopes],
+    }
+
+
+# Relative angles
+
+
+def in_relative_angles(d: Derivation, simplify: bool) -> Derivation:
+    """Return the derivation in phi_i = theta_i - theta_{i-1} and their rates."""
+    p, n = d.letters, d.letters.n
+    angle, rate = (row(letter, n) for letter in COORDINATES["relative"])
+    sums = {old: Add(*new[: i + 1]) for olds, new in ((p.angle, angle), (p.rate, rate)) for i, old in enumerate(olds)}
+    full = {(i, j): d.mass[min(i, j), max(i, j)].xreplace(sums) for i in range(n) for j in range(n)}
+    mass = {(a, b): Add(*(full[i, j] for i in range(a, n) for j in range(b, n))) for a in range(n) for b in range(a, n)}
+    forces = {load: [Add(*(f.xreplace(sums) for f in each[a:])) for a in range(n)] for load, each in d.forces.items()}
+    return Derivation(
+        letters=replace(p, angle=angle, rate=rate),
+        velocities={v: e.xreplace(sums) for v, e in d.velocities.items()},
+        kinetic=_kinetic_from(mass, rate) if simplify else d.kinetic.xreplace(sums),
+        potential=d.potential.xreplace(sums),
+        rayleigh=d.rayleigh.xreplace(sums),
+        mass=mass,
+        forces=forces,
+    )

@@ -1,0 +1,158 @@
+"""derive(): the equations of motion of a chain in symbols, M(q) q'' = f(q, q', t), and the forms they can be written in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sympy import Add, ImmutableDenseMatrix
+
+from nlink._check import ModelError, choice, shown, whole
+from nlink.loads import LOADS
+from nlink.symbolic import code, typeset
+from nlink.symbolic.derivation import Derivation, derivation, in_relative_angles
+from nlink.symbolic.letters import COORDINATES
+
+LARGEST = 24
+"""Links that `derive` takes at most: beyond, the equations fill books and no one reads them."""
+SHAPES = ("rigid", "point")
+
+
+@dataclass(frozen=True)
+class Equations:
+    """The equations of motion M(q) q'' = f(q, q', t) of a chain in symbols; see `derive`.
+
+    kinetic, potential, lagrangian, rayleigh, mass_matrix and forcing (f) are SymPy expressions; `symbols` holds their
+    letters by name, one symbol or a tuple with one for each link, the angles and rates first.
+    """
+
+    n: int
+    shape: str
+    loads: tuple[str, ...]
+    angles: str
+    symbols: dict[str, Any]
+    kinetic: Any
+    potential: Any
+    mass_matrix: Any
+    short_rayleigh: Any
+    """R with the velocities of the centres of mass written as vx_i, vy_i"""
+    short_forcing: Any
+    """f with the velocities of the centres of mass written as vx_i, vy_i"""
+    velocities: dict[Any, Any]
+    """vx_i, vy_i in angles and rates; empty if nothing needs them"""
+
+    @cached_property
+    def rayleigh(self) -> Any:
+        """Rayleigh's function R in angles and rates: half the power lost to linear friction."""
+        return self.short_rayleigh.xreplace(self.velocities)
+
+    @cached_property
+    def forcing(self) -> Any:
+        """f in angles and rates: a column of N expressions."""
+        return self.short_forcing.xreplace(self.velocities)
+
+    @property
+    def lagrangian(self) -> Any:
+        """Kinetic less potential energy."""
+        return self.kinetic - self.potential
+
+    @property
+    def coordinates(self) -> tuple[Any, ...]:
+        """The angles q."""
+        return self.symbols[COORDINATES[self.angles][0]]
+
+    @property
+    def rates(self) -> tuple[Any, ...]:
+        """Their rates q'."""
+        return self.symbols[COORDINATES[self.angles][1]]
+
+    @property
+    def title(self) -> str:
+        """What these are the equations of, in words."""
+        one, many = {"rigid": ("rigid link", "rigid links"), "point": ("point mass", "point masses")}[self.shape]
+        loads = ", ".join(load.replace("_", " ") for load in self.loads) or "no loads"
+        return f"{self.n} {one if self.n == 1 else many} in {self.angles} angles under {loads}"
+
+    def latex(self, document: bool = False) -> str:
+        """Return the equations as LaTeX: a fragment that needs amsmath, or a whole document.
+
+        >>> derive(1, shape="point").latex().count("align*")
+        8
+        """
+        return typeset.latex(self, document)
+
+    def text(self) -> str:
+        """Return the equations as plain text, in the syntax of Python and SymPy."""
+        return typeset.text(self)
+
+    def code(self, language: str) -> str:
+        """Return a function (t, state, parameters) -> rates in "python", "c", "matlab" or "julia", complete in itself.
+
+        The state holds the angles and then their rates; torques T are those at time t.
+
+        >>> print(derive(1, shape="point").code("c").splitlines()[-3])
+            double M[N][N], f[N];
+        """
+        return code.source(self, language)
+
+
+def derive(
+    n: int,
+    *,
+    shape: str = "rigid",
+    loads: Iterable[str] | str = ("gravity",),
+    angles: str = "absolute",
+    offset: bool = False,
+    simplify: bool = True,
+) -> Equations:
+    """Return the equations of motion of a chain of n links in symbols, by Lagrange's method.
+
+    Parameters
+    ----------
+    n : number of links
+    shape : "rigid" (centre of mass at d, inertia I) or "point" (a point mass at the end of a massless link)
+    loads : names of the loads that act, any of `nlink.loads.LOADS`
+    angles : "absolute" (theta from straight down, rates omega) or "relative" (phi_i = theta_i - theta_{i-1})
+    offset : whether the centres of mass of rigid links lie off their axes, by b
+    simplify : collect sines and cosines of differences; else the products as they come
+
+    >>> derive(2, shape="point").mass_matrix[0, 1]
+    l_1*l_2*m_2*cos(theta_1 - theta_2)
+    """
+    n = whole("derive: n", n)
+    if n > LARGEST:
+        raise ModelError(f"derive takes up to n = {LARGEST} links, got {n}; to simulate longer chains use formulate")
+    choice("derive: shape", shape, SHAPES)
+    choice("derive: angles", angles, COORDINATES)
+    names = _loads(loads)
+    if offset and shape == "point":
+        raise ModelError("derive: offset goes with rigid links; point masses lie at the ends of their links")
+    found = derivation(n, shape, names, bool(offset), bool(simplify))
+    return _equations(found if angles == "absolute" else in_relative_angles(found, bool(simplify)), shape, names, angles)
+
+
+def _loads(loads: Any) -> tuple[str, ...]:
+    if not isinstance(loads, Iterable):
+        raise ModelError(f"derive: loads must be a list of names ({', '.join(LOADS)}), got {shown(loads)}")
+    chosen = {choice("derive: loads", load, LOADS) for load in ([loads] if isinstance(loads, str) else loads)}
+    return tuple(load for load in LOADS if load in chosen)
+
+
+def _equations(found: Derivation, shape: str, loads: tuple[str, ...], angles: str) -> Equations:
+    p, n = found.letters, found.letters.n
+    forcing = ImmutableDenseMatrix([Add(*(each[i] for each in found.forces.values())) for i in range(n)])
+    return Equations(
+        n=n,
+        shape=shape,
+        loads=loads,
+        angles=angles,
+        symbols=dict(zip(COORDINATES[angles], (p.angle, p.rate), strict=True)) | p.parameters(),
+        kinetic=found.kinetic,
+        potential=found.potential,
+        mass_matrix=ImmutableDenseMatrix(n, n, lambda i, j: found.mass[min(i, j), max(i, j)]),
+        short_rayleigh=found.rayleigh,
+        short_forcing=forcing,
+        velocities=found.velocities if "drag" in loads else {},
+    )

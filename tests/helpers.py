@@ -1,0 +1,342 @@
+"""What the tests share: the tables they are parametrised by, the tolerances and their reasons, random chains, and an
+independent mechanics in plain NumPy (dense, by virtual work) against which every formulation is held.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+import nlink
+from nlink import (
+    Chain,
+    Drag,
+    FollowerForce,
+    Gravity,
+    JointDamper,
+    JointSpring,
+    JointTorque,
+    Link,
+    LinkDamper,
+    ModelError,
+    Sine,
+    Table,
+    TipForce,
+)
+
+FORMULATIONS = tuple(name for name in nlink.FORMULATIONS if name != "linear")
+"""Those that are exact; `linear` has tests of its own."""
+
+INTEGRATORS = {
+    "DOP853": "DOP853(rtol=1e-10, atol=1e-10)",
+    "RK45": "RK45(rtol=1e-9, atol=1e-9)",
+    "RK4": "RK4(step=0.001)",
+    "Gauss": "Gauss(step=0.005)",
+    "Radau": "Scipy(method='Radau', rtol=1e-8, atol=1e-8)",
+    "BDF": "Scipy(method='BDF', rtol=1e-8, atol=1e-8)",
+    "LSODA": "Scipy(method='LSODA', rtol=1e-10, atol=1e-10)",
+}
+"""One working setting of every method; the short runs of the tests are followed to better than 1e-5 by each."""
+
+COMPILED = ("DOP853", "RK45", "RK4", "Gauss")
+FIXED = ("RK4", "Gauss")
+
+TOLERANCE = {
+    "agreement": 1e-10,  # of formulations, relative to the largest acceleration: rounding times the condition of M, N <= 50
+    "rounding": 1e-12,  # quantities of order 1 computed twice by short sums in different order
+    "power": 1e-11,  # power of the loads against the rate of energy, relative to the largest term: sums of products of order 1e3
+    "difference": 1e-7,  # central differences with a step of 1e-5: h^2/6 times third derivatives of order 100, rounding 1e-11
+    "nice": 1e-9,  # regular motion at 1e-12 for 20 s: the tolerance times the growth of errors in 20 s
+    "flip": 1e-8,  # s; flips of the reference within 8.5 s at 1e-13, error growth up to 1e4
+    "period": 1e-10,  # s; one rod at 1e-13: no growth beyond linear
+    "method": 1e-5,  # the settings in INTEGRATORS over a second or two, BDF being the loosest
+    "ledger": 1e-6,  # J; energy balance for the settings in INTEGRATORS over 2 s, energies of order 10
+}
+
+DATA = Path(__file__).parent / "data"
+
+
+def reference(name: str) -> dict:
+    """Return one of the tables of independently computed values."""
+    return json.loads((DATA / "reference.json").read_text(encoding="utf-8"))[name]
+
+
+def start_angles(kind: str, n: int) -> list[float]:
+    """Return the start angles of the references: nice (all 45 degrees) or chaotic (90, 180, 90, ...)."""
+    return [math.pi / 4] * n if kind == "nice" else [math.pi if i % 2 else math.pi / 2 for i in range(n)]
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a piece of Python in a process of its own; it must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], env=os.environ | environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+# Random chains, loads and states -------------------------------------------------------------------------------------
+
+
+def tenths(low: int, high: int) -> st.SearchStrategy[float]:
+    """Numbers low/10 .. high/10: no tiny ones, which would only probe the conditioning of the mass matrix."""
+    return st.integers(low, high).map(lambda k: k / 10)
+
+
+def angles(n: int) -> st.SearchStrategy[np.ndarray]:
+    return st.lists(st.floats(-7, 7, allow_subnormal=False), min_size=n, max_size=n).map(np.array)
+
+
+def rates(n: int) -> st.SearchStrategy[np.ndarray]:
+    return st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=n, max_size=n).map(np.array)
+
+
+@st.composite
+def links(draw: st.DrawFn) -> Link:
+    """A rod, a point mass, a massless link with inertia, or a body with its centre of mass anywhere."""
+    length, mass = draw(tenths(2, 20)), draw(tenths(1, 30))
+    kind = draw(st.sampled_from(["rod", "point", "massless", "body"]))
+    if kind == "rod":
+        return Link.rod(length, mass)
+    if kind == "point":
+        return Link.point(length, mass)
+    com, offset = draw(tenths(-5, 25)), draw(tenths(-8, 8))
+    if kind == "massless":
+        return Link(length, 0.0, com, draw(tenths(1, 10)), offset)
+    return Link(length, mass, com, draw(tenths(0, 10)), offset)
+
+
+def each(values: st.SearchStrategy, n: int) -> st.SearchStrategy:
+    """One value for all, or a list of n."""
+    return st.one_of(values, st.lists(values, min_size=n, max_size=n))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    times = draw(st.lists(st.integers(-20, 60), min_size=1, max_size=5, unique=True).map(sorted))
+    values = draw(st.lists(tenths(-50, 50), min_size=len(times), max_size=len(times)))
+    return Table([t / 10 for t in times], values)
+
+
+def torques() -> st.SearchStrategy:
+    sines = st.builds(Sine, tenths(-50, 50), tenths(0, 20), tenths(-30, 30))
+    return st.one_of(tenths(-50, 50), sines, tables())
+
+
+def load_strategies(n: int) -> dict[type, st.SearchStrategy]:
+    """Return a strategy for every load of an n-link chain."""
+    return {
+        Gravity: st.builds(Gravity, tenths(-50, 200)),
+        JointSpring: st.builds(JointSpring, each(tenths(0, 50), n), each(tenths(-20, 20), n)),
+        JointDamper: st.builds(JointDamper, each(tenths(0, 20), n)),
+        LinkDamper: st.builds(LinkDamper, each(tenths(0, 20), n)),
+        JointTorque: st.builds(JointTorque, each(torques(), n)),
+        Drag: st.builds(Drag, each(tenths(0, 10), n), each(tenths(0, 10), n)),
+        FollowerForce: st.builds(FollowerForce, tenths(-50, 50)),
+        TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50)),
+    }
+
+
+@st.composite
+def chains(draw: st.DrawFn, least: int = 1, most: int = 6, only: type | None = None) -> Chain:
+    """A chain of unequal links with any of the loads; `only`: gravity, springs and this one."""
+    n = draw(st.integers(least, most))
+    made = draw(st.lists(links(), min_size=n, max_size=n))
+    strategies = load_strategies(n)
+    kinds = [kind for kind in strategies if draw(st.booleans())] if only is None else list({Gravity, JointSpring, only})
+    loads = [draw(strategies[kind]) for kind in sorted(kinds, key=lambda kind: kind.__name__)]
+    try:
+        return Chain(made, loads)
+    except ModelError as error:
+        assume("singular" not in str(error))  # a mass on the hinge of a light chain
+        raise
+
+
+@st.composite
+def moving(draw: st.DrawFn, **options) -> tuple[Chain, np.ndarray, np.ndarray, float]:
+    """A chain with angles, rates and a time."""
+    chain = draw(chains(**options))
+    return chain, draw(angles(chain.n)), draw(rates(chain.n)), draw(tenths(-10, 50))
+
+
+def random_chain(n: int, seed: int = 0) -> tuple[Chain, np.ndarray, np.ndarray]:
+    """A chain of n unequal links with every load at once, and a state; the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for i in range(n):
+        length, mass = rng.uniform(0.3, 1.5), rng.uniform(0.2, 2.0)
+        body = Link(length, mass, rng.uniform(0, length), rng.uniform(0.02, 0.3), rng.uniform(-0.2, 0.2))
+        massless = Link(length, 0.0, 0.0, rng.uniform(0.1, 0.3))
+        made.append([body, Link.rod(length, mass), Link.point(length, mass), massless][i % 4])
+    torque = [[1.5, Sine(2.0, 0.7, 0.3), Table([0.0, 0.5, 1.2], [1.0, -2.0, 0.5])][i % 3] for i in range(n)]
+    loads = [
+        Gravity(9.81),
+        JointSpring(rng.uniform(0, 3, n), rng.uniform(-0.5, 0.5, n)),
+        JointDamper(rng.uniform(0, 0.3, n)),
+        LinkDamper(rng.uniform(0, 0.3, n)),
+        JointTorque(torque),
+        Drag(rng.uniform(0, 0.2, n), rng.uniform(0, 0.2, n)),
+        FollowerForce(2.0),
+        TipForce(1.0, -0.5),
+    ]
+    return Chain(made, loads), rng.uniform(-3, 3, n), rng.uniform(-2, 2, n)
+
+
+# An independent mechanics --------------------------------------------------------------------------------------------
+
+
+def torques_at(chain: Chain, t: float) -> np.ndarray:
+    """Return the driving torques (N,) at time t."""
+    load = chain.load(JointTorque)
+    if load is None:
+        return np.zeros(chain.n)
+    if callable(load.torque):
+        return np.broadcast_to(np.asarray(load.torque(t), float), (chain.n,))
+    every = load.torque if isinstance(load.torque, tuple) else (load.torque,) * chain.n
+    return np.array([_torque_at(torque, t) for torque in every])
+
+
+def _torque_at(torque, t: float) -> float:
+    if isinstance(torque, Sine):
+        return torque.amplitude * math.sin(2 * math.pi * torque.frequency * t + torque.phase)
+    return np.interp(t, torque.times, torque.values) if isinstance(torque, Table) else torque
+
+
+def relative(values: np.ndarray) -> np.ndarray:
+    """Return the differences between neighbours, the ground being 0."""
+    return values - np.concatenate([[0.0], values[:-1]])
+
+
+class Mechanics:
+    """The Jacobians of all centres and of the tip at one configuration, and what follows from them by virtual work."""
+
+    def __init__(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, t: float = 0.0) -> None:
+        self.chain, self.theta, self.omega, self.t = chain, theta, omega, t
+        n = chain.n
+        e = np.array([[math.sin(a), -math.cos(a)] for a in theta])
+        left = np.array([[math.cos(a), math.sin(a)] for a in theta])
+        self.e, self.left = e, left
+        centre, bend, tip = np.zeros((n, n, 2)), np.zeros((n, n, 2)), np.zeros((n, 2))
+        for j, link in enumerate(chain.links):
+            for i in range(j):
+                centre[j, i] = chain.links[i].length * left[i]
+                bend[j, i] = -chain.links[i].length * e[i]
+            centre[j, j] = link.com * left[j] - link.offset * e[j]
+            bend[j, j] = -link.com * e[j] - link.offset * left[j]
+            tip[j] = link.length * left[j]
+        self.centre, self.bend, self.tip = centre, bend, tip  # d centre_j/d theta_i; its rate over omega_i; d tip/d theta_i
+        self.velocity = np.einsum("jix,i->jx", centre, omega)
+
+    def mass_matrix(self) -> np.ndarray:
+        mass, inertia = self.chain.mass, self.chain.inertia
+        return np.einsum("j,jix,jkx->ik", mass, self.centre, self.centre) + np.diag(inertia)
+
+    def bias(self) -> np.ndarray:
+        return np.einsum("j,jix,jkx,k->i", self.chain.mass, self.centre, self.bend, self.omega**2)
+
+    def joint_moments(self) -> dict[str, np.ndarray]:
+        """Return the moments at the hinges by load: +T_i on link i, -T_i on link i-1."""
+        chain, spring, damper = self.chain, self.chain.load(JointSpring), self.chain.load(JointDamper)
+        zero = np.zeros(chain.n)
+        stretch = relative(self.theta) - (np.array(spring.rest) if spring else 0.0)
+        return {
+            "joint_torque": torques_at(chain, self.t),
+            "joint_spring": -np.array(spring.stiffness) * stretch if spring else zero,
+            "joint_damper": -np.array(damper.damping) * relative(self.omega) if damper else zero,
+        }
+
+    def link_moments(self) -> np.ndarray:
+        damper = self.chain.load(LinkDamper)
+        return -np.array(damper.damping) * self.omega if damper else np.zeros(self.chain.n)
+
+    def centre_forces(self) -> dict[str, np.ndarray]:
+        """Return the forces (N, 2) at the centres by load."""
+        chain, drag, gravity = self.chain, self.chain.load(Drag), self.chain.load(Gravity)
+        weight, slowing = np.zeros((chain.n, 2)), np.zeros((chain.n, 2))
+        if gravity:
+            weight[:, 1] = -chain.mass * gravity.g
+        if drag:
+            speed = np.hypot(*self.velocity.T)
+            slowing = -(np.array(drag.linear) + np.array(drag.quadratic) * speed)[:, None] * self.velocity
+        return {"gravity": weight, "drag": slowing}
+
+    def tip_forces(self) -> dict[str, np.ndarray]:
+        follower, tip = self.chain.load(FollowerForce), self.chain.load(TipForce)
+        return {
+            "follower_force": -follower.force * self.e[-1] if follower else np.zeros(2),
+            "tip_force": np.array([tip.fx, tip.fy]) if tip else np.zeros(2),
+        }
+
+    def generalised(self) -> dict[str, np.ndarray]:
+        """Return the generalised force (N,) of every load by virtual work."""
+        joint = {name: T - np.concatenate([T[1:], [0.0]]) for name, T in self.joint_moments().items()}
+        centre = {name: np.einsum("jx,jix->i", F, self.centre) for name, F in self.centre_forces().items()}
+        tip = {name: self.tip @ F for name, F in self.tip_forces().items()}
+        return joint | centre | tip | {"link_damper": self.link_moments()}
+
+    def powers(self) -> dict[str, float]:
+        return {name: float(Q @ self.omega) for name, Q in self.generalised().items()}
+
+    def accelerations(self) -> np.ndarray:
+        force = sum(self.generalised().values())
+        return np.linalg.solve(self.mass_matrix(), force - self.bias())
+
+
+def energy(chain: Chain, theta: np.ndarray, omega: np.ndarray):
+    """Return kinetic + potential energy; takes complex arguments, so that a complex step differentiates it exactly."""
+    x = y = vx = vy = total = before = 0.0
+    spring = chain.load(JointSpring)
+    stiffness = np.broadcast_to(spring.stiffness if spring else 0.0, chain.n)
+    rest = np.broadcast_to(spring.rest if spring else 0.0, chain.n)
+    for i, link in enumerate(chain.links):
+        s, c = np.sin(theta[i]), np.cos(theta[i])
+        gy = y - link.com * c + link.offset * s
+        ux = vx + omega[i] * (link.com * c - link.offset * s)
+        uy = vy + omega[i] * (link.com * s + link.offset * c)
+        total = total + link.mass * (ux * ux + uy * uy) / 2 + link.inertia * omega[i] ** 2 / 2 + link.mass * chain.g * gy
+        total = total + stiffness[i] * (theta[i] - before - rest[i]) ** 2 / 2
+        x, y = x + link.length * s, y - link.length * c
+        vx, vy = vx + link.length * omega[i] * c, vy + link.length * omega[i] * s
+        before = theta[i]
+    return total
+
+
+def energy_rate(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> float:
+    """Return dE/dt along theta' = omega, omega' = alpha, exact to rounding."""
+    step = 1e-30j
+    return float(np.imag(energy(chain, theta + step * omega, omega + step * alpha)) / 1e-30)
+
+
+def mirrored(chain: Chain) -> Chain:
+    """Return the mirror image of a chain and its loads in the y axis."""
+    turned = [Link(k.length, k.mass, k.com, k.inertia, -k.offset) for k in chain.links]
+    return Chain(turned, [_mirrored(load) for load in chain.loads])
+
+
+def _mirrored(load):
+    if isinstance(load, JointSpring):
+        return JointSpring(load.stiffness, tuple(-r for r in load.rest) if isinstance(load.rest, tuple) else -load.rest)
+    if isinstance(load, TipForce):
+        return TipForce(-load.fx, load.fy)
+    if isinstance(load, JointTorque):
+        return JointTorque([_negative(v) for v in load.torque] if isinstance(load.torque, tuple) else _negative(load.torque))
+    return load
+
+
+def _negative(torque):
+    if isinstance(torque, Sine):
+        return Sine(-torque.amplitude, torque.frequency, torque.phase)
+    return Table(torque.times, [-v for v in torque.values]) if isinstance(torque, Table) else -torque
+
+
+def relative_difference(a, b) -> float:
+    """Return the largest difference over the largest value."""
+    return float(np.max(np.abs(np.subtract(a, b))) / max(np.max(np.abs(b)), 1e-300))
