@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nlink.events import Flip as Flip
     from nlink.formulations import FORMULATIONS as FORMULATIONS
     from nlink.formulations import formulate as formulate
+    from nlink.formulations.lagrange import Lagrange as Lagrange
     from nlink.formulations.linear import Linear as Linear
     from nlink.formulations.maximal import Maximal as Maximal
     from nlink.formulations.momentum import Momentum as Momentum
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from nlink.scenario import presets as presets
     from nlink.simulation import SimulationError as SimulationError
     from nlink.simulation import simulate as simulate
+    from nlink.symbolic import Equations as Equations
+    from nlink.symbolic import derive as derive
     from nlink.system import System as System
 
 _HOMES = {
@@ -63,11 +66,14 @@ _HOMES = {
         "Gravity", "JointSpring", "JointDamper", "LinkDamper", "JointTorque", "Sine", "Table", "Drag", "FollowerForce", "TipForce",
     ),
     "scenario": ("Scenario", "Settings", "preset", "presets"),
-    "formulations": ("FORMULATIONS", "formulate", "Recursive", "Momentum", "TangentProjection", "Maximal", "Natural", "Linear"),
+    "formulations": (
+        "FORMULATIONS", "formulate", "Recursive", "Momentum", "Lagrange", "TangentProjection", "Maximal", "Natural", "Linear",
+    ),
     "formulations.stabilization": (
         "Unstabilized", "Baumgarte", "MultiplierFilter", "Penalty", "AugmentedLagrangian", "Projection",
     ),
     "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy"),
+    "symbolic": ("derive", "Equations"),
     "system": ("System",),
     "simulation": ("simulate", "SimulationError"),
     "events": ("Event", "Flip"),

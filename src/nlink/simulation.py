@@ -276,7 +276,7 @@ def _raw_start(system: System, state: Any, project: bool) -> tuple[Mark, dict[st
     mark = _start(system, state)
     if not system.formulation.constrained:
         return mark, {}
-    states, gap, speed = system.settled(mark.y[None])
+    states, gap, speed = system.settled(mark.y[None], plain=True)
     found = {"violation": gap, "rate_violation": speed, "projected": project}
     return (replace(mark, y=np.append(states[0, : system.size], mark.y[system.size :])) if project else mark), found
 

@@ -154,8 +154,9 @@ class Formulation(ABC):
         """Whether states are brought back onto their constraints after each step."""
         return False
 
-    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> tuple[float, float]:
-        """Bring states (K, size + ledger) onto their constraints, in place; return the largest violations before, of the
+    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
+        """Bring states (K, size + ledger) onto their constraints, in place, by the smallest change, plain or in the metric of
+        the masses; return the largest violations before, of the
         constraints and of their rates. Without constraints there is nothing to do.
         """
         return 0.0, 0.0
@@ -255,10 +256,12 @@ class System:
         """Whether states are brought back onto their constraints after each step."""
         return self.formulation.projected
 
-    def settled(self, states: np.ndarray) -> tuple[np.ndarray, float, float]:
-        """Return states (K, size + ledger) on the constraints, and the largest violations before: of Phi and of its rate."""
+    def settled(self, states: np.ndarray, plain: bool = False) -> tuple[np.ndarray, float, float]:
+        """Return states (K, size + ledger) brought onto the constraints by the smallest change, plain or weighed by the masses,
+        and the largest violations before: of Phi and of its rate.
+        """
         states = np.ascontiguousarray(states).copy()
-        return states, *self.formulation.settled(self.parameters, states, self._w)
+        return states, *self.formulation.settled(self.parameters, states, self._w, plain)
 
     @property
     def failed(self) -> bool:

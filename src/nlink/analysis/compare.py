@@ -225,7 +225,7 @@ def _reference(scenario: Scenario, variants: list[Variant], progress: bool) -> R
     finest = min(getattr(method, name, UNSTATED) for _, method in variants for name in ("rtol", "atol"))
     settings = replace(scenario.settings, formulation=name, integrator=tighter(finest), flips="off")
     first = replace(scenario, settings=settings).run(progress=progress)
-    return rerun(scenario, name, settings.integrator, nodes(first), progress)
+    return rerun(scenario, name, settings.integrator, nodes(first)[0], progress)
 
 
 def _row(variant: Variant, reference: Run, witnesses: Witnesses, angle: float) -> Row:

@@ -13,7 +13,7 @@ import typer
 
 from nlink._check import ModelError
 from nlink._version import __version__
-from nlink.cli import export, models, pictures, run
+from nlink.cli import derive, export, models, pictures, run
 
 BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 3, 4, 5, 130, 141
 
@@ -30,6 +30,7 @@ app.command("show")(models.show)
 app.command("plot")(pictures.plot)
 app.command("animate")(pictures.animate)
 app.command("export")(export.export)
+app.command("derive")(derive.derive)
 
 
 def _version(wanted: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nlink.chain import Chain
+from nlink.formulations.lagrange import Lagrange
 from nlink.formulations.linear import Linear
 from nlink.formulations.maximal import Maximal
 from nlink.formulations.momentum import Momentum
@@ -17,6 +18,7 @@ from nlink.system import Formulation, System
 FORMULATIONS: dict[str, type[Formulation]] = {
     "recursive": Recursive,
     "momentum": Momentum,
+    "lagrange": Lagrange,
     "projection": TangentProjection,
     "maximal": Maximal,
     "natural": Natural,

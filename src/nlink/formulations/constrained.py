@@ -71,9 +71,9 @@ class ConstrainedFormulation(Formulation):
         """Whether states are brought back onto the constraints after each step."""
         return self.constraints.handling().projected
 
-    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> tuple[float, float]:
+    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Bring states (K, size + ledger) onto the constraints, in place; return the largest |Phi| and |Phi'| before."""
-        return settle_many(states, parameters, scratch)
+        return settle_many(states, parameters, scratch, plain)
 
     def size(self, n: int) -> int:
         """Return the length of the state."""
@@ -252,8 +252,8 @@ def energy(y, p, band, w):
 
 
 @kernel
-def settle(y, p, w):
-    """Bring position and velocity back onto the constraints by the smallest change in the mass metric.
+def settle(y, p, w, plain):
+    """Bring position and velocity back onto the constraints by the smallest change, in the metric of the masses or plain.
 
     The energy it takes goes into the ledger's last row. Return the largest |Phi| and |Phi'| that were there before.
     """
@@ -273,10 +273,10 @@ def settle(y, p, w):
             first, taken = worst, energy(y, p, band, w)
         if step > 0 and worst < 1e-15:
             break
-        correct(y, p, band, right, w, PHI, 0)
+        correct(y, p, band, right, w, PHI, 0, plain)
     pose(y, p, w)
     equations(y, p, band, right, w)
-    correct(y, p, band, right, w, RATE, size)
+    correct(y, p, band, right, w, RATE, size, plain)
     pose(y, p, w)
     equations(y, p, band, right, w)
     y[p.size + POWERS - 1] += energy(y, p, band, w) - taken
@@ -284,7 +284,7 @@ def settle(y, p, w):
 
 
 @kernel
-def correct(y, p, band, right, w, row, at):
+def correct(y, p, band, right, w, row, at, plain):
     """Change the coordinates (at = 0) or velocities (at = size) so that the violation in `row` vanishes to first order."""
     nb = p.nl + p.nq
     for i in range(p.chain.n):
@@ -292,25 +292,39 @@ def correct(y, p, band, right, w, row, at):
             right[nb * i + k] = -w[row + k, i]
         for k in range(p.nq):
             right[nb * i + p.nl + k] = 0.0
+    if plain:
+        forget_masses(p, band)
     solve_band(band, right)
     for i in range(p.chain.n):
         for k in range(p.nq):
             y[at + p.nq * i + k] += right[nb * i + p.nl + k]
 
 
+@kernel
+def forget_masses(p, band):
+    """Put ones on the diagonal of the coordinates in place of the masses."""
+    nb = p.nl + p.nq
+    for row in range(len(band)):
+        if row % nb >= p.nl:
+            for k in range(WIDTH):
+                column = row + k - HALF
+                if column % nb >= p.nl:
+                    band[row, k] = 1.0 if column == row else 0.0
+
+
 def settle_if_projected(y, p, w):
     """Settle a state after a step if the constraints are handled so; return whether it was changed."""
     if p.handling.projected:
-        settle(y, p, w)
+        settle(y, p, w, False)
     return p.handling.projected
 
 
 @entry
-def settle_many(y, p, w):
+def settle_many(y, p, w, plain):
     """Bring each row of y onto the constraints; return the largest |Phi| and |Phi'| that were there before."""
     first = speed = 0.0
     for k in range(len(y)):
-        a, b = settle(y[k], p, w)
+        a, b = settle(y[k], p, w, plain)
         first, speed = max(first, a), max(speed, b)
     return first, speed
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sympy import ccode, cse, julia_code, numbered_symbols, octave_code, pycode
+from sympy import Rational, ccode, cse, julia_code, numbered_symbols, octave_code, pycode
 
 from nlink._check import choice
 
@@ -66,8 +66,8 @@ def eliminated(definitions: Assignments, results: list[Any], prefix: str = "x") 
     names = [name for name, _ in definitions]
     fresh = numbered_symbols(prefix)
     early, values = cse([value for _, value in definitions], fresh, order="none", list=True) if definitions else ([], [])
-    late, results = cse(results, fresh, order="none", list=True)
-    return [*early, *zip(names, values, strict=True), *late], results
+    late, rest = cse(results, fresh, order="none", list=True)
+    return [*early, *zip(names, values, strict=True), *late], list(rest)
 
 
 def _upper(equations: Equations) -> list[Any]:
@@ -217,7 +217,7 @@ def _julia_end(equations: Equations) -> str:
 
 
 def _scalar(printer: Callable[[Any], Any]) -> Callable[[Any], str]:
-    """Every value is a number: write * for the printer's elementwise .*"""
+    """Write * for the printer's elementwise .* and so on: every value is a number."""
     return lambda value: str(printer(value)).replace(".*", "*").replace("./", "/").replace(".^", "^")
 
 

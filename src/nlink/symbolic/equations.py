@@ -15,8 +15,8 @@ from nlink.symbolic import code, typeset
 from nlink.symbolic.derivation import Derivation, derivation, in_relative_angles
 from nlink.symbolic.letters import COORDINATES
 
-LARGEST = 24
-"""Links that `derive` takes at most: beyond, the equations fill books and no one reads them."""
+LARGEST = {"absolute": 24, "relative": 15}
+"""Links that `derive` takes at most, in seconds; beyond, the equations are too long to read, print or compile."""
 SHAPES = ("rigid", "point")
 
 
@@ -50,7 +50,7 @@ class Equations:
 
     @cached_property
     def forcing(self) -> Any:
-        """f in angles and rates: a column of N expressions."""
+        """The right-hand side f in angles and rates: a column of N expressions."""
         return self.short_forcing.xreplace(self.velocities)
 
     @property
@@ -122,10 +122,10 @@ def derive(
     l_1*l_2*m_2*cos(theta_1 - theta_2)
     """
     n = whole("derive: n", n)
-    if n > LARGEST:
-        raise ModelError(f"derive takes up to n = {LARGEST} links, got {n}; to simulate longer chains use formulate")
     choice("derive: shape", shape, SHAPES)
-    choice("derive: angles", angles, COORDINATES)
+    if n > LARGEST[choice("derive: angles", angles, LARGEST)]:
+        limit = f"derive takes up to {LARGEST[angles]} links in {angles} angles"
+        raise ModelError(f"{limit}, got {n}; longer chains can be simulated, see formulate")
     names = _loads(loads)
     if offset and shape == "point":
         raise ModelError("derive: offset goes with rigid links; point masses lie at the ends of their links")

@@ -1,0 +1,83 @@
+"""`nlink derive`: the equations of motion in symbols, as text, LaTeX or code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nlink._check import choice
+from nlink.files import written_whole
+from nlink.loads import LOADS
+
+if TYPE_CHECKING:
+    from nlink.symbolic import Equations
+
+FORMATS = {"text": ".txt", "latex": ".tex", "python": ".py", "c": ".c", "matlab": ".m", "julia": ".jl"}
+
+
+def derive(
+    n: Annotated[int, typer.Argument(metavar="N", help="Number of links.")],
+    shape: Annotated[str, typer.Option(help="rigid links or point masses: rigid or point.")] = "rigid",
+    loads: Annotated[
+        list[str] | None, typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}; gravity alone if not given.")
+    ] = None,
+    relative: Annotated[bool, typer.Option("--relative", help="Angles between neighbours instead of absolute angles.")] = False,
+    offset: Annotated[bool, typer.Option("--offset", help="Centres of mass of rigid links off their axes.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Do not collect sines and cosines of differences.")] = False,
+    kind: Annotated[
+        str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; if not given, by the name of the file, else text.")
+    ] = None,
+    document: Annotated[bool, typer.Option("--document", help="LaTeX: a whole document, not a fragment.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; the standard output if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print energies, M and f as JSON.")] = False,
+) -> None:
+    """Derive the equations of motion of N links, M q'' = f, by Lagrange's method.
+
+    Examples: nlink derive 2 | nlink derive 3 --shape point --format latex | nlink derive 4 --load gravity --load drag -o four.c
+    """
+    form = choice("--format", kind, FORMATS) if kind else _by_name(output)
+    from nlink.symbolic import derive as derived
+
+    angles = "relative" if relative else "absolute"
+    equations = derived(n, shape=shape, loads=loads or ("gravity",), angles=angles, offset=offset, simplify=not raw)
+    _put(json.dumps(_table(equations), indent=2) + "\n" if as_json else _written(equations, form, document), output)
+
+
+def _by_name(output: Path | None) -> str:
+    return next((form for form, suffix in FORMATS.items() if output and output.suffix == suffix), "text")
+
+
+def _written(equations: Equations, form: str, document: bool) -> str:
+    if form == "text":
+        return equations.text()
+    return equations.latex(document) if form == "latex" else equations.code(form)
+
+
+def _table(equations: Equations) -> dict[str, Any]:
+    """Return the equations as plain data: expressions in the syntax of SymPy."""
+    energies = {name: str(getattr(equations, name)) for name in ("kinetic", "potential", "rayleigh")}
+    return {
+        "title": equations.title,
+        "links": equations.n,
+        "shape": equations.shape,
+        "angles": equations.angles,
+        "loads": list(equations.loads),
+        "symbols": {name: [*map(str, s)] if isinstance(s, tuple) else str(s) for name, s in equations.symbols.items()},
+        **energies,
+        "mass_matrix": [[str(entry) for entry in row] for row in equations.mass_matrix.tolist()],
+        "forcing": [str(force) for force in equations.forcing],
+    }
+
+
+def _put(text: str, output: Path | None) -> None:
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with written_whole(output) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    print(f"nlink: wrote {output}", file=sys.stderr)

@@ -1,0 +1,142 @@
+"""`lagrange`: the Euler-Lagrange equations in absolute angles, derived with SymPy and compiled; M(theta) theta'' = f.
+
+Energies, Rayleigh's function and generalised forces as in `symbolic.derivation`, every load included. The source for N
+links is written once into the cache folder and compiled once; later processes load it and never import SymPy. It is
+called by its address, so that integrators are compiled once for all N and options.
+
+Options: `simplify` collects sines and cosines of differences, or leaves the products as they come. `solve` "matrix"
+eliminates M with row pivots; "substitution" isolates each acceleration and substitutes it forward, then backward, all
+written out (seed: the note on the N-link pendulum with Rayleigh's function).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import cfunc, types
+from numba.extending import intrinsic, overload
+
+from nlink._check import ModelError, choice, shown
+from nlink._jit import FOLDER, INLINE
+from nlink.chain import Chain
+from nlink.files import written_whole
+from nlink.formulations.dense import solve
+from nlink.kernels import LOAD_ROWS, ChainParameters, apply_loads, turn
+from nlink.system import AngleFormulation, right_hand_side
+
+LARGEST = 20
+"""Links: beyond, deriving and compiling takes minutes, and each evaluation longer than that of any other formulation."""
+FORCE, MATRIX = LOAD_ROWS, LOAD_ROWS + 1
+PACKAGE = "nlink_generated"
+POINTER = types.CPointer(types.float64)
+OPTIONS = {name: INLINE[name] for name in ("fastmath", "error_model")}
+
+
+class LagrangeParameters(NamedTuple):
+    """A chain, the address of the function compiled for its number of links, and whether M is left to be solved."""
+
+    chain: ChainParameters
+    address: int
+    dense: bool
+
+
+@dataclass(frozen=True)
+class Lagrange(AngleFormulation):
+    """Euler-Lagrange, derived in symbols; `solve` is "matrix" or "substitution"."""
+
+    name: ClassVar[str] = "lagrange"
+    simplify: bool = True
+    solve: str = "matrix"
+
+    def __post_init__(self) -> None:
+        choice("Lagrange.solve", self.solve, ("matrix", "substitution"))
+        if not isinstance(self.simplify, bool):
+            raise ModelError(f"Lagrange.simplify must be True or False, got {shown(self.simplify)}")
+
+    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Take every load and up to LARGEST links; derive and compile at the first use."""
+        if chain.n > LARGEST:
+            raise ModelError(f"lagrange takes up to N = {LARGEST} links, got {chain.n}; use momentum or recursive")
+        module = generated(chain.n, self.simplify, self.solve == "substitution")
+        return LagrangeParameters(numbers, module.rates.address, self.solve == "matrix")
+
+    def scratch(self, n: int) -> int:
+        """Rows of the loads, of f, and the matrix."""
+        return MATRIX + n
+
+
+@right_hand_side(LagrangeParameters)
+def lagrange_rates(t, y, p, out, w):
+    """Fill out = (omega, alpha, powers)."""
+    chain = p.chain
+    n = chain.n
+    turn(y, n, w)
+    level = 0
+    if chain.loaded:
+        apply_loads(t, y, y, n, chain, w, out, 2 * n)
+        level = 2 if chain.swept else 1
+    call_generated(p.address, level, chain.g, y, chain.links, chain.tip, w)
+    if p.dense:
+        solve(n, w, MATRIX, FORCE)
+    for i in range(n):
+        out[i] = y[n + i]
+        out[n + i] = w[FORCE, i]
+
+
+def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
+    """Return the module with the compiled function for n links, written and compiled if it is not in the cache yet."""
+    folder = FOLDER / "generated"
+    name = f"lagrange_{n}_{'simplified' if simplify else 'raw'}_{'substitution' if substitution else 'matrix'}"
+    path = folder / f"{name}.py"
+    if not path.exists():
+        from nlink.symbolic.kernel import source
+
+        text = source(n, simplify, substitution, FORCE, MATRIX)
+        folder.mkdir(exist_ok=True)
+        if not path.exists():  # another process may have been faster: a new date would make its compiled code stale
+            with written_whole(path) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+    if PACKAGE not in sys.modules:
+        package = sys.modules[PACKAGE] = ModuleType(PACKAGE)
+        package.__path__ = [str(folder)]
+    importlib.invalidate_caches()
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+def compiled(function: Callable[..., None]) -> Any:
+    """Compile a generated function to be called by its address, cached on disk."""
+    return cfunc(types.void(types.int64, types.float64, POINTER, POINTER, POINTER, POINTER), cache=True, **OPTIONS)(function)
+
+
+def call_generated(address: int, level: int, g: float, y: Any, links: Any, tip: Any, w: Any) -> None:
+    """Call the function at `address`."""
+    kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)
+    kind(address)(level, g, *(np.ascontiguousarray(array).ctypes.data for array in (y, links, tip, w)))
+
+
+@intrinsic
+def _call_generated(_typing: Any, address: Any, level: Any, g: Any, y: Any, links: Any, tip: Any, w: Any) -> Any:
+    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        arrays = [
+            context.make_array(kind)(context, builder, value).data for kind, value in zip(signature.args[3:], args[3:], strict=True)
+        ]
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64), ir.DoubleType(), *(array.type for array in arrays)])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [*args[1:3], *arrays])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.float64, y, links, tip, w), build
+
+
+@overload(call_generated, jit_options=INLINE)
+def _overload_call_generated(address, level, g, y, links, tip, w):
+    if any(array.layout != "C" for array in (y, links, tip, w)):
+        return None
+    return lambda address, level, g, y, links, tip, w: _call_generated(address, level, g, y, links, tip, w)  # pyright: ignore[reportCallIssue]

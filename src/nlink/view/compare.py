@@ -1,0 +1,177 @@
+"""Pictures of a comparison: the differences of its variants over time, and the motion of several runs overlaid.
+
+Formulations differ by colour, integrators and tolerances by the dashes of the line. The reference is black.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from nlink import kinematics
+from nlink._check import ModelError, choice, number
+from nlink.files import written_whole
+from nlink.view.plot import broken
+from nlink.view.sheet import Sheet, Size, smooth
+from nlink.view.style import INK, MUTED, Colour, link_colours
+
+if TYPE_CHECKING:
+    from nlink.analysis.compare import Comparison, Row
+    from nlink.run import Run
+
+COORDINATES = ("angles", "positions")
+FLOOR = 1e-16
+"""The least difference shown: a logarithm has no zero."""
+COLOURS: tuple[Colour, ...] = (
+    (0.00, 0.45, 0.70),
+    (0.90, 0.62, 0.00),
+    (0.00, 0.62, 0.45),
+    (0.80, 0.40, 0.65),
+    (0.34, 0.71, 0.91),
+    (0.84, 0.37, 0.00),
+    (0.45, 0.33, 0.28),
+)
+"""Hues of Okabe and Ito, told apart by colour-blind readers too, and brown; more formulations than these take shades."""
+DASHES = ((0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)))
+
+
+def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
+    """Return the largest angle differences from the reference over time on a log axis, one line a variant.
+
+    The angle at which variants part is a dotted line, the trusted time a dashed one. `size` in inches, `fontsize` in points.
+    """
+    sheet = _sheet(comparison, size, fontsize)
+    (axes,) = sheet.over_time("largest angle difference (rad)")
+    axes.set_yscale("log")
+    axes.axhline(comparison.angle, color=MUTED, linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1)
+    for row, look in _looks(comparison):
+        axes.plot(comparison.t, np.maximum(row.difference, FLOOR), **look)
+    axes.set_ylim(bottom=_bottom(comparison))
+    edge = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
+    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (0, 3), color=INK, fontsize=0.9 * fontsize, **edge)
+    _name(sheet, comparison)
+    sheet.finish(_title(comparison))
+    return sheet.figure
+
+
+def overlay_figure(
+    comparison: Comparison,
+    coordinates: str = "angles",
+    link: int = -1,
+    *,
+    size: Size = (8.0, 5.0),
+    fontsize: float = 11.0,
+) -> Figure:
+    """Return the angle of one link, or the position of its end, in every variant over time, the reference in black.
+
+    Parameters: coordinates angles or positions; link counts from 0, or from the end if negative: -1 is the last.
+    """
+    choice("coordinates", coordinates, COORDINATES)
+    n = comparison.scenario.chain.n
+    if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -n <= link < n:
+        raise ModelError(f"link must be a whole number from 0 to {n - 1}, or from -{n} to -1, got {link!r}")
+    at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
+    labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
+    column = sheet.over_time(*labels)
+    looks = [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
+    for run, look in [(comparison.reference, {"color": INK, "linewidth": 3.6}), *looks]:
+        for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
+            axes.plot(*values, **look)
+    if coordinates == "angles":
+        _half_turns(column[0])
+    _name(sheet, comparison, reference=True)
+    sheet.finish(f"Angle of link {at + 1}" if coordinates == "angles" else f"Position of end {at + 1}")
+    return sheet.figure
+
+
+def save_comparison(
+    comparison: Comparison, folder: str | os.PathLike[str], *, overlay: str | None = None, link: int = -1, dpi: float = 150
+) -> list[Path]:
+    """Write `folder/differences.png` and, if asked for, the overlaid coordinates; return the paths."""
+    dpi = number("dpi", dpi, above=0)
+    figures = {"differences": compare_figure(comparison)}
+    if overlay is not None:
+        figures[f"overlay-{overlay}"] = overlay_figure(comparison, overlay, link)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    paths = [Path(folder) / f"{name}.png" for name in figures]
+    for path, figure in zip(paths, figures.values(), strict=True):
+        with written_whole(path) as temporary:
+            figure.savefig(temporary, format="png", dpi=dpi)
+    return paths
+
+
+def _sheet(comparison: Comparison, size: Size, fontsize: float) -> Sheet:
+    """Return a sheet that marks the trusted time of the comparison."""
+    run = replace(comparison.reference, trusted_until=comparison.trusted_until)
+    return Sheet(run, size, number("fontsize", fontsize, above=0))
+
+
+def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Any]]:
+    """Return the colour of each formulation and the dashes of each integrator."""
+    names = list(dict.fromkeys(row.formulation for row in comparison.rows))
+    methods = list(dict.fromkeys(row.integrator for row in comparison.rows))
+    colours = COLOURS if len(names) <= len(COLOURS) else link_colours(len(names))
+    return dict(zip(names, colours, strict=False)), {method: DASHES[k % len(DASHES)] for k, method in enumerate(methods)}
+
+
+def _looks(comparison: Comparison) -> list[tuple[Row, dict[str, Any]]]:
+    """Return the rows that have a run, with their lines: ever thinner, so that of equal ones all are seen."""
+    colours, dashes = _styles(comparison)
+    rows = [row for row in comparison.rows if row.run is not None]
+    widths = np.linspace(2.4, 1.0, len(rows))
+    return [
+        (row, {"color": colours[row.formulation], "linestyle": dashes[row.integrator], "linewidth": width})
+        for row, width in zip(rows, widths, strict=True)
+    ]
+
+
+def _bottom(comparison: Comparison) -> float:
+    """Return the lower end of the axis: the power of ten below all but the smallest differences."""
+    apart = [row.difference[row.difference > FLOOR] for row in comparison.rows if row.run is not None]
+    least = min((np.percentile(values, 2) for values in apart if len(values)), default=FLOOR)
+    return 10.0 ** np.floor(np.log10(min(least, comparison.angle / 10)))
+
+
+def _title(comparison: Comparison) -> str:
+    methods = {row.integrator for row in comparison.rows}
+    meta = comparison.reference.meta
+    return f"Differences{f' of {methods.pop()}' * (len(methods) == 1)}\nfrom {meta['formulation']}, {meta['integrator']}"
+
+
+def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None:
+    """Say which colour is which formulation, and which dashes are which integrator."""
+    colours, dashes = _styles(comparison)
+    shown = {row.formulation for row in comparison.rows if row.run is not None}
+    lines = {_short(name): Line2D([], [], color=colour, linewidth=2.0) for name, colour in colours.items() if name in shown}
+    lines |= {"reference": Line2D([], [], color=INK, linewidth=3.6)} if reference else {}
+    if len(dashes) > 1:
+        lines |= {_short(name): Line2D([], [], color=INK, linestyle=dash) for name, dash in dashes.items()}
+    sheet.legend(list(lines.values()), list(lines))
+
+
+def _short(name: str) -> str:
+    """Return a record's text broken after its name and its commas, so that a legend stays narrow."""
+    return name.replace("(", "\n(", 1).replace(", ", ",\n ")
+
+
+def _curves(run: Run, coordinates: str, link: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    motion = smooth(run)
+    if coordinates == "angles":
+        return [broken(motion.t, np.degrees(motion.theta[:, link]))]
+    ends = kinematics.hinges(run.chain, motion.theta)[:, link + 1]
+    return [(motion.t, ends[:, 0]), (motion.t, ends[:, 1])]
+
+
+def _half_turns(axes: Axes) -> None:
+    """Show whole turns on a scale of quarter turns."""
+    low, high = axes.get_ylim()
+    if max(-low, high) > 90:
+        axes.set_ylim(-190, 190)
+        axes.set_yticks(range(-180, 181, 90))
