@@ -44,7 +44,7 @@ def test_models_in_the_pages_load(page: str, text: str) -> None:
 
 def test_commands_in_the_readme_exist() -> None:
     text = (ROOT / "README.md").read_text()
-    used = set(re.findall(r"^nlink (\w+)", text, re.M))
+    used = {name for block in re.findall(r"```sh\n(.*?)```", text, re.S) for name in re.findall(r"^nlink (\w+)", block, re.M)}
     assert used >= {"run", "presets", "show", "plot", "animate", "export"}
     help_text = subprocess.run(
         [Path(sys.executable).with_name("nlink"), "--help"], capture_output=True, text=True, check=True

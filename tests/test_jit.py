@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -32,8 +33,7 @@ def test_compiled_code_lives_where_the_cache_looks():
             text = path.read_text()
             assert "import numba" not in text, path
             assert "from numba" not in text, path
-            assert "import kernel" not in text, path
-            assert "import entry" not in text, path
+            assert not re.search(r"_jit import .*(kernel|entry)", text), path
 
 
 def test_a_cache_folder_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
@@ -62,11 +62,11 @@ sys.path.insert(0, "tests")
 from helpers import random_chain
 import nlink
 chain, theta, omega = random_chain(4)
-systems = [nlink.formulate(chain, name) for name in nlink.FORMULATIONS]
+systems = [nlink.formulate(chain, name) for name in ("recursive", "momentum", "projection", "maximal", "natural")]
 print(json.dumps([list(system.accelerations(theta, omega, 0.7)) for system in systems]))
 """
     done = python(code, NUMBA_DISABLE_JIT="1")
-    for name, values in zip(nlink.FORMULATIONS, json.loads(done.stdout), strict=True):
+    for name, values in zip(("recursive", "momentum", "projection", "maximal", "natural"), json.loads(done.stdout), strict=True):
         compiled = nlink.formulate(chain, name).accelerations(theta, omega, 0.7)
         assert np.allclose(values, compiled, rtol=1e-11, atol=1e-11 * np.abs(compiled).max())
 

@@ -81,8 +81,8 @@ class Settings:
 class Scenario:
     """A chain, its start angles (rad) and rates (rad/s), and the settings of its run.
 
-    >>> Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t[-1]
-    1.0
+    >>> len(Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t)
+    101
     """
 
     chain: Chain

@@ -208,7 +208,7 @@ class System:
     >>> from nlink.formulations import formulate
     >>> system = formulate(Chain.uniform(2))
     >>> [round(float(a), 3) for a in system.accelerations([0.5, 0.5], [0.0, 0.0])]
-    [-7.498, -0.84]
+    [-6.047, 2.016]
     """
 
     def __init__(self, chain: Chain, formulation: Formulation) -> None:

@@ -137,7 +137,9 @@ def first_step(system: System, t: float, y: np.ndarray, f: np.ndarray, scale: np
     d0, d1 = norm(y), norm(f)
     h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, abs(span))
     direction = np.sign(span)
-    f1 = system.rates(t + direction * h0, y + direction * h0 * f)
+    f1 = system.rates(t + direction * h0, y + direction * h0 * f, strict=False)
+    if system.failed and system.callback:
+        system.callback.taken()  # the steps will meet it again, and keep what was before
     d2 = norm(f1 - f) / h0
     largest = max(d1, d2)
     h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / order)
