@@ -237,7 +237,8 @@ def test_the_ledger_does_not_steer_the_steps(name):
     loads = Gravity(9.81), TipForce(0.0, -1e3 * 9.81)
     runs = [simulate(Chain([Link.point(1.0, 1e3)], [load]), 2.0, t_end=5.0, integrator=INTEGRATORS[name]) for load in loads]
     assert np.max(np.abs(runs[1].work["tip_force"])) > 1e3
-    assert abs(runs[0].stats.steps - runs[1].stats.steps) <= 0.02 * runs[0].stats.steps
+    assert runs[1].stats.steps <= 1.02 * runs[0].stats.steps
+    assert name not in COMPILED or runs[1].stats.steps >= 0.98 * runs[0].stats.steps
     np.testing.assert_allclose(runs[1].theta, runs[0].theta, atol=TOLERANCE["method"])
 
 

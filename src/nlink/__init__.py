@@ -12,6 +12,9 @@ from nlink._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from nlink._check import ModelError as ModelError
+    from nlink.analysis.compare import Comparison as Comparison
+    from nlink.analysis.compare import compare as compare
+    from nlink.analysis.trust import trusted_until as trusted_until
     from nlink.chain import Chain as Chain
     from nlink.chain import Link as Link
     from nlink.events import Event as Event
@@ -79,6 +82,8 @@ _HOMES = {
     "events": ("Event", "Flip"),
     "run": ("Run", "Status"),
     "runfile": ("load",),
+    "analysis.compare": ("compare", "Comparison"),
+    "analysis.trust": ("trusted_until",),
     "_check": ("ModelError",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -34,6 +34,7 @@ def run(
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the run (.nc).")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Go on with a saved run, to --until.")] = None,
+    trust: Annotated[bool, typer.Option("--trust", help="Say until when the run can be trusted, by independent runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the model and say what would be run.")] = False,
@@ -56,7 +57,7 @@ def run(
         earlier = load_run(resume)
     else:
         name, table = model_table(model or DEFAULT)
-        scenario, earlier = _scenario(name, table, changes, settings or []), None
+        scenario, earlier = changed(name, table, changes, settings or []), None
         path = output or free_name(name, ".nc")
     if dry_run:
         return _dry_run(scenario or earlier.scenario, path)  # pyright: ignore[reportOptionalMemberAccess]
@@ -67,11 +68,15 @@ def run(
         _report(error.run, path, as_json, quiet)
         _complain(error.status, path)
         raise typer.Exit(INTERRUPTED if error.status.code == "interrupted" else FAILED) from None
+    if trust:
+        result.save(path)  # checking takes longer than the run, and can be interrupted
+        _trust(result, quiet)
     _report(result, path, as_json, quiet)
     return None
 
 
-def _scenario(name: str, table: dict[str, Any], changes: dict[str, Any], settings: list[str]) -> Scenario:
+def changed(name: str, table: dict[str, Any], changes: dict[str, Any], settings: list[str]) -> Scenario:
+    """Return the scenario of a model's tables with the values of the options put in, then those of --set."""
     for key, value in changes.items():
         if value is not None:
             if key == "links" and isinstance(table.get("links"), list):
@@ -94,6 +99,13 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
     lines = [*scenario_lines(scenario), ("method", f"{system.formulation.described()}, {method.described()}")]
     lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]
     _print(lines, scenario.title)
+
+
+def _trust(result: Run, quiet: bool) -> None:
+    from nlink.analysis.trust import ANGLE, trusted_until
+
+    result.trusted_until = trusted_until(result, progress=not quiet)
+    result.meta["trusted_angle"] = ANGLE
 
 
 def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:

@@ -77,6 +77,9 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
     if run.events:
         lines.append(("events", _events_text(run)))
     lines.append(("time", f"{stats.wall:.3g} s for {done:g} s of motion{speed}"))
+    if run.trusted_until is not None:
+        angle = f" (angles within {meta['trusted_angle']:g} rad)" if "trusted_angle" in meta else ""
+        lines.append(("trusted", f"until t = {run.trusted_until:.4g} s{angle}"))
     return lines + ([("stopped", run.status.message.removeprefix("stopped "))] if run.status.code == "event" else [])
 
 
@@ -120,6 +123,7 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
         "wall": run.stats.wall,
         "energy_residual": float(residual.max()) if len(residual) else None,
         "work": {name: float(values[-1]) for name, values in run.work.items() if len(values)},
+        "trusted_until": run.trusted_until,
         "events": [{"t": event.t, "name": event.name, **event.info} for event in run.events],
         "file": str(path),
     }

@@ -102,17 +102,17 @@ def _mass_matrix(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> Entrie
 
 
 def _products_of_rates(p: Letters, mass: Entries) -> list[Any]:
-    """Return -sum_jk (dM_ij/dtheta_k - 1/2 dM_jk/dtheta_i) omega_j omega_k, gathered from each entry's few derivatives."""
+    """Return -sum_jk (dM_ij/dtheta_k - 1/2 dM_jk/dtheta_i) omega_j omega_k, gathered from each entry's two derivatives.
+
+    The diagonal has none: M_ii is constant, for dv_k/domega_i turns with theta_i and keeps its length.
+    """
     shares: list[dict[Any, list[Any]]] = [defaultdict(list) for _ in range(p.n)]
     for (j, k), entry in mass.items():
-        for a in {j, k}:
+        for a in (j, k) if j != k else ():
             slope = entry.diff(p.angle[a])
-            if j == k:
-                shares[j][p.rate[j] ** 2].append(slope / 2)
-            else:
-                shares[j][p.rate[a] * p.rate[k]].append(slope)
-                shares[k][p.rate[a] * p.rate[j]].append(slope)
-                shares[a][p.rate[j] * p.rate[k]].append(-slope)
+            shares[j][p.rate[a] * p.rate[k]].append(slope)
+            shares[k][p.rate[a] * p.rate[j]].append(slope)
+            shares[a][p.rate[j] * p.rate[k]].append(-slope)
     return [Add(*(-product * Add(*slopes) for product, slopes in share.items())) for share in shares]
 
 

@@ -76,15 +76,19 @@ class Equations:
         return f"{self.n} {one if self.n == 1 else many} in {self.angles} angles under {loads}"
 
     def latex(self, document: bool = False) -> str:
-        """Return the equations as LaTeX: a fragment that needs amsmath, or a whole document.
+        r"""Return the equations as LaTeX: a fragment that needs amsmath, or a whole document.
 
-        >>> derive(1, shape="point").latex().count("align*")
-        8
+        >>> print(derive(1, shape="point").latex().splitlines()[-2])
+        f_{1} ={}& - g l_{1} m_{1} \\sin{\\left(\\theta_{1} \\right)}
         """
         return typeset.latex(self, document)
 
     def text(self) -> str:
-        """Return the equations as plain text, in the syntax of Python and SymPy."""
+        """Return the equations as plain text, in the syntax of Python and SymPy.
+
+        >>> print(derive(1, shape="point").text().splitlines()[-1])
+        f_1 = -g*l_1*m_1*sin(theta_1)
+        """
         return typeset.text(self)
 
     def code(self, language: str) -> str:
@@ -92,8 +96,8 @@ class Equations:
 
         The state holds the angles and then their rates; torques T are those at time t.
 
-        >>> print(derive(1, shape="point").code("c").splitlines()[-3])
-            double M[N][N], f[N];
+        >>> print(derive(1, shape="point").code("julia").splitlines()[-3].strip())
+        f[1] = -g * l_1 * m_1 * sin(theta_1)
         """
         return code.source(self, language)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -55,7 +54,7 @@ def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize:
         axes.plot(comparison.t, np.maximum(row.difference, FLOOR), **look)
     axes.set_ylim(bottom=_bottom(comparison))
     edge = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
-    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (0, 3), color=INK, fontsize=0.9 * fontsize, **edge)
+    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (-8, 3), color=INK, fontsize=0.9 * fontsize, **edge)
     _name(sheet, comparison)
     sheet.finish(_title(comparison))
     return sheet.figure
@@ -80,12 +79,14 @@ def overlay_figure(
     at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
-    looks = [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
-    for run, look in [(comparison.reference, {"color": INK, "linewidth": 3.6}), *looks]:
+    drawn: list[tuple[Run, dict[str, Any]]] = [(comparison.reference, {"color": INK, "linewidth": 3.0})]
+    drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
+    for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
             axes.plot(*values, **look)
-    if coordinates == "angles":
-        _half_turns(column[0])
+    if coordinates == "angles" and any(np.abs(run.theta[:, at]).max() > np.pi / 2 for run, _ in drawn):
+        column[0].set_ylim(-190, 190)
+        column[0].set_yticks(range(-180, 181, 90))
     _name(sheet, comparison, reference=True)
     sheet.finish(f"Angle of link {at + 1}" if coordinates == "angles" else f"Position of end {at + 1}")
     return sheet.figure
@@ -125,7 +126,7 @@ def _looks(comparison: Comparison) -> list[tuple[Row, dict[str, Any]]]:
     """Return the rows that have a run, with their lines: ever thinner, so that of equal ones all are seen."""
     colours, dashes = _styles(comparison)
     rows = [row for row in comparison.rows if row.run is not None]
-    widths = np.linspace(2.4, 1.0, len(rows))
+    widths = np.linspace(2.0, 0.9, len(rows))
     return [
         (row, {"color": colours[row.formulation], "linestyle": dashes[row.integrator], "linewidth": width})
         for row, width in zip(rows, widths, strict=True)
@@ -136,13 +137,14 @@ def _bottom(comparison: Comparison) -> float:
     """Return the lower end of the axis: the power of ten below all but the smallest differences."""
     apart = [row.difference[row.difference > FLOOR] for row in comparison.rows if row.run is not None]
     least = min((np.percentile(values, 2) for values in apart if len(values)), default=FLOOR)
-    return 10.0 ** np.floor(np.log10(min(least, comparison.angle / 10)))
+    return 10.0 ** np.floor(np.log10(min(least, comparison.angle / 1000)))
 
 
 def _title(comparison: Comparison) -> str:
-    methods = {row.integrator for row in comparison.rows}
+    first, *more = dict.fromkeys(row.integrator for row in comparison.rows)
     meta = comparison.reference.meta
-    return f"Differences{f' of {methods.pop()}' * (len(methods) == 1)}\nfrom {meta['formulation']}, {meta['integrator']}"
+    reference = f"from {meta['formulation']}, {meta['integrator']}"
+    return f"Differences {reference}" if more else f"Differences of {first}\n{reference}"
 
 
 def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None:
@@ -150,7 +152,7 @@ def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None
     colours, dashes = _styles(comparison)
     shown = {row.formulation for row in comparison.rows if row.run is not None}
     lines = {_short(name): Line2D([], [], color=colour, linewidth=2.0) for name, colour in colours.items() if name in shown}
-    lines |= {"reference": Line2D([], [], color=INK, linewidth=3.6)} if reference else {}
+    lines |= {"reference": Line2D([], [], color=INK, linewidth=3.0)} if reference else {}
     if len(dashes) > 1:
         lines |= {_short(name): Line2D([], [], color=INK, linestyle=dash) for name, dash in dashes.items()}
     sheet.legend(list(lines.values()), list(lines))
@@ -167,11 +169,3 @@ def _curves(run: Run, coordinates: str, link: int) -> list[tuple[np.ndarray, np.
         return [broken(motion.t, np.degrees(motion.theta[:, link]))]
     ends = kinematics.hinges(run.chain, motion.theta)[:, link + 1]
     return [(motion.t, ends[:, 0]), (motion.t, ends[:, 1])]
-
-
-def _half_turns(axes: Axes) -> None:
-    """Show whole turns on a scale of quarter turns."""
-    low, high = axes.get_ylim()
-    if max(-low, high) > 90:
-        axes.set_ylim(-190, 190)
-        axes.set_yticks(range(-180, 181, 90))
