@@ -288,3 +288,20 @@ def test_an_event_function_that_raises_is_not_hidden():
 
     with pytest.raises(RuntimeError, match="my event is broken"):
         simulate(Chain.uniform(1), 0.5, t_end=1.0, events=Event(broken))
+
+
+def test_two_crossings_within_a_step_are_seen():
+    """Just below the turning point the angle passes a level twice in quick succession."""
+
+    def level(t, theta, omega):
+        return theta[0] - 0.498
+
+    found = simulate(Chain.uniform(1), 0.5, t_end=20.0, events=Event(level)).events
+    fine = simulate(Chain.uniform(1), 0.5, t_end=20.0, events=Event(level), integrator="RK4(step=0.001)").events
+    assert len(found) == len(fine) > 20
+    assert np.abs(np.array([e.t for e in found]) - [e.t for e in fine]).max() < 1e-5
+
+
+def test_a_function_that_returns_no_number_is_refused():
+    with pytest.raises(ModelError, match="Event.function must return one number, got array"):
+        simulate(Chain.uniform(2), 0.5, t_end=1.0, events=Event(lambda t, theta, omega: theta))

@@ -15,6 +15,7 @@ class ModelError(ValueError):
 
 def number(where: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
     """Return `value` as a float if it is a finite real number within its bounds."""
+    value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ModelError(f"{where} must be a number, got {shown(value)}")
     value = float(value)

@@ -20,6 +20,8 @@ from nlink.integrators.base import Chunk
 from nlink.run import Occurrence
 from nlink.system import System
 
+LOOKS = 4
+"""Times a step is looked at, so that two changes of sign close together are seen."""
 PARTS = 64
 MOST_IN_A_STEP = 8
 """A motion that blows up turns over without end within a step; only the first times are worth knowing."""
@@ -78,10 +80,15 @@ class Watch:
 
     def found(self, chunk: Chunk) -> list[Occurrence]:
         """Return the events within a chunk's steps."""
-        marks = np.vstack([self.marks, self._marks(chunk.t[1:], chunk.y[1:], self.marks)])
+        t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(LOOKS) / LOOKS).ravel(), chunk.t[-1])
+        marks = np.vstack([self.marks, self._marks(t[1:], chunk.at(t[1:]), self.marks)])
         self.marks = marks[-1]
         changed = np.argwhere(marks[1:] != marks[:-1])
-        return [event for k, column in changed.tolist() for event in self._between(chunk, k, column, marks)]
+        return [
+            event
+            for k, column in changed.tolist()
+            for event in self._between(chunk, t[k : k + 2], column, marks[k : k + 2, column])
+        ]
 
     def _marks(self, t: np.ndarray, states: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return the marks (K, columns) at K times; `before` are those just before the first."""
@@ -90,17 +97,24 @@ class Watch:
             return turns(theta if self.event.link is None else theta[:, [self.event.link]])
         signs, last = np.empty((len(t), 1)), float(before[0])
         for k, time in enumerate(t.tolist()):
-            value = self.event.function(time, theta[k], omega[k])
+            value = self._value(time, theta[k], omega[k])
             last = math.copysign(1.0, value) if value > 0 or value < 0 else last
             signs[k] = last
         return signs
 
-    def _between(self, chunk: Chunk, k: int, column: int, marks: np.ndarray) -> list[Occurrence]:
-        """Return the events of one column in step k, in which its mark changes."""
-        old, new = float(marks[k, column]), float(marks[k + 1, column])
-        out, left = [], float(chunk.t[k])
+    def _value(self, t: float, theta: np.ndarray, omega: np.ndarray) -> float:
+        assert isinstance(self.event, Event)
+        value = self.event.function(t, theta, omega)
+        if np.ndim(value) != 0 or isinstance(value, str):
+            raise ModelError(f"Event.function must return one number, got {shown(value)} at t = {t:g}")
+        return float(value)
+
+    def _between(self, chunk: Chunk, times: np.ndarray, column: int, marks: np.ndarray) -> list[Occurrence]:
+        """Return the events of one column between two times, from one mark to the other."""
+        (left, right), (old, new) = times.tolist(), marks.tolist()
+        out = []
         while old != new and len(out) < MOST_IN_A_STEP:
-            left, state, mark = self._first(chunk, left, float(chunk.t[k + 1]), old, column)
+            left, state, mark = self._first(chunk, left, right, old, column)
             sign, begun = int(np.sign(mark - old)), old != 0
             old = mark
             if isinstance(self.event, Flip) or (begun and self.event.direction in (0, sign)):

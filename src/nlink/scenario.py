@@ -46,6 +46,7 @@ LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "omega", "unit")
 FLIPS = ("record", "stop", "off")
 SHAPES = ("line", "zigzag", "hanging")
+MOST_LINKS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ def _chain(table: dict[str, Any]) -> Chain:
         rows = [_table(row, f"links[{i}]") for i, row in enumerate(links)]
     else:
         n = whole("links", links)
+        if n > MOST_LINKS:
+            raise ModelError(f"links must be at most {MOST_LINKS:,}, got {n:,}")
         columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
         rows = [{key: column[i] for key, column in columns.items()} for i in range(n)]
     made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(rows))

@@ -110,8 +110,9 @@ def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: 
     point = run.checkpoint
     if point is None or not run.resumable:
         raise ModelError("this run cannot be resumed: its torque was a Python function that the file does not hold; simulate again")
-    if (t_end - point.t) * (1 if settings.t_end > 0 else -1) <= 0 or t_end * settings.t_end < 0:
-        raise ModelError(f"the run has reached t = {point.t:g} s; t_end must lie beyond, got {t_end:g}")
+    reached = settings.t_end if run.status.code == "finished" else point.t
+    if (t_end - reached) * (1 if settings.t_end > 0 else -1) <= 0:
+        raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
     system = formulate(scenario.chain, settings.formulation)
     mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
@@ -203,7 +204,7 @@ def _loop(
             return Status(
                 "too_many_steps",
                 f"{method.max_steps} steps were not enough: stopped at t = {t:g} s",
-                f"raise max_steps of {method.name}, loosen its tolerance, or try Scipy(method='Radau') if the chain is stiff",
+                f"raise max_steps of {method.name}, {_ease(method)}",
             ), stepper.mark
         if interrupt.asked:
             return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), stepper.mark
@@ -242,6 +243,13 @@ def _take(
 def _event_status(event: Occurrence) -> Status:
     what = f"link {event.info['link'] + 1} turning over" if event.name == "flip" else event.name
     return Status("event", f"stopped at t = {event.t:.9g} s by {what}")
+
+
+def _ease(method: Integrator) -> str:
+    if hasattr(method, "step"):
+        return "or take a larger step"
+    stiff = "" if method.name == "Scipy" else ", or try Scipy(method='Radau') if the chain is stiff"
+    return f"loosen its tolerance{stiff}"
 
 
 def _failure(code: int, system: System, method: Integrator, t: float) -> Status:

@@ -79,7 +79,7 @@ class Equations:
         r"""Return the equations as LaTeX: a fragment that needs amsmath, or a whole document.
 
         >>> print(derive(1, shape="point").latex().splitlines()[-2])
-        f_{1} ={}& - g l_{1} m_{1} \\sin{\\left(\\theta_{1} \\right)}
+        f_{1} ={}& - g l_{1} m_{1} \sin{\left(\theta_{1} \right)}
         """
         return typeset.latex(self, document)
 

@@ -11,7 +11,7 @@ from sympy.printing.latex import LatexPrinter
 if TYPE_CHECKING:
     from nlink.symbolic.equations import Equations
 
-WIDTH = 85
+WIDTH = 92
 """Characters, more or less, in a printed line of a sum."""
 ANGLE = {"absolute": "theta", "relative": "phi"}
 RATE = {"absolute": r"\omega", "relative": r"\dot{\phi}"}
@@ -90,4 +90,4 @@ class _Writer:
 def _width(shown: str) -> int:
     """Return about how many characters a piece of LaTeX takes on paper."""
     plain = re.sub(r"\\(left|right|frac|dot|cdot)\b|[{}^_ ]", "", shown)
-    return len(re.sub(r"\\(sin|cos)\b", "sin", re.sub(r"\\(?!sin|cos)[a-z]+", "x", plain)))
+    return len(re.sub(r"\\(sin|cos)\b", "sin", re.sub(r"\\(?!sin|cos)[a-z]+", "x", plain))) + shown.count("+") + shown.count("-")
