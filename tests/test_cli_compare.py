@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from test_cli import call
+from test_cli import COMMAND, call
 
 import nlink
 
@@ -126,6 +129,17 @@ def test_a_reference_that_fails_is_told(tmp_path: Path) -> None:
     assert done.returncode == 4, done.stderr
     assert "nlink: the reference run failed: the steps became too small" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_the_comparison(tmp_path: Path) -> None:
+    arguments = ["compare", "chaotic-15", *TWO, "--until", "1e5", "--set", "run.save=10"]
+    process = subprocess.Popen([COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4.0)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert output == ""
+    assert errors.splitlines()[-1] == "nlink: interrupted"
 
 
 def test_run_trust_states_the_time_and_keeps_it(tmp_path: Path) -> None:

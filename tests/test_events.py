@@ -303,5 +303,5 @@ def test_two_crossings_within_a_step_are_seen():
 
 
 def test_a_function_that_returns_no_number_is_refused():
-    with pytest.raises(ModelError, match="Event.function must return one number, got array"):
+    with pytest.raises(ModelError, match=r"Event\.function must return one number, got array"):
         simulate(Chain.uniform(2), 0.5, t_end=1.0, events=Event(lambda t, theta, omega: theta))

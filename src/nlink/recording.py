@@ -36,7 +36,9 @@ class Record:
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Keep the steps, thinned so that they never take more than a set amount of memory."""
-        self.knots.append((t[:: self.stride], y[:: self.stride].copy(), f[:: self.stride].copy()))
+        self.knots.append(
+            (t, y, f) if self.stride == 1 else (t[:: self.stride], y[:: self.stride].copy(), f[:: self.stride].copy())
+        )
         self.numbers += 2 * self.knots[-1][1].size
         if self.numbers > MOST_KNOT_NUMBERS:
             self.knots = [(t[::2], y[::2].copy(), f[::2].copy()) for t, y, f in self.knots]

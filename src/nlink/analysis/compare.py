@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ class Variant(NamedTuple):
     method: Integrator
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """What one variant gave.
 
@@ -76,9 +76,9 @@ class Row:
         return self.formulation, self.integrator, apart, f"{self.within:.4g}", f"{self.trusted_until:.4g}", violation, energy, *cost
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain data, without the difference over time."""
+        """Return the row as plain data, without the difference over time; None stands for what is not known or not finite."""
         stats = self.run.stats._asdict() if self.run else {}
-        return {
+        table = {
             "formulation": self.formulation,
             "integrator": self.integrator,
             "rtol": self.rtol,
@@ -94,9 +94,10 @@ class Row:
             "evaluations": stats.get("nfev"),
             "wall": stats.get("wall"),
         }
+        return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in table.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Variants of one scenario side by side; `str` of it is a table.
 
@@ -158,9 +159,7 @@ class Comparison:
         lines = [" ".join(_aligned(cells, widths)).rstrip() for cells in told]
         meta = self.reference.meta
         lines += ["", f"difference: largest angle difference from {meta['formulation']}, {meta['integrator']}"]
-        lines += [
-            f"within: the difference stays below {self.angle:g} rad; trusted: so it does from independent runs, with a margin"
-        ]
+        lines += [f"within: that stays below {self.angle:g} rad; trusted: so it does from independent runs, with a margin"]
         for name, time in self.agreement().items():
             lines.append(f"{name}: its formulations agree with each other until t = {time:.4g} s")
         lines += [f"{row.integrator}, {row.formulation}: {row.status}" for row in self.rows if row.run and not row.status.ok]
@@ -222,7 +221,7 @@ def _variants(scenario: Scenario, formulations: Any, tolerances: Any, integrator
 def _reference(scenario: Scenario, variants: list[Variant], progress: bool) -> Run:
     """Return the reference run, saved where the scenario asks and at each of its own steps."""
     name = next(usable(scenario), "recursive")
-    finest = min(getattr(method, name, UNSTATED) for _, method in variants for name in ("rtol", "atol"))
+    finest = min(getattr(method, key, UNSTATED) for _, method in variants for key in ("rtol", "atol"))
     settings = replace(scenario.settings, formulation=name, integrator=tighter(finest), flips="off")
     first = replace(scenario, settings=settings).run(progress=progress)
     return rerun(scenario, name, settings.integrator, nodes(first)[0], progress)
@@ -251,7 +250,7 @@ def _several(where: str, given: Any) -> list[Any]:
 
 
 def _pair(value: Any) -> tuple[float, float]:
-    if isinstance(value, Iterable) and listed(value):
+    if listed(value):
         pair = tuple(value)
         if len(pair) != 2:
             raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
@@ -266,7 +265,7 @@ def _with(method: Any, rtol: float, atol: float) -> Any:
 
 def _aligned(cells: tuple[str, ...], widths: list[int]) -> list[str]:
     """Pad the first two cells to the right and the others to the left; a sentence at the end stays as it is."""
-    put = [cell.ljust(width) for cell, width in zip(cells[:2], widths[:2], strict=True)]
-    return put + (
-        [cell.rjust(w + 1) for cell, w in zip(cells[2:], widths[2:], strict=True)] if len(cells) == len(widths) else [cells[2]]
-    )
+    names = [cell.ljust(width) for cell, width in zip(cells[:2], widths, strict=False)]
+    if len(cells) < len(widths):
+        return [*names, *cells[2:]]
+    return names + [cell.rjust(width + 1) for cell, width in zip(cells[2:], widths[2:], strict=True)]

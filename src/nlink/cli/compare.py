@@ -11,7 +11,7 @@ import typer
 
 from nlink._check import ModelError, choice
 from nlink.cli.common import model_table
-from nlink.cli.run import FAILED, changed
+from nlink.cli.run import FAILED, INTERRUPTED, changed
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison
@@ -54,8 +54,9 @@ def compare(
     try:
         found = analysis.compare(scenario, formulation or None, tolerances, integrator or None, angle=angle, progress=not quiet)
     except SimulationError as error:
-        print(f"nlink: the reference run failed: {error.status}", file=sys.stderr)
-        raise typer.Exit(FAILED) from None
+        stopped = error.status.code == "interrupted"
+        print(f"nlink: {'interrupted' if stopped else f'the reference run failed: {error.status}'}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED if stopped else FAILED) from None
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     elif not quiet:

@@ -69,8 +69,7 @@ def run(
         _complain(error.status, path)
         raise typer.Exit(INTERRUPTED if error.status.code == "interrupted" else FAILED) from None
     if trust:
-        result.save(path)  # checking takes longer than the run, and can be interrupted
-        _trust(result, quiet)
+        _trust(result, path, quiet)
     _report(result, path, as_json, quiet)
     return None
 
@@ -101,10 +100,16 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
     _print(lines, scenario.title)
 
 
-def _trust(result: Run, quiet: bool) -> None:
+def _trust(result: Run, path: Path, quiet: bool) -> None:
+    """Put the trusted time into the run, which is saved before: checking takes longer than running."""
     from nlink.analysis.trust import ANGLE, trusted_until
 
-    result.trusted_until = trusted_until(result, progress=not quiet)
+    result.save(path)
+    try:
+        result.trusted_until = trusted_until(result, progress=not quiet)
+    except KeyboardInterrupt:
+        print(f"nlink: interrupted; the run is in {path}, without the time until which it is trusted", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     result.meta["trusted_angle"] = ANGLE
 
 

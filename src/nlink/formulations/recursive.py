@@ -42,6 +42,8 @@ from nlink.kernels import (
 from nlink.system import HAMILTON, AngleFormulation, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
+LONG = 32
+"""Links from which sines and cosines are cheaper in a loop of their own, which the compiler turns into vector code."""
 
 
 class RecursiveParameters(NamedTuple):
@@ -70,24 +72,26 @@ def recursive_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     chain = p.chain
     n = chain.n
-    if chain.loaded:
+    turned = chain.loaded or n >= LONG
+    if turned:
         turn(y, n, w)
+    if chain.loaded:
         apply_loads(t, y, y, n, chain, w, out, 2 * n)
-    sweep(y, y, n, chain, w, chain.loaded, chain.g, out, n)
+    sweep(y, y, n, chain, w, turned, chain.loaded, chain.g, out, n)
     for i in range(n):
         out[i] = y[n + i]
 
 
 @kernel
-def sweep(theta, omega, at, p, w, forced, lift, x, to):
+def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
     """Fill x[to:] with the angular accelerations at angles theta and rates omega[at:], the pivot accelerating upwards by `lift`.
 
-    If forced, the forces of w act, and S and C are filled already.
+    If turned, S and C are filled already; if forced, the forces of w act.
     """
     mxx = mxy = myy = bx = by = 0.0
     for j in range(p.n):
         i = p.n - 1 - j
-        if forced:
+        if turned:
             s, c = w[S, i], w[C, i]
         else:
             s, c = sincos(theta[i])
@@ -173,7 +177,7 @@ def rates_of_momenta(z, p, w, omega, to):
         w[FY, i] = 0.0
         w[MZ, i] = z[p.n + i]
         w[PX, i] = 0.0
-    sweep(w[MZ], w[PX], 0, p, w, True, 0.0, omega, to)
+    sweep(w[MZ], w[PX], 0, p, w, True, True, 0.0, omega, to)
 
 
 def hamilton_rates(t, z, p, out, w):

@@ -197,7 +197,7 @@ def _tip(p: Letters, x: Any, y: Any) -> dict[str, list[Any]]:
 # Relative angles
 
 
-def in_relative_angles(d: Derivation, simplify: bool) -> Derivation:
+def in_relative_angles(d: Derivation) -> Derivation:
     """Return the derivation in phi_i = theta_i - theta_{i-1} and their rates."""
     p, n = d.letters, d.letters.n
     angle, rate = (row(letter, n) for letter in COORDINATES["relative"])
@@ -208,7 +208,7 @@ def in_relative_angles(d: Derivation, simplify: bool) -> Derivation:
     return Derivation(
         letters=replace(p, angle=angle, rate=rate),
         velocities={v: e.xreplace(sums) for v, e in d.velocities.items()},
-        kinetic=_kinetic_from(mass, rate) if simplify else d.kinetic.xreplace(sums),
+        kinetic=d.kinetic.xreplace(sums),
         potential=d.potential.xreplace(sums),
         rayleigh=d.rayleigh.xreplace(sums),
         mass=mass,

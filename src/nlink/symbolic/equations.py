@@ -134,7 +134,7 @@ def derive(
     if offset and shape == "point":
         raise ModelError("derive: offset goes with rigid links; point masses lie at the ends of their links")
     found = derivation(n, shape, names, bool(offset), bool(simplify))
-    return _equations(found if angles == "absolute" else in_relative_angles(found, bool(simplify)), shape, names, angles)
+    return _equations(found if angles == "absolute" else in_relative_angles(found), shape, names, angles)
 
 
 def _loads(loads: Any) -> tuple[str, ...]:
