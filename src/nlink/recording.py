@@ -66,6 +66,13 @@ def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
 
 def read_out(scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark) -> Run:
     """Return the Run of what was collected; `times` are those that were to be saved, `mark` where it can go on."""
+    with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
+        return _read_out(scenario, system, times, record, status, cost, mark)
+
+
+def _read_out(
+    scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark
+) -> Run:
     t = times[: record.saved]
     states = np.concatenate(record.states) if record.states else np.empty((0, system.full_size))
     if status.code == "event" and (not len(t) or t[-1] != mark.t):

@@ -29,6 +29,7 @@ from nlink.scenario import Scenario, Settings
 from nlink.system import System, rates_many
 
 CHUNK_SECONDS = 0.05
+COMPILING = "nlink: compiling its kernels for this machine, once; this takes some seconds"
 
 
 class SimulationError(RuntimeError):
@@ -80,7 +81,7 @@ def simulate(
     >>> run.status.code, run.theta.shape
     ('finished', (201, 3))
     """
-    system = chain_or_system if isinstance(chain_or_system, System) else formulate(_chain(chain_or_system), formulation)
+    system = chain_or_system if isinstance(chain_or_system, System) else _system(_chain(chain_or_system), formulation, progress)
     if (theta is None) == (state is None):
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
     if state is not None:
@@ -97,7 +98,7 @@ def simulate(
 
 def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
     """Simulate a scenario; see Scenario.run."""
-    system = formulate(scenario.chain, scenario.settings.formulation)
+    system = _system(scenario.chain, scenario.settings.formulation, progress)
     start = system.encode(scenario.theta, scenario.omega)
     watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
     return _simulate(scenario, system, _start(system, start), watched, progress, strict)
@@ -114,7 +115,7 @@ def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: 
     if (t_end - reached) * (1 if settings.t_end > 0 else -1) <= 0:
         raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
-    system = formulate(scenario.chain, settings.formulation)
+    system = _system(scenario.chain, settings.formulation, progress)
     mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
     watched = (*_flip_events(settings.flips), *_listed_events(events))
     return _simulate(scenario, system, mark, watched, progress, strict, earlier=run)
@@ -136,7 +137,7 @@ def _simulate(
     method = integrator_record(settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = saved_times(settings.save, settings.t_end)
-    with Notice("nlink: compiling its kernels for this machine, once; this takes some seconds", progress):
+    with Notice(COMPILING, progress):
         stepper = method.stepper(system, mark, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
@@ -150,6 +151,11 @@ def _simulate(
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
     return run
+
+
+def _system(chain: Chain, formulation: Any, progress: bool) -> System:
+    with Notice(COMPILING, progress):
+        return formulate(chain, formulation)
 
 
 def _compile(system: System, stepper: Stepper, t_end: float) -> None:

@@ -136,6 +136,7 @@ def first_step(system: System, t: float, y: np.ndarray, f: np.ndarray, scale: np
 
     d0, d1 = norm(y), norm(f)
     h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, abs(span))
+    h0 = max(h0, 1e-300)
     direction = np.sign(span)
     f1 = system.rates(t + direction * h0, y + direction * h0 * f, strict=False)
     if system.failed and system.callback:
