@@ -21,7 +21,9 @@ from nlink.run import Occurrence
 from nlink.system import System
 
 LOOKS = 4
-"""Times a step is looked at, so that two changes of sign close together are seen."""
+"""Times a step is looked at, so that two changes of sign close together are seen. Flips are looked for at the steps alone:
+between them the dense output of a link at rest upside down would wobble across pi by rounding.
+"""
 PARTS = 64
 MOST_IN_A_STEP = 8
 """A motion that blows up turns over without end within a step; only the first times are worth knowing."""
@@ -80,7 +82,8 @@ class Watch:
 
     def found(self, chunk: Chunk) -> list[Occurrence]:
         """Return the events within a chunk's steps."""
-        t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(LOOKS) / LOOKS).ravel(), chunk.t[-1])
+        looks = 1 if isinstance(self.event, Flip) else LOOKS
+        t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(looks) / looks).ravel(), chunk.t[-1])
         marks = np.vstack([self.marks, self._marks(t[1:], chunk.at(t[1:]), self.marks)])
         self.marks = marks[-1]
         changed = np.argwhere(marks[1:] != marks[:-1])

@@ -51,18 +51,18 @@ def centre_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.
 def kinetic_energy(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the kinetic energy, (...) in J."""
     v = centre_velocities(chain, theta, omega)
-    return 0.5 * ((v**2).sum(-1) @ chain.mass + omega**2 @ chain.inertia)
+    return 0.5 * (total((v**2).sum(-1), chain.mass) + total(omega**2, chain.inertia))
 
 
 def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the potential energy of gravity (zero at the pivot) and of the springs, (...) in J."""
-    return centres(chain, theta)[..., 1] @ (chain.mass * chain.g) + spring_energy(chain, theta)
+    return total(centres(chain, theta)[..., 1], chain.mass * chain.g) + spring_energy(chain, theta)
 
 
 def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the energy stored in the joint springs, (...) in J."""
     stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(JointSpring, "rest")
-    return 0.5 * stretch**2 @ chain.each(JointSpring, "stiffness")
+    return 0.5 * total(stretch**2, chain.each(JointSpring, "stiffness"))
 
 
 def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
@@ -93,6 +93,11 @@ def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndar
     inertial = chain.mass[:, None] * centre_accelerations(chain, theta, omega, alpha)
     net = inertial - forces(chain, theta, omega)
     return np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
+
+
+def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the weighted sums over the links, each to the same bits whatever is computed beside it (a matrix product is not)."""
+    return (values * weights).sum(-1)
 
 
 def _from_pivot(steps: np.ndarray) -> np.ndarray:

@@ -62,8 +62,9 @@ class Maximal(ConstrainedFormulation):
     def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the energies of the positions, angles and rates as they are, drift included."""
         q, v = self.split(chain, state)
-        moving = 0.5 * ((v[..., 0] ** 2 + v[..., 1] ** 2) @ chain.mass + v[..., 2] ** 2 @ chain.inertia)
-        return moving, q[..., 1] @ (chain.mass * chain.g) + kinematics.spring_energy(chain, q[..., 2])
+        total = kinematics.total
+        moving = 0.5 * (total(v[..., 0] ** 2 + v[..., 1] ** 2, chain.mass) + total(v[..., 2] ** 2, chain.inertia))
+        return moving, total(q[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, q[..., 2])
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return the largest gap at a hinge, in m."""

@@ -73,8 +73,9 @@ class Natural(ConstrainedFormulation):
         """Return the energies of the points as they are, drift included."""
         e, rate = self._directions(chain, state)
         G, v = (self._centres(chain, part, unit) for part, unit in zip(self.split(chain, state), (e, rate), strict=True))
-        moving = 0.5 * ((v**2).sum(-1) @ chain.mass + (rate**2).sum(-1) @ chain.inertia)
-        return moving, G[..., 1] @ (chain.mass * chain.g) + kinematics.spring_energy(chain, self.decode(chain, state)[0])
+        total = kinematics.total
+        moving = 0.5 * (total((v**2).sum(-1), chain.mass) + total((rate**2).sum(-1), chain.inertia))
+        return moving, total(G[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, self.decode(chain, state)[0])
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return the largest |Phi|: of squared lengths in m^2, and of the square of the unit vector."""
