@@ -167,7 +167,7 @@ class Formulation(ABC):
 
 
 class AngleFormulation(Formulation):
-    """A formulation whose state is (theta, omega)."""
+    """A formulation in angles: its state is (theta, omega), unless it says how to read its own."""
 
     def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Join angles and rates."""

@@ -16,12 +16,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink import kinematics
 from nlink._jit import kernel
 from nlink.chain import Chain
 from nlink.formulations.dense import solve
 from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
-from nlink.system import Formulation, right_hand_side
+from nlink.system import AngleFormulation, right_hand_side
 
 TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
 """Rows: angles, rates, hinges, centres, f - M B theta'^2 of each centre, right-hand side; the matrix follows."""
@@ -35,7 +34,7 @@ class ProjectionParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TangentProjection(Formulation):
+class TangentProjection(AngleFormulation):
     """Momentum of the super-particle projected on the tangent space, in relative angles."""
 
     name: ClassVar[str] = "projection"
@@ -59,19 +58,6 @@ class TangentProjection(Formulation):
     def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return absolute accelerations."""
         return np.cumsum(rates[..., chain.n :], axis=-1)
-
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return kinetic and potential energy of states."""
-        theta, omega = self.decode(chain, state)
-        return kinematics.kinetic_energy(chain, theta, omega), kinematics.potential_energy(chain, theta)
-
-    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
-        """Return zeros: angles cannot leave their hinges."""
-        return np.zeros(state.shape[:-1])
-
-    def turning(self, n: int) -> np.ndarray:
-        """Return True for the first n components."""
-        return np.arange(2 * n) < n
 
 
 @right_hand_side(ProjectionParameters)
