@@ -10,6 +10,8 @@ import time
 import numpy as np
 import pytest
 from helpers import COMPILED, FIXED, FORMULATIONS, INTEGRATORS, TOLERANCE, random_chain, reference, start_angles, torques_at
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 import nlink
@@ -31,6 +33,7 @@ from nlink import (
     TipForce,
     formulate,
     preset,
+    recording,
     simulate,
 )
 from nlink.recording import saved_times
@@ -757,3 +760,19 @@ def test_no_output_and_no_bar_when_piped(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "simulating" not in err
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=20))
+def test_steps_that_are_too_many_are_thinned_evenly(sizes):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recording, "MOST_KNOT_NUMBERS", 64)
+        record = recording.Record(np.empty(0), formulate(Chain.uniform(2)))
+    room = len(record.t)
+    t = np.arange(float(sum(sizes)))
+    for part in np.split(t, np.cumsum(sizes)[:-1]):
+        record.add_knots(part, part[:, None] + np.arange(4), -part[:, None] * np.ones(4))
+    kept = t[:: record.stride]
+    assert len(kept) <= room < 2 * len(kept) + 2 or record.stride == 1
+    np.testing.assert_array_equal(record.t[: record.count], kept)
+    np.testing.assert_array_equal(record.y[: record.count], kept[:, None] + np.arange(4))
+    np.testing.assert_array_equal(record.f[: record.count, 0], -kept)

@@ -16,6 +16,9 @@ import numpy as np
 from nlink.chain import Chain
 from nlink.loads import Drag, FollowerForce, JointSpring, TipForce
 
+BLOCK = 16_384
+"""Angles handled at once where many times are: what comes between stays in the processor's cache."""
+
 
 def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the unit vectors along the links and to their left, each (..., N, 2)."""
@@ -48,19 +51,43 @@ def centre_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.
     return hinge_velocities(chain, theta, omega)[..., :-1, :] + omega[..., None] * turning
 
 
+def energies(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return kinetic and potential energy, each (...) in J."""
+    rows = max(1, BLOCK // chain.n)
+    if theta.ndim > 1 and len(theta) > rows:
+        parts = [energies(chain, theta[k : k + rows], omega[k : k + rows]) for k in range(0, len(theta), rows)]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    s, c = np.sin(theta), np.cos(theta)
+    return _kinetic(chain, s, c, omega), _potential(chain, s, c) + spring_energy(chain, theta)
+
+
 def kinetic_energy(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the kinetic energy, (...) in J."""
-    v = centre_velocities(chain, theta, omega)
-    return 0.5 * (total((v**2).sum(-1), chain.mass) + total(omega**2, chain.inertia))
+    return _kinetic(chain, np.sin(theta), np.cos(theta), omega)
 
 
 def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the potential energy of gravity (zero at the pivot) and of the springs, (...) in J."""
-    return total(centres(chain, theta)[..., 1], chain.mass * chain.g) + spring_energy(chain, theta)
+    return _potential(chain, np.sin(theta), np.cos(theta)) + spring_energy(chain, theta)
+
+
+def _kinetic(chain: Chain, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    x, y = omega * c, omega * s
+    vx = _before(chain.length * x) + chain.com * x - chain.offset * y
+    vy = _before(chain.length * y) + chain.com * y + chain.offset * x
+    return 0.5 * (total(vx * vx + vy * vy, chain.mass) + total(omega * omega, chain.inertia))
+
+
+def _potential(chain: Chain, s: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Each link lifts what hangs on it, m_i d_i + l_i (m_{i+1} + ... + m_N), and its own offset mass."""
+    lifted = chain.mass * chain.com + chain.length * _before(chain.mass[::-1])[::-1]
+    return chain.g * (total(s, chain.mass * chain.offset) - total(c, lifted))
 
 
 def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the energy stored in the joint springs, (...) in J."""
+    if not chain.load(JointSpring):
+        return np.zeros(theta.shape[:-1])
     stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(JointSpring, "rest")
     return 0.5 * total(stretch**2, chain.each(JointSpring, "stiffness"))
 
@@ -98,6 +125,13 @@ def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndar
 def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the weighted sums over the links, each to the same bits whatever is computed beside it (a matrix product is not)."""
     return (values * weights).sum(-1)
+
+
+def _before(values: np.ndarray) -> np.ndarray:
+    """Return for each link the sum over those before it."""
+    out = np.zeros_like(values)
+    np.cumsum(values[..., :-1], axis=-1, out=out[..., 1:])
+    return out
 
 
 def _from_pivot(steps: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import datetime
 import math
 import shlex
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,26 +23,43 @@ MOST_SAVED = 10**8
 MOST_KNOT_NUMBERS = 4_000_000
 
 
-@dataclass
 class Record:
-    """Saved states, events, and the integrator's steps (knots) as (t, states, rates)."""
+    """What a run keeps as it goes: `states` has a row for each time to be saved, of which the first `saved` are there; the
+    integrator's steps are kept too, thinned so that they never take more than a set amount of memory. Memory is only taken
+    as it is filled.
+    """
 
-    states: list[np.ndarray] = field(default_factory=list)
-    events: list[Occurrence] = field(default_factory=list)
-    knots: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=list)
-    saved: int = 0
-    numbers: int = 0
-    stride: int = 1
+    def __init__(self, times: np.ndarray, system: System) -> None:
+        m = system.full_size
+        try:
+            self.states = np.empty((len(times), m))
+        except MemoryError:
+            size = f"{8e-9 * len(times) * m:.0f} GB"
+            raise ModelError(f"save would keep {len(times)} points, {size}, more than there is memory; save fewer") from None
+        room = max(4, MOST_KNOT_NUMBERS // (2 * m))
+        self.t, self.y, self.f = np.empty(room), np.empty((room, m)), np.empty((room, m))
+        self.events: list[Occurrence] = []
+        self.saved = self.count = self.skip = 0
+        self.stride = 1
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
-        """Keep the steps, thinned so that they never take more than a set amount of memory."""
-        self.knots.append(
-            (t, y, f) if self.stride == 1 else (t[:: self.stride], y[:: self.stride].copy(), f[:: self.stride].copy())
-        )
-        self.numbers += 2 * self.knots[-1][1].size
-        if self.numbers > MOST_KNOT_NUMBERS:
-            self.knots = [(t[::2], y[::2].copy(), f[::2].copy()) for t, y, f in self.knots]
-            self.stride, self.numbers = 2 * self.stride, self.numbers // 2
+        """Keep steps: all, or every second, fourth, ... when they have become too many."""
+        for part in range(0, len(t), len(self.t)):
+            self._add(*(values[part : part + len(self.t)] for values in (t, y, f)))
+
+    def _add(self, *steps: np.ndarray) -> None:
+        count = len(steps[0])
+        while self.count + len(range(self.skip, count, self.stride)) > len(self.t):
+            kept = (self.count + 1) // 2
+            for own in (self.t, self.y, self.f):
+                own[:kept] = own[: self.count : 2].copy()
+            self.skip += self.stride * (self.count % 2)
+            self.count, self.stride = kept, 2 * self.stride
+        chosen = range(self.skip, count, self.stride)
+        for own, values in zip((self.t, self.y, self.f), steps, strict=True):
+            own[self.count : self.count + len(chosen)] = values[self.skip :: self.stride]
+        self.count += len(chosen)
+        self.skip += self.stride * len(chosen) - count
 
 
 def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
@@ -74,7 +91,7 @@ def _read_out(
     scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark
 ) -> Run:
     t = times[: record.saved]
-    states = np.concatenate(record.states) if record.states else np.empty((0, system.full_size))
+    states = record.states[: record.saved]
     if status.code == "event" and (not len(t) or t[-1] != mark.t):
         t, states = np.append(t, mark.t), np.concatenate([states, mark.y[None]])
     own = states[:, : system.size]
@@ -84,8 +101,8 @@ def _read_out(
     return Run(
         scenario=scenario,
         t=t,
-        theta=theta.copy(),
-        omega=omega.copy(),
+        theta=theta,
+        omega=omega,
         alpha=_accelerations(system, t, states),
         kinetic=kinetic,
         potential=potential,
@@ -129,18 +146,16 @@ def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
 def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> np.ndarray:
     rates = np.empty_like(states)
     rates_many(t, np.ascontiguousarray(states), system.parameters, rates, system.scratch())
-    return system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size]).copy()
+    return system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size])
 
 
 def _knots(scenario: Scenario, system: System, record: Record) -> Track | None:
     """Return the integrator's steps where they tell more than the saved points do, else None."""
-    count = sum(len(t) for t, _, _ in record.knots)
-    if not count or (isinstance(scenario.settings.save, float) and record.saved >= count):
+    if not record.count or (isinstance(scenario.settings.save, float) and record.saved >= record.count):
         return None
-    t, y, f = (np.concatenate(parts) for parts in zip(*record.knots, strict=True))
-    theta, omega = system.decode(y[:, : system.size])
-    alpha = system.formulation.decode_rates(system.chain, y[:, : system.size], f[:, : system.size])
-    return Track(t, theta.copy(), omega.copy(), alpha.copy())
+    y, f = record.y[: record.count, : system.size], record.f[: record.count, : system.size]
+    theta, omega = system.decode(y)
+    return Track(record.t[: record.count], theta, omega, system.formulation.decode_rates(system.chain, y, f))
 
 
 def _checkpoint(system: System, mark: Mark) -> Checkpoint:

@@ -141,7 +141,8 @@ def _simulate(
         stepper = method.stepper(system, mark, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
-    watches, record, begun = [Watch(event, system, mark.t, mark.y) for event in events], Record(), time.perf_counter()
+    record = Record(times, system)
+    watches, begun = [Watch(event, system, mark.t, mark.y) for event in events], time.perf_counter()
     with _Interrupt() as interrupt, Bar("simulating", progress) as bar:
         status, mark = _loop(system, method, stepper, mark, settings.t_end, times, watches, record, interrupt, bar)
     cost = Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
@@ -161,7 +162,7 @@ def _system(chain: Chain, formulation: Any, progress: bool) -> System:
 def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
-    stepper.advance(t_end, True, none, False, 0).at(none)
+    stepper.advance(t_end, True, none, np.empty((0, m)), False, 0).at(none)
     rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), system.scratch())
 
 
@@ -187,12 +188,13 @@ def _loop(
     t, limit = mark.t, 4
     record.add_knots(np.array([t]), mark.y[None], system.rates(t, mark.y)[None])
     if len(times) and times[0] == t:
-        record.states.append(mark.y[None].copy())
+        record.states[0] = mark.y
         record.saved = 1
     while True:
         begun = time.perf_counter()
         left = method.max_steps - stepper.steps - stepper.rejected
-        chunk = stepper.advance(bounds[0], len(bounds) == 1, times[record.saved :], bool(watches), min(limit, left))
+        k = record.saved
+        chunk = stepper.advance(bounds[0], len(bounds) == 1, times[k:], record.states[k:], bool(watches), min(limit, left))
         seconds = time.perf_counter() - begun
         limit = max(1, min(100_000, 4 * limit, int(limit * CHUNK_SECONDS / max(seconds, 1e-9))))
         stop = _take(chunk, system, t_end, times, watches, record)
@@ -232,14 +234,13 @@ def _take(
             last, end = event, event.t * sign
             break
     count = int(np.searchsorted(sign * times[record.saved :], end, side="right"))
-    wanted = times[record.saved : record.saved + count]
     if count:
-        states = chunk.at(wanted)
-        states = system.settled(states)[0] if system.projected else states
+        states = record.states[record.saved : record.saved + count]
+        if system.projected:
+            states[:] = system.settled(states)[0]
         good = np.isfinite(states).all(1)
         if not good.all():  # the steps are finite, what lies between them is not
             chunk.code, count = NOT_FINITE, int(np.argmin(good))
-        record.states.append(states[:count])
         record.saved += count
     inside = slice(1, 1 + int(np.searchsorted(sign * chunk.t[1:], end, side="right")))
     record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])

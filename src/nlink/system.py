@@ -184,7 +184,7 @@ class AngleFormulation(Formulation):
     def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return kinetic and potential energy of states."""
         theta, omega = self.decode(chain, state)
-        return kinematics.kinetic_energy(chain, theta, omega), kinematics.potential_energy(chain, theta)
+        return kinematics.energies(chain, theta, omega)
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return zeros: angles cannot leave their hinges."""

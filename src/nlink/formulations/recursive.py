@@ -42,7 +42,7 @@ from nlink.kernels import (
 from nlink.system import HAMILTON, AngleFormulation, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
-LONG = 32
+LONG = 8
 """Links from which sines and cosines are cheaper in a loop of their own, which the compiler turns into vector code."""
 
 
@@ -86,7 +86,8 @@ def recursive_rates(t, y, p, out, w):
 def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
     """Fill x[to:] with the angular accelerations at angles theta and rates omega[at:], the pivot accelerating upwards by `lift`.
 
-    If turned, S and C are filled already; if forced, the forces of w act.
+    If turned, S and C are filled already; if forced, the forces of w act. One link waits for the next only through M
+    (and outwards through a), so these are written as sums of products that are ready, with the division in the middle.
     """
     mxx = mxy = myy = bx = by = 0.0
     for j in range(p.n):
@@ -96,34 +97,36 @@ def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
         else:
             s, c = sincos(theta[i])
             w[S, i], w[C, i] = s, c
-        length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
+        mass, d, b = p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
         square = omega[at + i] * omega[at + i]
         px, py = d * c - b * s, d * s + b * c
-        mtx, mty = mxx * c + mxy * s, mxy * c + myy * s
-        gx = bx - length * square * (mxx * s - mxy * c)
-        gy = by - length * square * (mxy * s - myy * c)
-        qx, qy = mass * px + length * mtx, mass * py + length * mty
-        tau = -length * (c * gx + s * gy)
+        lc, ls = p.links[LENGTH, i] * c, p.links[LENGTH, i] * s
+        cross = lc * ls
+        inverse = 1.0 / ((p.links[HINGE_INERTIA, i] + lc * lc * mxx) + ((cross + cross) * mxy + ls * ls * myy))
+        qx, qy = mass * px + (lc * mxx + ls * mxy), mass * py + (lc * mxy + ls * myy)
+        gx = bx - square * (ls * mxx - lc * mxy)
+        gy = by - square * (ls * mxy - lc * myy)
+        tau = -(lc * gx + ls * gy)
         if forced:
             fx, fy = w[FX, i], w[FY, i]
             tau += w[MZ, i] + px * fx + py * fy
             gx -= fx
             gy -= fy
-        inverse = 1.0 / (p.links[HINGE_INERTIA, i] + length * length * (c * mtx + s * mty))
-        free, ux, uy = tau * inverse, qx * inverse, qy * inverse
-        w[TAU, i], w[QX, i], w[QY, i] = free, ux, uy
-        bx = gx - mass * square * py + qx * free
-        by = gy + mass * square * px + qy * free
-        mxx += mass - qx * ux
-        mxy -= qx * uy
-        myy += mass - qy * uy
+        free = tau * inverse
+        w[TAU, i], w[QX, i], w[QY, i] = free, qx * inverse, qy * inverse
+        bx = (gx - mass * square * py) + qx * free
+        by = (gy + mass * square * px) + qy * free
+        mxx = (mxx + mass) - qx * qx * inverse
+        mxy = mxy - qx * qy * inverse
+        myy = (myy + mass) - qy * qy * inverse
     ax, ay = 0.0, lift
     for i in range(p.n):
-        alpha = w[TAU, i] - w[QX, i] * ax - w[QY, i] * ay
-        x[to + i] = alpha
+        free, ux, uy = w[TAU, i], w[QX, i], w[QY, i]
+        lc, ls = p.links[LENGTH, i] * w[C, i], p.links[LENGTH, i] * w[S, i]
         square = omega[at + i] * omega[at + i]
-        ax += p.links[LENGTH, i] * (alpha * w[C, i] - square * w[S, i])
-        ay += p.links[LENGTH, i] * (alpha * w[S, i] + square * w[C, i])
+        x[to + i] = free - ux * ax - uy * ay
+        kx, ky = lc * free - ls * square, ls * free + lc * square
+        ax, ay = ((1.0 - lc * ux) * ax + kx) - lc * uy * ay, ((1.0 - ls * uy) * ay + ky) - ls * ux * ax
 
 
 @kernel

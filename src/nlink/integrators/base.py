@@ -5,6 +5,7 @@ To add a method:
 1. a frozen record, a subclass of Integrator, whose `stepper(system)` returns
 2. a Stepper whose `advance` takes at most `limit` steps towards `bound` in one compiled call and returns
 3. a Chunk: the steps it took with their rates (the knots), how it ended, and `at(times)` between the knots;
+   the states at the times asked for go straight into the run's array;
 4. its name in `integrators.INTEGRATORS`.
 
 Steps never depend on the times asked for. An adaptive method shortens its last step to end at `bound`, and leaves in
@@ -23,8 +24,8 @@ import numpy as np
 from nlink._jit import entry
 from nlink.system import System
 
-CHUNK_NUMBERS = 2_000_000
-"""Most numbers that a chunk's knots and polynomials hold."""
+CHUNK_NUMBERS = 250_000
+"""Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
 
 RUNNING, ARRIVED, NOT_FINITE, STEP_TOO_SMALL, NOT_CONVERGED = range(5)
 
@@ -44,7 +45,7 @@ class Mark:
 
 
 class Chunk(ABC):
-    """Some steps: t (K+1,), y and rates f (K+1, m) at the knots, and how the call ended."""
+    """Some steps: t (K+1,), y and rates f (K+1, m) at the knots, and how the call ended. Good until the next `advance`."""
 
     t: np.ndarray
     y: np.ndarray
@@ -54,6 +55,13 @@ class Chunk(ABC):
     @abstractmethod
     def at(self, times: np.ndarray) -> np.ndarray:
         """Return the states (len(times), m) by the method's own dense output."""
+
+    def fill(self, times: np.ndarray, saved: np.ndarray) -> None:
+        """Fill the first rows of `saved` with the states at those of `times` that the steps have reached."""
+        sign = 1.0 if self.t[-1] >= self.t[0] else -1.0
+        count = int(np.searchsorted(sign * times, sign * self.t[-1], side="right"))
+        if count:
+            saved[:count] = self.at(times[:count])
 
 
 class Stepper(ABC):
@@ -65,8 +73,11 @@ class Stepper(ABC):
     rejected: int = 0
 
     @abstractmethod
-    def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> Chunk:
-        """Take up to `limit` steps towards `bound`; dense output is wanted at `times`, or anywhere if `dense`."""
+    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
+        """Take up to `limit` steps towards `bound`; fill `saved` (len(times), m) at the times they reach.
+
+        The chunk can be evaluated anywhere between its knots only if `dense`.
+        """
 
 
 class Integrator(ABC):
@@ -107,8 +118,6 @@ def evaluate(t, y, q, times, out):
     last = len(t) - 2
     sign = 1.0 if t[-1] >= t[0] else -1.0
     for i in range(len(times)):
-        if (times[i] - t[k]) * sign < 0:
-            k = 0
         while k < last and (times[i] - t[k + 1]) * sign > 0:
             k += 1
         if times[i] == t[k + 1]:
@@ -123,9 +132,22 @@ def evaluate(t, y, q, times, out):
             out[i, j] = y[k, j] + h * total
 
 
-def chunk_room(limit: int, m: int, powers: int) -> int:
-    """Return how many steps a chunk may hold: at most `limit`, and no more numbers than CHUNK_NUMBERS."""
-    return min(limit, max(1, CHUNK_NUMBERS // (m * (powers + 2))))
+class Room:
+    """The arrays of a chunk, used again by the next: fresh memory would cost more than the steps of a long chain."""
+
+    def __init__(self, m: int, powers: int) -> None:
+        self.m, self.powers = m, powers
+        self.t, self.y, self.f, self.q = np.empty(0), np.empty((0, m)), np.empty((0, m)), np.empty((0, powers, m))
+
+    def take(self, limit: int, dense: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return t, y, f for the knots and q for the polynomials (none unless `dense`) of at most `limit` steps."""
+        most = CHUNK_NUMBERS // (self.m * (self.powers * dense + 2))
+        steps = min(limit, max(1, most))
+        if len(self.t) <= steps:
+            self.t, self.y, self.f = np.empty(steps + 1), np.empty((steps + 1, self.m)), np.empty((steps + 1, self.m))
+        if len(self.q) < steps * dense:
+            self.q = np.empty((steps, self.powers, self.m))
+        return self.t[: steps + 1], self.y[: steps + 1], self.f[: steps + 1], self.q[: steps * dense]
 
 
 def first_step(system: System, t: float, y: np.ndarray, f: np.ndarray, scale: np.ndarray, order: int, span: float) -> float:

@@ -27,8 +27,8 @@ from nlink.integrators.base import (
     Integrator,
     Mark,
     PolynomialChunk,
+    Room,
     Stepper,
-    chunk_room,
 )
 from nlink.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
 
@@ -76,16 +76,14 @@ class GaussStepper(Stepper):
         self.system, self.mark = system, mark
         self.y, self.w = mark.y.copy(), system.scratch()
         self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f.copy()
-        self.stages = np.zeros((6, len(self.y)))
+        self.room, self.stages = Room(len(self.y), 5), np.zeros((6, len(self.y)))
         self.clock = np.array([mark.t, step, mark.origin, mark.t, mark.origin])
         self.counts = np.array([1, 0, mark.count, mark.count])
         self.marked = np.stack([self.y, self.f])
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
-        m = len(self.y)
-        room = chunk_room(limit, m, 5)
-        t, y, f, q = np.empty(room + 1), np.empty((room + 1, m)), np.empty((room + 1, m)), np.empty((room, 5, m))
+        t, y, f, q = self.room.take(limit, True)
         taken, code = advance(
             self.system.parameters,
             bound,
@@ -105,7 +103,9 @@ class GaussStepper(Stepper):
         clock, counts = self.clock.tolist(), self.counts.tolist()
         self.nfev, self.steps = counts[NFEV], counts[STEPS]
         self.mark = Mark(clock[MARK_T], clock[H], self.marked[0], self.marked[1], clock[MARK_ORIGIN], counts[MARK_COUNT])
-        return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
+        chunk = PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
+        chunk.fill(times, saved)
+        return chunk
 
 
 @kernel

@@ -25,15 +25,15 @@ from nlink.integrators.base import (
     Integrator,
     Mark,
     PolynomialChunk,
+    Room,
     Stepper,
-    chunk_room,
     first_step,
 )
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
 from nlink.system import System, rhs, settled
 
 T, H, ORIGIN, MARK_T, MARK_H, MARK_ORIGIN = range(6)
-NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, RETRY, FROZEN = range(7)
+NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, MARK_KNOT, RETRY, FROZEN = range(8)
 
 
 def _check_adaptive(record: Any) -> None:
@@ -112,16 +112,17 @@ class RungeKuttaStepper(Stepper):
         max_step: float,
         fixed: float = 0.0,
     ) -> None:
-        self.system, self.tableau, self.mark, self.t_end, self.fixed = system, tableau, mark, t_end, fixed
+        self.system, self.mark, self.t_end, self.fixed = system, mark, t_end, fixed
+        self.tableau = tableau._replace(weight=tableau.weight.copy())
         self.control = np.array([rtol, atol, max_step, 0.0])
         self.cap = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf)
-        self.y, self.w = mark.y.copy(), system.scratch()
-        self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f.copy()
-        self.stages, self.trial = np.empty((tableau.total, len(self.y))), np.empty((3, len(self.y)))
+        self.y, self.w = mark.y, system.scratch()
+        self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f
+        self.room = Room(len(self.y), tableau.powers)
+        self.stages, self.spare = np.empty((tableau.total, len(self.y))), np.empty(len(self.y))
         step = fixed or mark.step or self._first_step()
         self.clock = np.array([mark.t, step, mark.origin, mark.t, step, mark.origin])
-        self.counts = np.array([1, 0, 0, mark.count, mark.count, 0, 0])
-        self.marked = np.stack([self.y, self.f])
+        self.counts = np.array([1, 0, 0, mark.count, mark.count, 0, 0, 0])
 
     def _first_step(self) -> float:
         rtol, atol = self.control[:2]
@@ -129,19 +130,21 @@ class RungeKuttaStepper(Stepper):
         order = round(-1 / self.tableau.exponent)
         return first_step(self.system, self.mark.t, self.y, self.f, scale, order, self.t_end - self.mark.t)
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
-        m, d = len(self.y), self.tableau.powers
-        room = chunk_room(limit, m, d)
         self.control[3] = 16 * np.finfo(float).eps * max(abs(self.clock[T]), 1e-6 * abs(self.t_end))
-        t, y, f, q = np.empty(room + 1), np.empty((room + 1, m)), np.empty((room + 1, m)), np.empty((room, d, m))
+        t, y, f, q = self.room.take(limit, dense)
+        y[0], f[0] = self.y, self.f
         taken, code = advance(
-            self.tableau, self.system.parameters, self.control, self.cap, bound, final, self.fixed != 0, times, dense,
-            self.clock, self.counts, self.y, self.f, self.marked, self.stages, self.trial, self.w, t, y, f, q, limit,
+            self.tableau, self.system.parameters, self.control, self.cap, bound, final, self.fixed != 0, times, saved, dense,
+            self.clock, self.counts, self.stages, self.spare, self.w, t, y, f, q, limit,
         )  # fmt: skip
         clock, counts = self.clock.tolist(), self.counts.tolist()
         self.nfev, self.steps, self.rejected = counts[NFEV], counts[STEPS], counts[REJECTED]
-        self.mark = Mark(clock[MARK_T], clock[MARK_H], self.marked[0], self.marked[1], clock[MARK_ORIGIN], counts[MARK_COUNT])
+        if counts[FROZEN] == 0 or counts[MARK_KNOT]:
+            k = counts[MARK_KNOT]
+            self.mark = Mark(clock[MARK_T], clock[MARK_H], y[k].copy(), f[k].copy(), clock[MARK_ORIGIN], counts[MARK_COUNT])
+        self.y, self.f = y[taken].copy(), f[taken].copy()
         return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
 
 
@@ -178,36 +181,41 @@ def run_stages(tab, p, t, h, y, first, last, stages, point, w):
         rhs(t + tab.c[s] * h, point, p, stages[s], w)
 
 
-@kernel
-def error_norm(tab, control, cap, h, y, new, stages, trial):
-    """Return the size of the local error in units of the tolerance."""
-    five, three = trial[1], trial[2]
-    for i in range(len(five)):
-        five[i] = 0.0
-        three[i] = 0.0
-    combine(tab, tab.total, five, 1.0, stages, five)
-    combine(tab, tab.total + 1, three, 1.0, stages, three)
+@njit(fastmath={"contract", "reassoc"}, error_model="numpy", forceinline=True)
+def error_norm(tab, control, cap, h, y, new, stages):
+    """Return the size of the local error in units of the tolerance; sums in any order, so that the compiler may use vectors."""
+    i0, i1, i2, i3, i4, i5, i6, i7 = first_eight(tab.pick[tab.total])
+    a0, a1, a2, a3, a4, a5, a6, a7 = first_eight(tab.weight[tab.total])
+    b0, b1, b2, b3, b4, b5, b6, b7 = first_eight(tab.weight[tab.total + 1])
     e5 = e3 = 0.0
     for i in range(len(cap)):
-        scale = control[1] + control[0] * min(max(abs(y[i]), abs(new[i])), cap[i])
-        e5 += (five[i] / scale) ** 2
-        e3 += (three[i] / scale) ** 2
+        inverse = 1.0 / (control[1] + control[0] * min(max(abs(y[i]), abs(new[i])), cap[i]))
+        k0, k1, k2, k3 = stages[i0, i], stages[i1, i], stages[i2, i], stages[i3, i]
+        k4, k5, k6, k7 = stages[i4, i], stages[i5, i], stages[i6, i], stages[i7, i]
+        five = (a0 * k0 + a1 * k1 + a2 * k2 + a3 * k3 + a4 * k4 + a5 * k5 + a6 * k6 + a7 * k7) * inverse
+        three = (b0 * k0 + b1 * k1 + b2 * k2 + b3 * k3 + b4 * k4 + b5 * k5 + b6 * k6 + b7 * k7) * inverse
+        e5 += five * five
+        e3 += three * three
     if e5 == 0.0:
         return 0.0
     return abs(h) * e5 / math.sqrt((e5 + 0.01 * e3) * len(cap))
 
 
 @kernel
-def remember(clock, counts, y, f, marked):
-    """Keep the point at which the steps stand as the mark, unless the end of the run has begun to shape the steps."""
+def first_eight(row):
+    """Return the first eight of a row."""
+    return row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
+
+
+@kernel
+def remember(clock, counts, knot):
+    """Keep the knot at which the steps stand as the mark, unless the end of the run has begun to shape the steps."""
     if counts[FROZEN] == 0:
         clock[MARK_T] = clock[T]
         clock[MARK_H] = clock[H]
         clock[MARK_ORIGIN] = clock[ORIGIN]
         counts[MARK_COUNT] = counts[COUNT]
-        for i in range(len(y)):
-            marked[0, i] = y[i]
-            marked[1, i] = f[i]
+        counts[MARK_KNOT] = knot
 
 
 @kernel
@@ -237,29 +245,40 @@ def all_finite(values):
 
 
 @kernel
-def dense_output(tab, p, t, h, y, stages, spare, w, q):
-    """Evaluate the stages that only the dense output needs, and fill its polynomial q (powers, m)."""
-    if tab.total > tab.stages + 1:
-        run_stages(tab, p, t, h, y, tab.stages + 1, tab.total, stages, spare, w)
+def polynomial(tab, stages, q):
+    """Fill the polynomial q (powers, m) of a step."""
     for power in range(tab.powers):
-        for i in range(len(y)):
+        for i in range(q.shape[1]):
             q[power, i] = 0.0
         combine(tab, tab.total + 2 + power, q[power], 1.0, stages, q[power])
 
 
+@kernel
+def point(tab, u, h, y, stages, out):
+    """Fill out with the state after the part u of a step."""
+    first = tab.total + 2
+    row = first + tab.powers
+    for j in range(4 * tab.blocks[row]):
+        total = 0.0
+        for power in range(tab.powers - 1, -1, -1):
+            total = u * (total + tab.weight[first + power, j])
+        tab.weight[row, j] = total
+    combine(tab, row, y, h, stages, out)
+
+
 @entry
-def advance(
-    tab, p, control, cap, bound, final, fixed, times, dense, clock, counts, y, f, marked, stages, trial, w, ts, ys, fs, qs, limit
-):
-    """Take up to `limit` steps towards bound; return how many were kept in ts, ys, fs, qs, and a code."""
-    new = trial[0]
+def advance(tab, p, control, cap, bound, final, fixed, times, saved, dense, clock, counts, stages, spare, w, ts, ys, fs, qs, limit):
+    """Take up to `limit` steps towards bound from ys[0], fs[0]; return how many were kept in ts, ys, fs (and qs, if dense), and
+    a code. Fill `saved` at the times that were reached.
+    """
     sign = math.copysign(1.0, clock[H])
-    taken = wanted = 0
+    taken = kept = 0
     code = RUNNING
-    ts[0], ys[0], fs[0] = clock[T], y, f
+    ts[0] = clock[T]
+    counts[MARK_KNOT] = 0
     for _attempt in range(limit):
         t = clock[T]
-        if (bound - t) * sign <= 0.0 or taken == len(qs):
+        if (bound - t) * sign <= 0.0 or taken == len(ts) - 1:
             break
         proposed = clock[H]
         h = proposed if fixed else sign * min(abs(proposed), control[2])
@@ -269,8 +288,9 @@ def advance(
             counts[FROZEN] = 1
         if beyond and not (fixed and final):
             target, h = bound, bound - t
+        y, new = ys[taken], ys[taken + 1]
         for i in range(len(y)):
-            stages[0, i] = f[i]
+            stages[0, i] = fs[taken, i]
         run_stages(tab, p, t, h, y, 1, tab.stages + 1, stages, new, w)
         counts[NFEV] += tab.stages
         if fixed:
@@ -278,7 +298,7 @@ def advance(
                 code = NOT_FINITE
                 break
         else:
-            error = error_norm(tab, control, cap, h, y, new, stages, trial)
+            error = error_norm(tab, control, cap, h, y, new, stages)
             if not judge(tab, control, clock, counts, error, h):
                 if abs(clock[H]) < control[3]:
                     code = STEP_TOO_SMALL if math.isfinite(error) else NOT_FINITE
@@ -286,27 +306,29 @@ def advance(
                 continue
             if beyond:
                 clock[H] = proposed
-        inside = dense
-        while wanted < len(times) and (times[wanted] - target) * sign <= 0.0:
-            wanted += 1
-            inside = True
-        if inside:
-            dense_output(tab, p, t, h, y, stages, trial[1], w, qs[taken])
+        inside = kept < len(times) and (times[kept] - target) * sign < 0.0
+        if (inside or dense) and tab.total > tab.stages + 1:
+            run_stages(tab, p, t, h, y, tab.stages + 1, tab.total, stages, spare, w)
             counts[NFEV] += tab.total - tab.stages - 1
+        if dense:
+            polynomial(tab, stages, qs[taken])
+        while kept < len(times) and (times[kept] - target) * sign < 0.0:
+            point(tab, (times[kept] - t) / h, h, y, stages, saved[kept])
+            kept += 1
         if settled(new, p, w):
             rhs(target, new, p, stages[tab.stages], w)
             counts[NFEV] += 1
-        for i in range(len(y)):
-            y[i] = new[i]
-            f[i] = stages[tab.stages, i]
+        if kept < len(times) and times[kept] == target:
+            saved[kept] = new
+            kept += 1
+        taken += 1
+        ts[taken], fs[taken] = target, stages[tab.stages]
         clock[T] = target
         counts[COUNT] += 1
         counts[STEPS] += 1
         if fixed and beyond and not final:
             clock[ORIGIN], counts[COUNT] = bound, 0
-        taken += 1
-        ts[taken], ys[taken], fs[taken] = target, y, f
-        remember(clock, counts, y, f, marked)
+        remember(clock, counts, taken)
     if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
         code = ARRIVED
     return taken, code

@@ -65,7 +65,7 @@ class ScipyStepper(Stepper):
         self.atol = np.full(system.full_size, record.atol)
         self.atol[system.size :] = UNCONTROLLED
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, dense: bool, limit: int) -> Chunk:
+    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
         """Take steps in Python: each is one call of the solver."""
         if limit and (self.solver is None or self.solver.t_bound != bound):
             self.solver, self.before = self._start(bound), self.nfev
@@ -82,7 +82,10 @@ class ScipyStepper(Stepper):
         self.mark = Mark(t[-1], 0.0, y[-1])
         if code == ARRIVED:
             self.solver = None
-        return ScipyChunk(t, y, f, outputs, code)
+        chunk = ScipyChunk(t, y, f, outputs, code)
+        if outputs:
+            chunk.fill(times, saved)
+        return chunk
 
     def _start(self, bound: float) -> Any:
         import scipy.integrate

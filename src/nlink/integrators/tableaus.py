@@ -24,8 +24,9 @@ Row = dict[int, float]
 
 
 class Tableau(NamedTuple):
-    """One method. Rows of `pick` and `weight` hold four-blocks of stages and their weights:
-    rows 0..total-1 the stages, then two error estimates, then the powers of the dense output.
+    """One method. Rows of `pick` and `weight` hold four-blocks of stages and their weights: rows 0..total-1 the stages, then
+    two error estimates (of the same eight stages), then the powers of the dense output and a row to be filled for one point
+    of it (of the same stages).
     """
 
     stages: int
@@ -41,14 +42,15 @@ class Tableau(NamedTuple):
 def tableau(order: int, c: list[float], a: dict[int, Row], new: int, errors: list[Row], dense: list[Row]) -> Tableau:
     """Compress a method: `new` is the number of the stage at the new point, `order` that of the error estimate plus one."""
     total = max(a) + 1
-    rows = [a.get(s, {}) for s in range(total)] + errors + [{}] * (2 - len(errors)) + _powers(a[new], new, dense)
-    width = 4 * max(1, max((len(row) + 3) // 4 for row in rows))
+    powers = _powers(a[new], new, dense)
+    rows = [a.get(s, {}) for s in range(total)] + _alike(errors + [{}] * (2 - len(errors))) + _alike([*powers, {}])
+    width = 4 * max(2, max((len(row) + 3) // 4 for row in rows))
     pick, weight = np.zeros((len(rows), width), np.int64), np.zeros((len(rows), width))
     for i, row in enumerate(rows):
         pick[i, : len(row)] = list(row)
         weight[i, : len(row)] = list(row.values())
     blocks = np.array([(len(row) + 3) // 4 for row in rows])
-    return Tableau(new, total, len(rows) - total - 2, -1.0 / order, np.array(c), pick, weight, blocks)
+    return Tableau(new, total, len(powers), -1.0 / order, np.array(c), pick, weight, blocks)
 
 
 def _powers(b: Row, new: int, dense: list[Row]) -> list[Row]:
@@ -63,6 +65,12 @@ def _powers(b: Row, new: int, dense: list[Row]) -> list[Row]:
         for power, value in enumerate(factor.coef):
             total[power] = _sum((total.get(power, {}), 1.0), (row, float(value)))
     return [total[power] for power in range(1, len(total))]
+
+
+def _alike(rows: list[Row]) -> list[Row]:
+    """Give all rows the same stages."""
+    stages = sorted({s for row in rows for s in row})
+    return [{s: row.get(s, 0.0) for s in stages} for row in rows]
 
 
 def _sum(*terms: tuple[Row, float]) -> Row:
