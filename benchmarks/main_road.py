@@ -76,7 +76,7 @@ def trajectories() -> None:
 
 
 @njit
-def _repeat(y, p, out, w, count):
+def repeat(y, p, out, w, count):
     for _ in range(count):
         y[0] += 1e-12
         rhs(0.0, y, p, out, w)
@@ -90,7 +90,7 @@ def evaluations() -> None:
         p, w, out = system.parameters, system.scratch(), np.empty(2 * n)
         y = np.random.default_rng(1).normal(size=2 * n)
         count = max(20, 1_000_000 // n)
-        loop = best(lambda y=y, p=p, out=out, w=w, k=count: _repeat(y, p, out, w, k)) / count
+        loop = best(lambda y=y, p=p, out=out, w=w, k=count: repeat(y, p, out, w, k)) / count
         calls = range(max(10, 20_000 // n))
         python = best(lambda y=y, p=p, out=out, w=w, c=calls: [rates(0.0, y, p, out, w) for _ in c]) / len(calls)
         peer = _pinocchio(n, y) if n <= 256 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import nlink
 from nlink import (
+    IDA,
     AugmentedLagrangian,
     Baumgarte,
     Chain,
@@ -33,7 +35,7 @@ from nlink import (
 )
 
 CONSTRAINED = (Maximal, Natural)
-EXACT = (Unstabilized(), Baumgarte(), MultiplierFilter(), AugmentedLagrangian(), Projection())
+EXACT = (Unstabilized(), Baumgarte(), MultiplierFilter(), AugmentedLagrangian(), Projection(), "IDA")
 """Handlings whose accelerations on the constraints are the exact ones."""
 
 
@@ -134,6 +136,7 @@ def test_plain_constraints_drift():
     [
         (Baumgarte(10, 0.8), 1e-7),
         (Projection(), 1e-8),
+        ("IDA", 1e-8),
         (Penalty(1e8), 1e-5),
         (AugmentedLagrangian(), 1e-7),
         (MultiplierFilter(), 1e-7),
@@ -164,6 +167,68 @@ def test_an_inconsistent_start_is_measured_and_projected():
     kept = simulate(system, state=state, t_end=0.1, project=False)
     assert not kept.meta["start"]["projected"]
     assert kept.violation()[-1] > 100 * run.violation()[-1]
+
+
+@pytest.mark.parametrize("kind", CONSTRAINED)
+@pytest.mark.parametrize("t_end", [1.0, -0.3])
+@pytest.mark.parametrize("n", [1, 2, 3, 30])
+def test_ida_keeps_the_constraints_and_the_motion(kind, n, t_end):
+    """With every load; kinks of the torques within the run."""
+    chain, theta, omega = random_chain(n)
+    exact = simulate(chain, theta, omega, t_end=t_end, rtol=1e-12, atol=1e-12, save=0.1)
+    run = simulate(chain, theta, omega, t_end=t_end, formulation=kind(constraints=IDA(rtol=1e-8, atol=1e-8)), save=0.1)
+    assert run.meta["integrator"] == "IDA(rtol=1e-08, atol=1e-08)"
+    assert np.abs(run.theta - exact.theta).max() <= 1e-6 * max(1.0, np.abs(exact.omega).max())
+    assert run.violation().max() <= 1e-9
+    assert np.abs(run.energy().residual).max() <= 1e-6 * max(1.0, np.ptp(exact.energy().kinetic))
+
+
+def test_ida_by_its_name_as_a_method_and_as_a_handling(tmp_path):
+    runs = [
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation="natural", integrator="IDA"),
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation="natural", integrator=IDA()),
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation="natural(constraints='IDA')"),
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation=Natural(constraints=IDA())),
+        simulate(Chain.uniform(2), 0.5, t_end=0.25, formulation=Natural(constraints="IDA")).resume(0.5),
+    ]
+    for run in runs[:4]:
+        np.testing.assert_array_equal(run.theta, runs[0].theta)
+    np.testing.assert_allclose(runs[4].theta, runs[0].theta, atol=1e-8)
+    runs[3].save(tmp_path / "run.nc")
+    assert nlink.load(tmp_path / "run.nc").scenario.run().theta == pytest.approx(runs[0].theta, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("formulation", "integrator", "message"),
+    [
+        ("recursive", "IDA", "IDA keeps constraints, which recursive does not have; use maximal or natural"),
+        (Maximal(constraints=Baumgarte()), "IDA", "IDA keeps the constraints itself, got constraints Baumgarte"),
+        (Maximal(constraints="IDA"), "RK4", "bring their own integrator, got RK4 too; leave one of them out"),
+    ],
+)
+def test_ida_where_it_does_not_belong(formulation, integrator, message):
+    with pytest.raises(ModelError, match=message):
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation=formulation, integrator=integrator)
+
+
+def test_ida_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sksundae.ida", None)
+    with pytest.raises(ModelError, match=r"IDA needs scikit-sundae, which is not installed; install nlink\[dae\]"):
+        simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation=Natural(constraints="IDA"))
+
+
+def test_ida_stops_with_a_sentence():
+    def torque(t):
+        if t > 0.3:
+            raise ValueError("out of range")
+        return 0.1
+
+    chain = Chain.uniform(2).with_loads(nlink.JointTorque(torque))
+    with pytest.raises(
+        nlink.SimulationError, match=r"the torque function failed near t = 0\.\d+ s: ValueError: out of range"
+    ) as caught:
+        simulate(chain, 0.5, t_end=1.0, formulation=Natural(constraints="IDA"), save=0.01)
+    assert 0.2 < caught.value.run.t[-1] < 0.31
 
 
 def test_projection_refuses_the_solvers_of_scipy():

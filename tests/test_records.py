@@ -36,7 +36,7 @@ def test_the_text_of_a_record_is_its_repr(made):
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("Euler", "integrator must be one of DOP853, RK45, RK4, Gauss, Scipy; got 'Euler'"),
+        ("Euler", "integrator must be one of DOP853, RK45, RK4, Gauss, Scipy, IDA; got 'Euler'"),
         ("RK44", "did you mean 'RK4"),
         ("RK4(stp=1)", r"RK4 has no option 'stp' \(did you mean 'step'\?\)"),
         ("RK4(0.1)", r"must read like Name\(key=value, ...\)"),

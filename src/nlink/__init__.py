@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from nlink.formulations.stabilization import Unstabilized as Unstabilized
     from nlink.integrators import INTEGRATORS as INTEGRATORS
     from nlink.integrators.gauss import Gauss as Gauss
+    from nlink.integrators.ida import IDA as IDA
     from nlink.integrators.runge_kutta import DOP853 as DOP853
     from nlink.integrators.runge_kutta import RK4 as RK4
     from nlink.integrators.runge_kutta import RK45 as RK45
@@ -75,7 +76,7 @@ _HOMES = {
     "formulations.stabilization": (
         "Unstabilized", "Baumgarte", "MultiplierFilter", "Penalty", "AugmentedLagrangian", "Projection",
     ),
-    "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy"),
+    "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy", "IDA"),
     "symbolic": ("derive", "Equations"),
     "system": ("System",),
     "simulation": ("simulate", "SimulationError"),

@@ -18,6 +18,8 @@ def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
         return spec
     if isinstance(spec, type) and spec in table.values():
         spec = spec.__name__
+    if type(spec).__name__ in table:  # a record of another kind that is written the same
+        spec = repr(spec)
     if not isinstance(spec, str):
         raise ModelError(f"{where} must be a name ({', '.join(table)}) or such a record, got {shown(spec)}")
     name = spec.split("(")[0].strip()

@@ -90,7 +90,7 @@ def simulate(
     else:
         mark, found = _start(system, system.encode(theta, 0.0 if omega is None else omega)), {}
     angles, rates = system.decode(mark.y[: system.size])
-    method = integrator_record(integrator, rtol, atol)
+    method = integrator_record(integrator, rtol, atol, system.formulation.method)
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
     scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
     return _simulate(scenario, system, mark, _listed_events(events), progress, strict, found=found)
@@ -134,7 +134,7 @@ def _simulate(
     settings = scenario.settings
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
-    method = integrator_record(settings.integrator, settings.rtol, settings.atol)
+    method = integrator_record(settings.integrator, settings.rtol, settings.atol, system.formulation.method)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = saved_times(settings.save, settings.t_end)
     with Notice(COMPILING, progress):

@@ -32,6 +32,7 @@ Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
 HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
 SETTLERS: dict[type[Any], Callable[..., bool]] = {}
+RESIDUALS: dict[type[Any], Kernel] = {}
 
 
 def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
@@ -98,6 +99,26 @@ def _hamilton(t, z, p, out, w):
     return HAMILTON[p.instance_class][2]
 
 
+def residual(t: float, z: Any, rate: Any, p: Any, y: Any, out: Any, w: Any) -> None:
+    """Fill `out` with what is left of the equations with their constraints kept as they are, for a DAE solver.
+
+    Link by link z holds coordinates, velocities, multipliers of the constraints and of their rates, and `rate` their rates;
+    coordinates and velocities go into the state y too, whose other values are read.
+    """
+    RESIDUALS[type(p)](t, z, rate, p, y, out, w)
+
+
+@overload(residual, jit_options=INLINE)
+def _residual(t, z, rate, p, y, out, w):
+    return RESIDUALS[p.instance_class]
+
+
+@entry
+def residual_of(t, z, rate, p, y, out, w):
+    """Evaluate the residual once."""
+    residual(t, z, rate, p, y, out, w)
+
+
 @entry
 def rates(t, y, p, out, w):
     """Evaluate the right-hand side once."""
@@ -153,6 +174,19 @@ class Formulation(ABC):
     def projected(self) -> bool:
         """Whether states are brought back onto their constraints after each step."""
         return False
+
+    @property
+    def method(self) -> Any:
+        """The record of the integrator that this formulation brings with it, or None."""
+        return None
+
+    def multipliers(self, scratch: np.ndarray) -> np.ndarray:
+        """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
+        return np.empty((0, scratch.shape[1]))
+
+    def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return the force on each link at its upper hinge (N, 2); `scratch` is as the right-hand side has left it."""
+        return kinematics.reactions(chain, theta, omega, alpha)
 
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Bring states (K, size + ledger) onto their constraints, in place, by the smallest change, plain or in the metric of
@@ -276,7 +310,13 @@ class System:
     def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
         """Return the force on each link at its upper hinge, (N, 2) in N."""
         alpha = self.accelerations(theta, omega, t)
-        return kinematics.reactions(self.chain, self._angles("theta", theta), self._angles("omega", omega), alpha)
+        angles, rates = self._angles("theta", theta), self._angles("omega", omega)
+        return self.formulation.reactions(self.chain, angles, rates, alpha, self._w)
+
+    def multipliers(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the constraints (kinds, N) at a state with its ledger."""
+        self.rates(t, y, strict=False)
+        return self.formulation.multipliers(self._w)
 
     def energy(self, state: np.ndarray) -> EnergyPair:
         """Return kinetic and potential energy of a state, or of many (..., size)."""

@@ -215,7 +215,7 @@ def _variants(scenario: Scenario, formulations: Any, tolerances: Any, integrator
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
     names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
     records = [record("formulation", each, FORMULATIONS) for each in names]
-    return list(dict.fromkeys(Variant(formulation, method) for method, formulation in product(methods, records)))
+    return list(dict.fromkeys(Variant(form, _brought(form, method, own)) for method, form in product(methods, records)))
 
 
 def _reference(scenario: Scenario, variants: list[Variant], progress: bool) -> Run:
@@ -257,6 +257,12 @@ def _pair(value: Any) -> tuple[float, float]:
         return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
     tolerance = number("tolerance", value, above=0)
     return tolerance, tolerance
+
+
+def _brought(formulation: Any, method: Any, own: tuple[float, float]) -> Any:
+    """Return the method, or that which the formulation brings, with the method's tolerances."""
+    rtol, atol = (getattr(method, key, usual) for key, usual in zip(("rtol", "atol"), own, strict=True))
+    return integrator_record(method, rtol, atol, formulation.method)
 
 
 def _with(method: Any, rtol: float, atol: float) -> Any:

@@ -71,7 +71,7 @@ def trusted_until(run_or_scenario: Run | Scenario, angle: float = ANGLE, *, prog
     times, theta = nodes(run)
     settings = run.scenario.settings
     formulation = record("formulation", settings.formulation, FORMULATIONS)
-    method = integrator_record(settings.integrator, settings.rtol, settings.atol)
+    method = integrator_record(settings.integrator, settings.rtol, settings.atol, formulation.method)
     return Witnesses(run.scenario, times, progress).trusted_until(theta, formulation, method, angle)
 
 

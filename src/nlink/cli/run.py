@@ -93,7 +93,7 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
 
     settings = scenario.settings
     system = formulate(scenario.chain, settings.formulation)
-    method = integrator_record(settings.integrator, settings.rtol, settings.atol)
+    method = integrator_record(settings.integrator, settings.rtol, settings.atol, system.formulation.method)
     points = len(saved_times(settings.save, settings.t_end))
     lines = [*scenario_lines(scenario), ("method", f"{system.formulation.described()}, {method.described()}")]
     lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]

@@ -1,14 +1,20 @@
-"""What `maximal` and `natural` share: their equations with multipliers, solved in O(N) by the band they form.
+"""What `maximal` and `natural` share: their equations with multipliers, solved in O(N), and how the constraints are kept.
 
-Link i has NL multipliers and NQ coordinates; unknowns are ordered link by link, multipliers first. Multipliers couple a link's
-coordinates with those of the link before, so the matrix has a half bandwidth of 4 in both formulations,
-whatever N. It is symmetric but indefinite (zeros on the diagonal, massless links), so it is eliminated with row pivots.
+Link i has NL multipliers and NQ coordinates. Its equations involve only its own unknowns and the coordinates of the link
+before, so the matrix of all is banded, with the same narrow band whatever N. It is indefinite (zeros on the diagonal, massless
+links), but the unknowns of one link can always be eliminated together, from the tip inwards: that pivot is the inertia
+the link has about its upper hinge with all that hangs on it. So the order is fixed, and nothing needs to be searched for.
 
-A formulation provides two compiled functions for its parameters' type:
+A formulation registers compiled functions for its parameters' type:
 
     pose(y, p, w)                       fill TH, OM, S, C from the state
-    equations(y, p, band, right, w)     fill the band matrix (without epsilon), the forces in `right`, and PHI, RATE, CURVE:
-                                        Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)
+    equations(y, p, w)                  fill FORCE, and PHI, RATE, CURVE: Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)
+    solve(p, w, epsilon, forced, plain) fill ACC and LAMBDA from M x + Phi_q^T lambda = FORCE, Phi_q x - epsilon lambda = RIGHT;
+                                        no forces unless `forced`, unit masses if `plain`
+    inertia(p, w)                       fill OUT with M ACC
+    pull(p, w, row)                     fill OUT with Phi_q^T times the rows `row`
+    kinetic(y, p, w)                    the kinetic energy
+    height(y, p, i, at)                 of the centre of mass of link i (at = 0), or its rate (at = size)
 
 State: coordinates q, velocities v, then NA auxiliary values a link (angles of `natural`), then the filtered multipliers.
 """
@@ -26,22 +32,26 @@ from nlink.chain import Chain
 from nlink.formulations.stabilization import STABILIZATIONS
 from nlink.kernels import FX, FY, LOAD_ROWS, MASS, MZ, POWERS, REST, STIFFNESS, ChainParameters, apply_loads
 from nlink.records import record
-from nlink.system import RIGHT_HAND_SIDES, SETTLERS, Formulation
+from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation, Kernel
 
 TH, OM = LOAD_ROWS, LOAD_ROWS + 1
-PHI, RATE, CURVE = LOAD_ROWS + 2, LOAD_ROWS + 4, LOAD_ROWS + 6
-"""Two rows each: constraint k of link i lies at row + k."""
-LAMBDA = LOAD_ROWS + 8
-RIGHT = LOAD_ROWS + 10
-"""Five rows, read as one vector of NB n; and BAND, read as a matrix of NB n rows of WIDTH."""
-FORCE = RIGHT + 5
-BAND = FORCE + 5
-HALF = 4
-WIDTH = 3 * HALF + 1
-ROWS = BAND + 5 * WIDTH
+PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
+"""Two rows each: that of constraint k of link i lies at row + k."""
+FORCE, ACC = LOAD_ROWS + 12, LOAD_ROWS + 15
+"""Three rows each, one for each coordinate."""
+OUT, MU = LOAD_ROWS + 18, LOAD_ROWS + 21
+"""Three rows and two."""
+OWN = LOAD_ROWS + 23
+"""From here on rows of the formulation's own."""
+ROWS = OWN + 13
 
-POSES: dict[type[Any], Callable[..., None]] = {}
-EQUATIONS: dict[type[Any], Callable[..., None]] = {}
+POSES: dict[type[Any], Kernel] = {}
+EQUATIONS: dict[type[Any], Kernel] = {}
+SOLVERS: dict[type[Any], Kernel] = {}
+INERTIAS: dict[type[Any], Kernel] = {}
+PULLS: dict[type[Any], Kernel] = {}
+KINETIC: dict[type[Any], Callable[..., float]] = {}
+HEIGHTS: dict[type[Any], Callable[..., float]] = {}
 STEPS = 8
 """Most Newton steps of a projection."""
 
@@ -63,13 +73,22 @@ class ConstrainedFormulation(Formulation):
         return self.kind(numbers, self.constraints.handling(), *self.shape, self.size(chain.n))
 
     def scratch(self, n: int) -> int:
-        """Rows of the loads, of the constraints, of the right-hand side and of the band."""
+        """Rows of the loads, of the constraints, of the unknowns, and the formulation's own."""
         return ROWS
 
     @property
     def projected(self) -> bool:
         """Whether states are brought back onto the constraints after each step."""
         return self.constraints.handling().projected
+
+    @property
+    def method(self) -> Any:
+        """The record of the integrator that the handling of the constraints brings with it, or None."""
+        return self.constraints.method
+
+    def multipliers(self, scratch: np.ndarray) -> np.ndarray:
+        """Return the multipliers (NL, N) that the right-hand side has left in `scratch`."""
+        return scratch[LAMBDA : LAMBDA + self.shape[0]].copy()
 
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Bring states (K, size + ledger) onto the constraints, in place; return the largest |Phi| and |Phi'| before."""
@@ -99,9 +118,34 @@ def pose(y: Any, p: Any, w: Any) -> None:
     POSES[type(p)](y, p, w)
 
 
-def equations(y: Any, p: Any, band: Any, right: Any, w: Any) -> None:
-    """Fill the equations of motion."""
-    EQUATIONS[type(p)](y, p, band, right, w)
+def equations(y: Any, p: Any, w: Any) -> None:
+    """Fill the forces, and the constraints with their derivatives."""
+    EQUATIONS[type(p)](y, p, w)
+
+
+def solve(p: Any, w: Any, epsilon: float, forced: bool, plain: bool) -> None:
+    """Solve for accelerations and multipliers."""
+    SOLVERS[type(p)](p, w, epsilon, forced, plain)
+
+
+def inertia(p: Any, w: Any) -> None:
+    """Fill OUT with the masses times ACC."""
+    INERTIAS[type(p)](p, w)
+
+
+def pull(p: Any, w: Any, row: int) -> None:
+    """Fill OUT with the forces of the multipliers in `row` on the coordinates."""
+    PULLS[type(p)](p, w, row)
+
+
+def kinetic(y: Any, p: Any, w: Any) -> float:
+    """Return the kinetic energy."""
+    return KINETIC[type(p)](y, p, w)
+
+
+def height(y: Any, p: Any, i: int, at: int) -> float:
+    """Return the height of the centre of mass of link i (at = 0), or its rate (at = size): it is linear in the coordinates."""
+    return HEIGHTS[type(p)](y, p, i, at)
 
 
 @overload(pose, jit_options=INLINE)
@@ -110,90 +154,48 @@ def _pose(y, p, w):
 
 
 @overload(equations, jit_options=INLINE)
-def _equations(y, p, band, right, w):
+def _equations(y, p, w):
     return EQUATIONS[p.instance_class]
 
 
-@kernel
-def solve_band(band, right):
-    """Solve in place by elimination with row pivots; row i of `band` holds columns i - HALF .. i + 2 HALF.
-
-    Columns beyond the last hold zeros, so that the inner loops always have the same length.
-    """
-    size = len(right)
-    for k in range(size):
-        last = min(k + HALF, size - 1)
-        best, largest = k, abs(band[k, HALF])
-        for i in range(k + 1, last + 1):
-            value = abs(band[i, HALF + k - i])
-            if value > largest:
-                best, largest = i, value
-        if best != k:
-            shift = k - best
-            for j in range(HALF, WIDTH):
-                band[k, j], band[best, j + shift] = band[best, j + shift], band[k, j]
-            right[k], right[best] = right[best], right[k]
-        inverse = 1.0 / band[k, HALF]
-        top = right[k]
-        for i in range(k + 1, last + 1):
-            at = HALF + k - i
-            factor = band[i, at] * inverse
-            if factor != 0.0:
-                for j in range(1, 2 * HALF + 1):
-                    band[i, at + j] -= factor * band[k, HALF + j]
-                right[i] -= factor * top
-    for step in range(size):
-        k = size - 1 - step
-        total = right[k]
-        for j in range(1, min(2 * HALF, step) + 1):
-            total -= band[k, HALF + j] * right[k + j]
-        right[k] = total / band[k, HALF]
+@overload(solve, jit_options=INLINE)
+def _solve(p, w, epsilon, forced, plain):
+    return SOLVERS[p.instance_class]
 
 
-@kernel
-def band_of(p, w):
-    """Return the scratch for the band as a matrix."""
-    return w[BAND : BAND + (p.nl + p.nq) * WIDTH].reshape(((p.nl + p.nq) * p.chain.n, WIDTH))
+@overload(inertia, jit_options=INLINE)
+def _inertia(p, w):
+    return INERTIAS[p.instance_class]
 
 
-@kernel
-def vector_of(p, w, row):
-    """Return scratch rows as one vector of all unknowns."""
-    return w[row : row + p.nl + p.nq].reshape((p.nl + p.nq) * p.chain.n)
+@overload(pull, jit_options=INLINE)
+def _pull(p, w, row):
+    return PULLS[p.instance_class]
+
+
+@overload(kinetic, jit_options=INLINE)
+def _kinetic(y, p, w):
+    return KINETIC[p.instance_class]
+
+
+@overload(height, jit_options=INLINE)
+def _height(y, p, i, at):
+    return HEIGHTS[p.instance_class]
 
 
 def constrained_rates(t, y, p, out, w):
     """Fill out = (v, q'', auxiliary rates, filtered multipliers' rates, powers)."""
     chain, handling = p.chain, p.handling
-    n, nb, size = chain.n, p.nl + p.nq, p.nq * chain.n
-    pose(y, p, w)
-    ledger = p.size
-    if chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, chain, w, out, ledger)
-    else:
-        for i in range(n):
-            w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
-        for row in range(POWERS):
-            out[ledger + row] = 0.0
-    right, force = vector_of(p, w, RIGHT), vector_of(p, w, FORCE)
-    for i in range(n):
-        for k in range(p.nl):
-            w[LAMBDA + k, i] = 0.0
-    for _sweep in range(handling.sweeps):
-        band = band_of(p, w)
-        equations(y, p, band, right, w)
-        for i in range(n * nb):
-            force[i] = right[i]
+    n, size, ledger = chain.n, p.nq * chain.n, p.size
+    press(t, y, p, out, w)
+    for sweep in range(handling.sweeps):
         for i in range(n):
             for k in range(p.nl):
-                row = nb * i + k
                 feedback = 2.0 * handling.zeta * handling.w * w[RATE + k, i] + handling.w * handling.w * w[PHI + k, i]
-                right[row] = w[CURVE + k, i] - feedback - handling.epsilon * w[LAMBDA + k, i]
-                band[row, HALF] = -handling.epsilon
-        solve_band(band, right)
-        for i in range(n):
-            for k in range(p.nl):
-                w[LAMBDA + k, i] = right[nb * i + k]
+                w[RIGHT + k, i] = w[CURVE + k, i] - feedback
+                if sweep > 0:
+                    w[RIGHT + k, i] -= handling.epsilon * w[LAMBDA + k, i]
+        solve(p, w, handling.epsilon, True, False)
     work = 0.0
     for i in range(n):
         for k in range(p.nl):
@@ -203,11 +205,56 @@ def constrained_rates(t, y, p, out, w):
                 out[at] = (w[LAMBDA + k, i] - y[at]) / handling.tau
         for k in range(p.nq):
             out[p.nq * i + k] = y[size + p.nq * i + k]
-            out[size + p.nq * i + k] = right[nb * i + p.nl + k]
-            work += force[nb * i + p.nl + k] * y[size + p.nq * i + k]
+            out[size + p.nq * i + k] = w[ACC + k, i]
+            work += w[FORCE + k, i] * y[size + p.nq * i + k]
         for k in range(p.na):
             out[2 * size + p.na * i + k] = w[OM, i]
     out[ledger + POWERS - 1] = work + stored(y, p, w) - done(out, ledger)
+
+
+@kernel
+def press(t, y, p, out, w):
+    """Fill the forces and the constraints of a state, and the power of the loads in the ledger's rows of out."""
+    pose(y, p, w)
+    if p.chain.loaded:
+        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size)
+    else:
+        for i in range(p.chain.n):
+            w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
+        for row in range(POWERS):
+            out[p.size + row] = 0.0
+    equations(y, p, w)
+
+
+def constrained_residual(t, z, rate, p, y, out, w):
+    """Fill what is left of q' = v - Phi_q^T mu, M v' + Phi_q^T lambda = Q, Phi' = 0, Phi = 0 (Gear, Gupta, Leimkuhler 1985).
+
+    The powers of the loads go behind the state in y.
+    """
+    nl, nq, size = p.nl, p.nq, p.nq * p.chain.n
+    block = 2 * (nl + nq)
+    for i in range(p.chain.n):
+        at = block * i
+        for k in range(nq):
+            y[nq * i + k], y[size + nq * i + k], w[ACC + k, i] = z[at + k], z[at + nq + k], rate[at + nq + k]
+        for k in range(nl):
+            w[LAMBDA + k, i], w[MU + k, i] = z[at + 2 * nq + k], z[at + 2 * nq + nl + k]
+    press(t, y, p, y, w)
+    pull(p, w, MU)
+    for i in range(p.chain.n):
+        at = block * i
+        for k in range(nq):
+            out[at + k] = rate[at + k] - z[at + nq + k] + w[OUT + k, i]
+        for k in range(nl):
+            out[at + 2 * nq + k], out[at + 2 * nq + nl + k] = w[RATE + k, i], w[PHI + k, i]
+    inertia(p, w)
+    for i in range(p.chain.n):
+        for k in range(nq):
+            out[block * i + nq + k] = w[OUT + k, i] - w[FORCE + k, i]
+    pull(p, w, LAMBDA)
+    for i in range(p.chain.n):
+        for k in range(nq):
+            out[block * i + nq + k] += w[OUT + k, i]
 
 
 @kernel
@@ -233,21 +280,15 @@ def stored(y, p, w):
 
 
 @kernel
-def energy(y, p, band, w):
-    """Return the energy of a state, with its masses in the band and its angles in TH."""
-    chain, nb, size = p.chain, p.nl + p.nq, p.nq * p.chain.n
-    total = before = 0.0
+def energy(y, p, w):
+    """Return the energy of a state, with its angles in TH."""
+    chain = p.chain
+    total = kinetic(y, p, w)
+    before = 0.0
     for i in range(chain.n):
         stretch = w[TH, i] - before - chain.links[REST, i]
         total += 0.5 * chain.links[STIFFNESS, i] * stretch * stretch + chain.links[MASS, i] * chain.g * height(y, p, i, 0)
         before = w[TH, i]
-        for a in range(p.nq):
-            row = nb * i + p.nl + a
-            for j in range(max(i - 1, 0), min(i + 2, chain.n)):
-                for b in range(p.nq):
-                    column = HALF + nb * j + p.nl + b - row
-                    if 0 <= column < 2 * HALF + 1:
-                        total += 0.5 * band[row, column] * y[size + p.nq * i + a] * y[size + p.nq * j + b]
     return total
 
 
@@ -258,11 +299,10 @@ def settle(y, p, w, plain):
     The energy it takes goes into the ledger's last row. Return the largest |Phi| and |Phi'| that were there before.
     """
     n, size = p.chain.n, p.nq * p.chain.n
-    right, band = vector_of(p, w, RIGHT), band_of(p, w)
     first = speed = taken = 0.0
     for step in range(STEPS):
         pose(y, p, w)
-        equations(y, p, band, right, w)
+        equations(y, p, w)
         worst = 0.0
         for i in range(n):
             for k in range(p.nl):
@@ -270,46 +310,28 @@ def settle(y, p, w, plain):
                 if step == 0:
                     speed = max(speed, abs(w[RATE + k, i]))
         if step == 0:
-            first, taken = worst, energy(y, p, band, w)
+            first, taken = worst, energy(y, p, w)
         if step > 0 and worst < 1e-15:
             break
-        correct(y, p, band, right, w, PHI, 0, plain)
+        correct(y, p, w, PHI, 0, plain)
     pose(y, p, w)
-    equations(y, p, band, right, w)
-    correct(y, p, band, right, w, RATE, size, plain)
+    equations(y, p, w)
+    correct(y, p, w, RATE, size, plain)
     pose(y, p, w)
-    equations(y, p, band, right, w)
-    y[p.size + POWERS - 1] += energy(y, p, band, w) - taken
+    y[p.size + POWERS - 1] += energy(y, p, w) - taken
     return first, speed
 
 
 @kernel
-def correct(y, p, band, right, w, row, at, plain):
+def correct(y, p, w, row, at, plain):
     """Change the coordinates (at = 0) or velocities (at = size) so that the violation in `row` vanishes to first order."""
-    nb = p.nl + p.nq
     for i in range(p.chain.n):
         for k in range(p.nl):
-            right[nb * i + k] = -w[row + k, i]
-        for k in range(p.nq):
-            right[nb * i + p.nl + k] = 0.0
-    if plain:
-        forget_masses(p, band)
-    solve_band(band, right)
+            w[RIGHT + k, i] = -w[row + k, i]
+    solve(p, w, 0.0, False, plain)
     for i in range(p.chain.n):
         for k in range(p.nq):
-            y[at + p.nq * i + k] += right[nb * i + p.nl + k]
-
-
-@kernel
-def forget_masses(p, band):
-    """Put ones on the diagonal of the coordinates in place of the masses."""
-    nb = p.nl + p.nq
-    for row in range(len(band)):
-        if row % nb >= p.nl:
-            for k in range(WIDTH):
-                column = row + k - HALF
-                if column % nb >= p.nl:
-                    band[row, k] = 1.0 if column == row else 0.0
+            y[at + p.nq * i + k] += w[ACC + k, i]
 
 
 def settle_if_projected(y, p, w):
@@ -329,20 +351,17 @@ def settle_many(y, p, w, plain):
     return first, speed
 
 
-HEIGHTS: dict[type[Any], Callable[..., float]] = {}
-
-
-def height(y: Any, p: Any, i: int, at: int) -> float:
-    """Return the height of the centre of mass of link i (at = 0), or its rate (at = size): it is linear in the coordinates."""
-    return HEIGHTS[type(p)](y, p, i, at)
-
-
-@overload(height, jit_options=INLINE)
-def _height(y, p, i, at):
-    return HEIGHTS[p.instance_class]
-
-
-def register(kind: type[Any], pose_: Callable[..., None], equations_: Callable[..., None], height_: Callable[..., float]) -> None:
+def register(
+    kind: type[Any],
+    pose_: Kernel,
+    equations_: Kernel,
+    solve_: Kernel,
+    inertia_: Kernel,
+    pull_: Kernel,
+    kinetic_: Callable[..., float],
+    height_: Callable[..., float],
+) -> None:
     """Make a formulation's functions known to the shared ones."""
-    POSES[kind], EQUATIONS[kind], HEIGHTS[kind] = pose_, equations_, height_
-    RIGHT_HAND_SIDES[kind], SETTLERS[kind] = constrained_rates, settle_if_projected
+    POSES[kind], EQUATIONS[kind], SOLVERS[kind], KINETIC[kind], HEIGHTS[kind] = pose_, equations_, solve_, kinetic_, height_
+    INERTIAS[kind], PULLS[kind] = inertia_, pull_
+    RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual

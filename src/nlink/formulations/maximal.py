@@ -17,11 +17,26 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink import kinematics
-from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.formulations.constrained import CURVE, HALF, OM, PHI, RATE, TH, ConstrainedFormulation, register
+from nlink.formulations.constrained import (
+    ACC,
+    CURVE,
+    FORCE,
+    LAMBDA,
+    OM,
+    OUT,
+    OWN,
+    PHI,
+    RATE,
+    RIGHT,
+    TH,
+    ConstrainedFormulation,
+    register,
+)
 from nlink.formulations.stabilization import Handling
 from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, turn
+
+PX, PY, TURNX, TURNY, FREE, UX, UY, LX, LY, WXX, WXY, WYY = range(OWN, OWN + 12)
 
 
 class MaximalParameters(NamedTuple):
@@ -75,6 +90,10 @@ class Maximal(ConstrainedFormulation):
         gaps = np.concatenate([upper[..., :1, :], upper[..., 1:, :] - lower[..., :-1, :]], axis=-2)
         return np.abs(gaps).max(axis=(-2, -1))
 
+    def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return the multipliers: they are the hinge forces."""
+        return -self.multipliers(scratch).T
+
     def turning(self, n: int) -> np.ndarray:
         """Return True for the angles."""
         index = np.arange(self.size(n))
@@ -95,47 +114,119 @@ def height(y, p, i, at):
     return y[at + 3 * i + 1]
 
 
-def equations(y, p, band, right, w):
-    """Fill masses, the derivatives of the constraints, forces, and Phi, Phi', gamma."""
+def kinetic(y, p, w):
+    """Return the kinetic energy."""
+    n, links = p.chain.n, p.chain.links
+    total = 0.0
+    for i in range(n):
+        vx, vy, rate = y[3 * n + 3 * i], y[3 * n + 3 * i + 1], y[3 * n + 3 * i + 2]
+        total += 0.5 * (links[MASS, i] * (vx * vx + vy * vy) + links[INERTIA, i] * rate * rate)
+    return total
+
+
+def equations(y, p, w):
+    """Fill the forces, Phi, Phi', gamma, and how the hinges of each link turn with it."""
     chain = p.chain
     n = chain.n
-    for row in range(len(right)):
-        right[row] = 0.0
-        for k in range(band.shape[1]):
-            band[row, k] = 0.0
-    endx = endy = fastx = fasty = turnx = turny = curvex = curvey = 0.0
+    endx = endy = fastx = fasty = curvex = curvey = 0.0
     for i in range(n):
         s, c, rate = w[S, i], w[C, i], w[OM, i]
         length, mass, d, b = chain.links[LENGTH, i], chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
         rx, ry, px, py = d * s + b * c, b * s - d * c, d * c - b * s, d * s + b * c
-        q, v, row = 3 * i, 3 * n + 3 * i, 5 * i
+        q, v = 3 * i, 3 * n + 3 * i
         w[PHI, i], w[PHI + 1, i] = y[q] - rx - endx, y[q + 1] - ry - endy
         w[RATE, i], w[RATE + 1, i] = y[v] - rate * px - fastx, y[v + 1] - rate * py - fasty
         square = rate * rate
         w[CURVE, i], w[CURVE + 1, i] = curvex - square * rx, curvey - square * ry
-        for k in range(2):
-            band[row + 2 + k, HALF] = mass
-            couple(band, row + k, row + 2 + k, 1.0)
-            if i > 0:
-                couple(band, row + k, row - 3 + k, -1.0)
-        band[row + 4, HALF] = chain.links[INERTIA, i]
-        couple(band, row, row + 4, -px)
-        couple(band, row + 1, row + 4, -py)
-        if i > 0:
-            couple(band, row, row - 1, turnx)
-            couple(band, row + 1, row - 1, turny)
-        right[row + 2], right[row + 3], right[row + 4] = w[FX, i], w[FY, i] - mass * chain.g, w[MZ, i]
+        w[FORCE, i], w[FORCE + 1, i], w[FORCE + 2, i] = w[FX, i], w[FY, i] - mass * chain.g, w[MZ, i]
         endx, endy = y[q] - rx + length * s, y[q + 1] - ry - length * c
         turnx, turny = px - length * c, py - length * s
+        w[PX, i], w[PY, i], w[TURNX, i], w[TURNY, i] = px, py, turnx, turny
         fastx, fasty = y[v] - rate * turnx, y[v + 1] - rate * turny
         curvex, curvey = square * (rx - length * s), square * (ry + length * c)
 
 
-@kernel
-def couple(band, row, column, value):
-    """Set an entry and its mirror image."""
-    band[row, HALF + column - row] = value
-    band[column, HALF + row - column] = value
+def solve(p, w, epsilon, forced, plain):
+    """Eliminate link by link from the tip inwards, then find the unknowns from the pivot outwards.
+
+    With k = RIGHT - (what the link before adds to the constraint), and A, v, s the masses of (G, theta) of a link with all
+    that hangs on it, f and h the forces:
+
+        g = p a + k + epsilon lambda        A g + v a + lambda = f        v.g + s a - p.lambda = h
+
+    B = 1/(1 + epsilon A), z = B (p - epsilon v), u = B (v + A p), D = s + v.p + z.(v + A p) give
+
+        a = (h + z.f - u.k) / D        lambda = B f - u a - B A k
+
+    and the link before, with g - turn a of its own in -k, gains the mass W = B A - u u^T / D at its lower hinge.
+    """
+    axx = axy = ayy = vx = vy = s = fx = fy = h = 0.0
+    for j in range(p.chain.n):
+        i = p.chain.n - 1 - j
+        mass = 1.0 if plain else p.chain.links[MASS, i]
+        axx += mass
+        ayy += mass
+        s += 1.0 if plain else p.chain.links[INERTIA, i]
+        if forced:
+            fx += w[FORCE, i]
+            fy += w[FORCE + 1, i]
+            h += w[FORCE + 2, i]
+        px, py = w[PX, i], w[PY, i]
+        qx, qy = vx + (axx * px + axy * py), vy + (axy * px + ayy * py)
+        zx, zy, ux, uy, wxx, wxy, wyy, lx, ly = px, py, qx, qy, axx, axy, ayy, fx, fy
+        if epsilon > 0.0:
+            bxx, bxy, byy = 1.0 + epsilon * ayy, -epsilon * axy, 1.0 + epsilon * axx
+            scale = 1.0 / (bxx * byy - bxy * bxy)
+            bxx, bxy, byy = scale * bxx, scale * bxy, scale * byy
+            softx, softy = px - epsilon * vx, py - epsilon * vy
+            zx, zy = bxx * softx + bxy * softy, bxy * softx + byy * softy
+            ux, uy = bxx * qx + bxy * qy, bxy * qx + byy * qy
+            wxx, wxy, wyy = bxx * axx + bxy * axy, bxx * axy + bxy * ayy, bxy * axy + byy * ayy
+            lx, ly = bxx * fx + bxy * fy, bxy * fx + byy * fy
+        inverse = 1.0 / (s + (vx * px + vy * py) + (zx * qx + zy * qy))
+        free = (h + zx * fx + zy * fy) * inverse
+        lx -= ux * free
+        ly -= uy * free
+        wxx -= ux * ux * inverse
+        wxy -= ux * uy * inverse
+        wyy -= uy * uy * inverse
+        w[FREE, i], w[UX, i], w[UY, i] = free, ux * inverse, uy * inverse
+        w[LX, i], w[LY, i], w[WXX, i], w[WXY, i], w[WYY, i] = lx, ly, wxx, wxy, wyy
+        if i > 0:
+            kx, ky, tx, ty = w[RIGHT, i], w[RIGHT + 1, i], w[TURNX, i - 1], w[TURNY, i - 1]
+            fx, fy = lx - (wxx * kx + wxy * ky), ly - (wxy * kx + wyy * ky)
+            h = -(tx * fx + ty * fy)
+            axx, axy, ayy = wxx, wxy, wyy
+            vx, vy = -(wxx * tx + wxy * ty), -(wxy * tx + wyy * ty)
+            s = -(tx * vx + ty * vy)
+    endx = endy = 0.0
+    for i in range(p.chain.n):
+        kx, ky = w[RIGHT, i] + endx, w[RIGHT + 1, i] + endy
+        a = w[FREE, i] - w[UX, i] * kx - w[UY, i] * ky
+        lx = w[LX, i] - (w[WXX, i] * kx + w[WXY, i] * ky)
+        ly = w[LY, i] - (w[WXY, i] * kx + w[WYY, i] * ky)
+        gx, gy = w[PX, i] * a + kx + epsilon * lx, w[PY, i] * a + ky + epsilon * ly
+        w[LAMBDA, i], w[LAMBDA + 1, i] = lx, ly
+        w[ACC, i], w[ACC + 1, i], w[ACC + 2, i] = gx, gy, a
+        endx, endy = gx - w[TURNX, i] * a, gy - w[TURNY, i] * a
 
 
-register(MaximalParameters, pose, equations, height)
+def inertia(p, w):
+    """Fill OUT with the masses times ACC."""
+    for i in range(p.chain.n):
+        w[OUT, i], w[OUT + 1, i] = p.chain.links[MASS, i] * w[ACC, i], p.chain.links[MASS, i] * w[ACC + 1, i]
+        w[OUT + 2, i] = p.chain.links[INERTIA, i] * w[ACC + 2, i]
+
+
+def pull(p, w, row):
+    """Fill OUT with the forces of the multipliers in `row`."""
+    for i in range(p.chain.n):
+        x, y = w[row, i], w[row + 1, i]
+        w[OUT, i], w[OUT + 1, i], w[OUT + 2, i] = x, y, -(w[PX, i] * x + w[PY, i] * y)
+        if i > 0:
+            w[OUT, i - 1] -= x
+            w[OUT + 1, i - 1] -= y
+            w[OUT + 2, i - 1] += w[TURNX, i - 1] * x + w[TURNY, i - 1] * y
+
+
+register(MaximalParameters, pose, equations, solve, inertia, pull, kinetic, height)

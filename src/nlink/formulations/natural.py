@@ -22,9 +22,25 @@ import numpy as np
 from nlink import kinematics
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.formulations.constrained import CURVE, HALF, OM, PHI, RATE, TH, ConstrainedFormulation, register
+from nlink.formulations.constrained import (
+    ACC,
+    CURVE,
+    FORCE,
+    LAMBDA,
+    OM,
+    OUT,
+    OWN,
+    PHI,
+    RATE,
+    RIGHT,
+    TH,
+    ConstrainedFormulation,
+    register,
+)
 from nlink.formulations.stabilization import Handling
 from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S
+
+EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY = range(OWN, OWN + 13)
 
 
 class NaturalParameters(NamedTuple):
@@ -118,17 +134,20 @@ def along(y, p, i, at, axis):
 
 
 def pose(y, p, w):
-    """Fill TH, OM, S, C from the directions of the links."""
+    """Fill TH, OM, S, C from the directions of the links; the angles only if loads or projections ask for them."""
     n = p.chain.n
     for i in range(n):
         ex, ey = along(y, p, i, 0, 0), along(y, p, i, 0, 1)
         vx, vy = along(y, p, i, 2 * n, 0), along(y, p, i, 2 * n, 1)
         square = ex * ex + ey * ey
-        size = math.sqrt(square)
-        angle = math.atan2(ex, -ey)
-        w[TH, i] = angle + 2.0 * math.pi * math.floor((y[4 * n + i] - angle) / (2.0 * math.pi) + 0.5)
+        w[EX, i], w[EY, i] = ex, ey
         w[OM, i] = (ex * vy - ey * vx) / square
-        w[S, i], w[C, i] = ex / size, -ey / size
+        w[TH, i] = 0.0
+        if p.chain.loaded:
+            size = math.sqrt(square)
+            w[S, i], w[C, i] = ex / size, -ey / size
+            angle = math.atan2(ex, -ey)
+            w[TH, i] = angle + 2.0 * math.pi * math.floor((y[4 * n + i] - angle) / (2.0 * math.pi) + 0.5)
 
 
 def height(y, p, i, at):
@@ -137,80 +156,136 @@ def height(y, p, i, at):
     return start + p.chain.links[COM, i] * along(y, p, i, at, 1) + p.chain.links[OFFSET, i] * along(y, p, i, at, 0)
 
 
-def equations(y, p, band, right, w):
-    """Fill masses, the derivatives of the constraints, forces, and Phi, Phi', gamma."""
+def kinetic(y, p, w):
+    """Return the kinetic energy."""
+    n, links = p.chain.n, p.chain.links
+    total = 0.0
+    for i in range(n):
+        ux, uy = along(y, p, i, 2 * n, 0), along(y, p, i, 2 * n, 1)
+        vx = (y[2 * n + 2 * i - 2] if i > 0 else 0.0) + links[COM, i] * ux - links[OFFSET, i] * uy
+        vy = (y[2 * n + 2 * i - 1] if i > 0 else 0.0) + links[COM, i] * uy + links[OFFSET, i] * ux
+        total += 0.5 * (links[MASS, i] * (vx * vx + vy * vy) + links[INERTIA, i] * (ux * ux + uy * uy))
+    return total
+
+
+def equations(y, p, w):
+    """Fill the forces, Phi, Phi', gamma, and the derivatives of the constraints by a link's own point."""
     chain = p.chain
     n = chain.n
-    for row in range(len(right)):
-        right[row] = 0.0
-        for k in range(band.shape[1]):
-            band[row, k] = 0.0
     for i in range(n):
         last = i == n - 1
-        scale = 1.0 if last else 1.0 / chain.links[LENGTH, i]
-        mass, d, b = chain.links[MASS, i], scale * chain.links[COM, i], scale * chain.links[OFFSET, i]
-        inertia = scale * scale * chain.links[INERTIA, i] + mass * (d * d + b * b)
-        head = 3 * i - 2
-        tail = 3 * i + 1
-        weight(band, tail, tail, inertia, 0.0)
+        length = 1.0 if last else chain.links[LENGTH, i]
+        mass, d, b = chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
+        ex, ey = w[EX, i], w[EY, i]
+        vx, vy = along(y, p, i, 2 * n, 0), along(y, p, i, 2 * n, 1)
+        area = length * length
+        w[PHI, i] = area * (ex * ex + ey * ey) - area
+        w[RATE, i] = 2.0 * area * (ex * vx + ey * vy)
+        w[CURVE, i] = -2.0 * area * (vx * vx + vy * vy)
+        w[AX, i], w[AY, i] = 2.0 * length * ex, 2.0 * length * ey
+        fx, fy = w[FX, i], w[FY, i] - mass * chain.g
+        moment = w[MZ, i] / (ex * ex + ey * ey)
+        gx = (d * fx + b * fy - moment * ey) / length
+        gy = (d * fy - b * fx + moment * ex) / length
+        w[FORCE, i], w[FORCE + 1, i] = gx, gy
         if i > 0:
-            weight(band, head, head, mass if last else inertia + mass * (1.0 - 2.0 * d), 0.0)
-            weight(band, head, tail, mass * d - (0.0 if last else inertia), mass * b)
-        push(y, p, right, w, i, scale)
-        constrain(y, p, band, w, i)
+            w[FORCE, i - 1] += fx if last else fx - gx
+            w[FORCE + 1, i - 1] += fy if last else fy - gy
 
 
 @kernel
-def weight(band, row, column, same, turned):
-    """Add the block same 1 + turned S to the masses, and its transpose on the other side of the diagonal."""
-    band[row, HALF + column - row] += same
-    band[row + 1, HALF + column - row] += same
-    if row != column:
-        band[row, HALF + column + 1 - row] -= turned
-        band[row + 1, HALF + column - row - 1] += turned
-        band[column, HALF + row - column] += same
-        band[column + 1, HALF + row - column] += same
-        band[column + 1, HALF + row - column - 1] -= turned
-        band[column, HALF + row + 1 - column] += turned
+def masses(p, i):
+    """Return what link i adds to the mass matrix: own 1 at its own point, head 1 at the point of the link before, and between
+    them same 1 - turned S (row of its own point).
+    """
+    links, last = p.chain.links, i == p.chain.n - 1
+    scale = 1.0 if last else 1.0 / links[LENGTH, i]
+    mass, d, b = links[MASS, i], scale * links[COM, i], scale * links[OFFSET, i]
+    own = scale * scale * links[INERTIA, i] + mass * (d * d + b * b)
+    if last:
+        return own, mass, mass * d, mass * b
+    return own, own + mass * (1.0 - 2.0 * d), mass * d - own, mass * b
 
 
-@kernel
-def push(y, p, right, w, i, scale):
-    """Add the force and the moment on link i to the forces on its coordinates."""
+def solve(p, w, epsilon, forced, plain):
+    """Eliminate link by link from the tip inwards, then find the unknowns from the pivot outwards.
+
+    With M the mass of a link's own point x and all that hangs on it, x_ that of the link before, c = 1 (0 for the last link,
+    whose constraint knows only its own vector), and N the mass that couples x to x_:
+
+        a.x - epsilon lambda = k = RIGHT + c a.x_        M x + a lambda = f - N x_
+
+    With n = S a, adj M the adjugate of M and D = epsilon det M + n.M n the solution is
+
+        x = (n n^T + epsilon adj M)/D (f - N x_) + g k        lambda = g.(f - N x_) - (det M / D) k        g = adj M a / D
+
+    that is x = x0 - X x_, lambda = lambda0 - Y.x_; the link before gains the mass c a Y - N^T X and the force c a lambda0 - N^T x0.
+    """
     chain = p.chain
-    n = chain.n
-    fx, fy = w[FX, i], w[FY, i] - chain.links[MASS, i] * chain.g
-    d, b = chain.links[COM, i], chain.links[OFFSET, i]
-    ex, ey = along(y, p, i, 0, 0), along(y, p, i, 0, 1)
-    moment = w[MZ, i] / (ex * ex + ey * ey)
-    gx = scale * (d * fx + b * fy - moment * ey)
-    gy = scale * (d * fy - b * fx + moment * ex)
-    right[3 * i + 1] += gx
-    right[3 * i + 2] += gy
-    if i > 0:
-        right[3 * i - 2] += fx if i == n - 1 else fx - gx
-        right[3 * i - 1] += fy if i == n - 1 else fy - gy
+    mxx = mxy = myy = fx = fy = 0.0
+    for j in range(chain.n):
+        i = chain.n - 1 - j
+        last = j == 0
+        own, head, same, turned = masses(p, i)
+        if plain:
+            own = head = 1.0
+            same = turned = 0.0
+        mxx += own
+        myy += own
+        if forced:
+            fx += w[FORCE, i]
+            fy += w[FORCE + 1, i]
+        ax, ay, k = w[AX, i], w[AY, i], w[RIGHT, i]
+        det = mxx * myy - mxy * mxy
+        gx, gy = myy * ax - mxy * ay, mxx * ay - mxy * ax
+        inverse = 1.0 / (epsilon * det + (ax * gx + ay * gy))
+        gx *= inverse
+        gy *= inverse
+        soft = epsilon * inverse
+        pxx, pxy, pyy = ay * ay * inverse + soft * myy, -ax * ay * inverse - soft * mxy, ax * ax * inverse + soft * mxx
+        x0, y0, l0 = pxx * fx + pxy * fy + gx * k, pxy * fx + pyy * fy + gy * k, gx * fx + gy * fy - det * inverse * k
+        cx, cy = (0.0, 0.0) if last else (ax, ay)
+        xxx, xxy = pxx * same - pxy * turned - gx * cx, pxx * turned + pxy * same - gx * cy
+        xyx, xyy = pxy * same - pyy * turned - gy * cx, pxy * turned + pyy * same - gy * cy
+        yx, yy = gx * same - gy * turned + det * inverse * cx, gx * turned + gy * same + det * inverse * cy
+        w[X0, i], w[Y0, i], w[L0, i], w[YX, i], w[YY, i] = x0, y0, l0, yx, yy
+        w[XXX, i], w[XXY, i], w[XYX, i], w[XYY, i] = xxx, xxy, xyx, xyy
+        mxx = (0.0 if plain or i == 0 else head) + cx * yx - (same * xxx - turned * xyx)
+        mxy = cx * yy - (same * xxy - turned * xyy)
+        myy = (0.0 if plain or i == 0 else head) + cy * yy - (turned * xxy + same * xyy)
+        fx, fy = cx * l0 - (same * x0 - turned * y0), cy * l0 - (turned * x0 + same * y0)
+    beforex = beforey = 0.0
+    for i in range(chain.n):
+        w[LAMBDA, i] = w[L0, i] - w[YX, i] * beforex - w[YY, i] * beforey
+        x = w[X0, i] - w[XXX, i] * beforex - w[XXY, i] * beforey
+        y = w[Y0, i] - w[XYX, i] * beforex - w[XYY, i] * beforey
+        w[ACC, i], w[ACC + 1, i] = x, y
+        beforex, beforey = x, y
 
 
-@kernel
-def constrain(y, p, band, w, i):
-    """Fill the constraint of link i."""
+def inertia(p, w):
+    """Fill OUT with the masses times ACC."""
+    for i in range(p.chain.n):
+        own, head, same, turned = masses(p, i)
+        x, y = w[ACC, i], w[ACC + 1, i]
+        w[OUT, i], w[OUT + 1, i] = own * x, own * y
+        if i > 0:
+            beforex, beforey = w[ACC, i - 1], w[ACC + 1, i - 1]
+            w[OUT, i] += same * beforex + turned * beforey
+            w[OUT + 1, i] += same * beforey - turned * beforex
+            w[OUT, i - 1] += head * beforex + same * x - turned * y
+            w[OUT + 1, i - 1] += head * beforey + same * y + turned * x
+
+
+def pull(p, w, row):
+    """Fill OUT with the forces of the multipliers in `row`."""
     n = p.chain.n
-    last = i == n - 1
-    length = 1.0 if last else p.chain.links[LENGTH, i]
-    ex, ey = length * along(y, p, i, 0, 0), length * along(y, p, i, 0, 1)
-    vx, vy = length * along(y, p, i, 2 * n, 0), length * along(y, p, i, 2 * n, 1)
-    w[PHI, i] = ex * ex + ey * ey - length * length
-    w[RATE, i] = 2.0 * (ex * vx + ey * vy)
-    w[CURVE, i] = -2.0 * (vx * vx + vy * vy)
-    row = 3 * i
-    for k in range(2):
-        value = 2.0 * (ex if k == 0 else ey)
-        band[row, HALF + 1 + k] = value
-        band[row + 1 + k, HALF - 1 - k] = value
-        if i > 0 and not last:
-            band[row, HALF - 2 + k] = -value
-            band[row - 2 + k, HALF + 2 - k] = -value
+    for i in range(n):
+        x, y = w[AX, i] * w[row, i], w[AY, i] * w[row, i]
+        w[OUT, i], w[OUT + 1, i] = x, y
+        if 0 < i < n - 1:
+            w[OUT, i - 1] -= x
+            w[OUT + 1, i - 1] -= y
 
 
-register(NaturalParameters, pose, equations, height)
+register(NaturalParameters, pose, equations, solve, inertia, pull, kinetic, height)

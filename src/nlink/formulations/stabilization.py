@@ -27,6 +27,19 @@ class Handling(NamedTuple):
     projected: bool = False
 
 
+class Stabilization:
+    """A handling of constraints: a frozen record."""
+
+    @property
+    def method(self) -> Any:
+        """The record of the integrator it brings with it, or None."""
+        return None
+
+    def handling(self) -> Handling:
+        """Return the numbers the compiled code needs."""
+        raise NotImplementedError
+
+
 def _check(record: Any, *positive: str) -> None:
     for name in (field.name for field in fields(record)):
         value = getattr(record, name)
@@ -38,7 +51,7 @@ def _check(record: Any, *positive: str) -> None:
 
 
 @dataclass(frozen=True)
-class Unstabilized:
+class Unstabilized(Stabilization):
     """Constraints differentiated twice and left alone: they drift."""
 
     def handling(self) -> Handling:
@@ -47,7 +60,7 @@ class Unstabilized:
 
 
 @dataclass(frozen=True)
-class Baumgarte:
+class Baumgarte(Stabilization):
     """Phi'' + 2 zeta w Phi' + w^2 Phi = 0: violations decay with frequency w (rad/s) and damping ratio zeta."""
 
     w: float = 10.0
@@ -62,7 +75,7 @@ class Baumgarte:
 
 
 @dataclass(frozen=True)
-class MultiplierFilter:
+class MultiplierFilter(Stabilization):
     """lambda = gamma + tau gamma': the multipliers as states with a time constant tau (s); the motion is Baumgarte's."""
 
     tau: float = 0.1
@@ -78,7 +91,7 @@ class MultiplierFilter:
 
 
 @dataclass(frozen=True)
-class Penalty:
+class Penalty(Stabilization):
     """lambda = alpha (Phi'' + 2 zeta w Phi' + w^2 Phi): no multipliers, nearly rigid; exact as alpha grows."""
 
     alpha: float = 1e8
@@ -94,7 +107,7 @@ class Penalty:
 
 
 @dataclass(frozen=True)
-class AugmentedLagrangian:
+class AugmentedLagrangian(Stabilization):
     """Penalty with iterated multipliers: lambda <- lambda + alpha (Phi'' + 2 zeta w Phi' + w^2 Phi), towards the exact ones."""
 
     alpha: float = 1e6
@@ -111,12 +124,37 @@ class AugmentedLagrangian:
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Stabilization):
     """Position and velocity brought back onto the constraints after each step, by the smallest change in the mass metric."""
 
     def handling(self) -> Handling:
         """Return the plain equations, projected."""
         return Handling(projected=True)
+
+
+@dataclass(frozen=True)
+class IDA(Stabilization):
+    """Constraints kept as equations of their own, positions and velocities both: the solver IDA of SUNDIALS (scikit-sundae).
+
+    It brings its own steps, with these tolerances, or the run's.
+    """
+
+    rtol: float | None = None
+    atol: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rtol", "atol"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(f"IDA.{name}", getattr(self, name), above=0))
+
+    @property
+    def method(self) -> Any:
+        """The record itself: the integrator's is written the same."""
+        return self
+
+    def handling(self) -> Handling:
+        """Return the plain equations, for the start and the accelerations that are read out."""
+        return Handling()
 
 
 STABILIZATIONS: dict[str, type[Any]] = {
@@ -127,4 +165,5 @@ STABILIZATIONS: dict[str, type[Any]] = {
     "Penalty": Penalty,
     "AugmentedLagrangian": AugmentedLagrangian,
     "Projection": Projection,
+    "IDA": IDA,
 }

@@ -5,19 +5,37 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from nlink._check import ModelError
 from nlink.integrators.base import Integrator
 from nlink.integrators.gauss import Gauss
+from nlink.integrators.ida import IDA
 from nlink.integrators.runge_kutta import DOP853, RK4, RK45
 from nlink.integrators.scipy_methods import METHODS, Scipy
 from nlink.records import record
 
-INTEGRATORS: dict[str, type[Integrator]] = {"DOP853": DOP853, "RK45": RK45, "RK4": RK4, "Gauss": Gauss, "Scipy": Scipy}
+INTEGRATORS: dict[str, type[Integrator]] = {
+    "DOP853": DOP853,
+    "RK45": RK45,
+    "RK4": RK4,
+    "Gauss": Gauss,
+    "Scipy": Scipy,
+    "IDA": IDA,
+}
 
 
-def integrator_record(spec: Any, rtol: float, atol: float) -> Integrator:
+def integrator_record(spec: Any, rtol: float, atol: float, brought: Any = None) -> Integrator:
     """Return the integrator that `spec` stands for: a record as it is; None (DOP853), a name or a text with these tolerances
     where it gives none itself. The methods of SciPy that nlink does not have answer to their own names too.
+
+    A formulation may bring its own method: the record `brought`, in which a tolerance of None stands for this one.
     """
+    if brought is not None:
+        own = {"rtol": brought.rtol or rtol, "atol": brought.atol or atol}
+        made = integrator_record(type(brought).__name__, **own)
+        given = integrator_record(spec, rtol, atol)
+        if not isinstance(given, (type(made), DOP853)):
+            raise ModelError(f"constraints={brought} bring their own integrator, got {given.name} too; leave one of them out")
+        return given if isinstance(given, type(made)) else made
     if isinstance(spec, Integrator):
         return spec
     spec = "DOP853" if spec is None else spec

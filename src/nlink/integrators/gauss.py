@@ -143,7 +143,7 @@ def iterate(p, t, h, z, stages, w):
 
 @kernel
 def quintic(n, h, y, f, new, rates, q):
-    """Fill the polynomial of the step: angles by the quintic, rates by its derivative, the ledger by the cubic."""
+    """Fill the polynomial of a step: n coordinates by the quintic, velocities by its derivative, what follows by the cubic."""
     for i in range(n):
         v0, a0, a1 = y[n + i], h * f[n + i], h * rates[n + i]
         gap = (new[i] - y[i]) / h - v0 - a0 / 2
