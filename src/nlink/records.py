@@ -31,11 +31,17 @@ def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
 def _call(where: str, text: str) -> ast.Call:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         tree = None
-    if not isinstance(tree, ast.Call) or any(k.arg is None for k in tree.keywords) or tree.args:
+    if not isinstance(tree, ast.Call) or not _plain(tree):
         raise ModelError(f"{where} must read like Name(key=value, ...), got {shown(text)}")
     return tree
+
+
+def _plain(call: ast.Call) -> bool:
+    """Whether a call is Name(key=value, ...) with no key twice."""
+    keys = [k.arg for k in call.keywords]
+    return isinstance(call.func, ast.Name) and not call.args and None not in keys and len(set(keys)) == len(keys)
 
 
 def _make(where: str, kind: type[Any], call: ast.Call) -> Any:
