@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from made_loop import made_loop
 from made_run import made_run, motion
 from PIL import Image, ImageSequence
 
@@ -22,7 +23,8 @@ from nlink.run import Run
 from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
 from nlink.view.frames import Frames, Look, frame_times
-from nlink.view.style import INK
+from nlink.view.scene import GROUND
+from nlink.view.style import INK, MUTED
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 SMALL = (64, 64)
@@ -138,7 +140,7 @@ def test_trail_and_view_keep_within_the_picture():
     heavy_side = Chain([Link(0.3, 1.0, 0.9, 0.1, offset=0.6), Link(0.2, 1.0, -0.4, 0.1, offset=-0.5)])
     for size in ((640, 640), (900, 300), (120, 500)):
         made = frames(made_run(chain=heavy_side, spin=6.0), size=size, centres=True)
-        for points in (made.hinges, made.tip, made.centres, made.feet):
+        for points in (made.hinges, made.traced, made.centres, made.feet):
             assert points.min() > 2.9
             assert (points < np.array(size) - 2.9).all()
         # the picture is used: the motion fills it in one direction
@@ -156,6 +158,73 @@ def test_the_pivot_stands_in_the_middle_unless_the_motion_is_lopsided():
 
     assert abs(aside(0.1, 0.8)) < 1
     assert aside(np.pi / 2, 0.2) < -200
+
+
+def around(image: Image.Image, at: np.ndarray, reach: float) -> Image.Image:
+    """Return the square part of a picture around a point that counts from the lower left corner."""
+    x, y = at[0], image.size[1] - at[1]
+    return image.crop((round(x - reach), round(y - reach), round(x + reach), round(y + reach)))
+
+
+@pytest.mark.parametrize("option", [{}, {"hinges": False}, {"style": "line"}, {"size": (300, 200)}], ids=str)
+def test_the_pin_is_grounded_like_the_pivot(option):
+    made = frames(made_loop(3, inner=2.0), timer=False, trail=0, **option)
+    half, _ = made.camera.symbol()
+    ground = Image.fromarray(made.ground).convert("RGB")
+    hatched = [near(around(ground, at, half), MUTED, 60).sum() for at in made.camera.pixels(np.array([[0.0, 0.0], [2.0, 0.0]]))]
+    assert min(hatched) > half  # at least the line
+    assert hatched[1] == pytest.approx(hatched[0], rel=0.3)
+
+
+@pytest.mark.parametrize("style", ["bar", "line"])
+def test_the_pin_has_a_hinge_mark_if_hinges_are_shown(style):
+    def marked(hinges: bool) -> float:
+        made = frames(made_loop(3, inner=2.0), timer=False, trail=0, style=style, hinges=hinges)
+        colour = INK if style == "line" else GROUND
+        return near(around(made.draw(30), made.hinges[30, -1], 3), colour, 60).mean()
+
+    assert marked(True) > 0.8
+    assert marked(False) < 0.4
+
+
+@pytest.mark.parametrize("size", [(640, 640), (900, 300), (120, 500)])
+def test_the_view_holds_the_pin_and_its_symbol(size):
+    run = made_loop(3, spin=0.0)
+    run.theta[:, 0] = 0.001 * run.t  # hangs: the pivot and the pin are the outermost points
+    run.theta[:, -1] = run.theta[:, 0] + np.pi
+    camera = frames(run, size=size).camera
+    (left, bottom, right, top), (half, height) = camera.frame, camera.symbol()
+    for x, y in camera.pixels(np.array([[0.0, 0.0], [1.0, 0.0]])):
+        assert left - 0.5 <= x - half < x + half <= right + 0.5
+        assert bottom <= y < y + height <= top + 0.5
+    run.theta[:] = 0.0  # a motion that has left its pin: that is shown too
+    x, y = frames(run, size=size).camera.pixels(np.array([1.0, 0.0]))
+    assert left <= x <= right
+    assert bottom <= y <= top
+
+
+def test_pivot_and_pin_stand_about_the_middle():
+    left, _, right, _ = (camera := frames(made_loop(3), trail=0).camera).frame
+    assert camera.pixels(np.array([0.5, 0.0]))[0] == pytest.approx((left + right) / 2, abs=1)
+
+
+@pytest.mark.parametrize("n", [3, 4])
+def test_the_trail_of_a_closed_chain_is_that_of_its_middle(n):
+    run = made_loop(n)
+    made = frames(run, fps=50)
+    ends = kinematics.hinges(run.chain, run.at(made.times).theta)
+    middle = (ends[:, 1] + ends[:, 2]) / 2 if n == 3 else ends[:, 2]
+    parts = (len(made.traced) - 1) // (len(made) - 1)
+    np.testing.assert_allclose(made.traced[::parts], made.camera.pixels(middle), atol=1e-6)
+    image = pixels(made.draw(40))
+    assert (image[..., 0] - image[..., 2] > 60).sum() > 100
+
+
+def test_a_gif_of_a_closed_chain_shows_the_frames_as_drawn(tmp_path):
+    run = made_loop(5)
+    drawn, (shown, _) = frames(run, fps=20, size=(200, 220)), gif(animate(run, tmp_path / "a.gif", fps=20, size=(200, 220)))
+    for k, image in enumerate(shown):
+        assert np.abs(image - pixels(drawn.draw(k))).max() < 36, k
 
 
 def test_offset_centres_are_tied_to_their_link():

@@ -206,9 +206,57 @@ def test_presets_and_show(tmp_path: Path) -> None:
     for name in nlink.presets():
         text = call("show", name, cwd=tmp_path).stdout
         assert "length m" in text
-        assert "+" in text
-        assert "O" in text
+        sketch = text[text.index("at the start") :].partition("\n")[2]
+        assert "+" in sketch
+        assert ("X" if nlink.preset(name).chain.pin else "O") in sketch
     assert json.loads(call("show", "nice-3", "--json", cwd=tmp_path).stdout)["links"] == 3
+
+
+@pytest.fixture(scope="module")
+def closed(folder: Path) -> tuple[Path, str]:
+    done = call("run", "four-bar", "--until", "2", "-o", "closed.nc", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "closed.nc", done.stdout
+
+
+def test_show_says_where_the_pin_is(tmp_path: Path) -> None:
+    text = call("show", "five-bar", cwd=tmp_path).stdout
+    assert "  pin        at x = 1.5 m, y = 0 m, holds the last end\n" in text
+    heading, *sketch = text[text.index("  at the start") :].splitlines()
+    assert heading == "  at the start (+ pivot, o hinge, X pin):"
+    assert sketch[-1].strip().startswith("+")
+    assert sketch[-1].count("X") == 1
+    assert "".join(sketch).count("o") == 3
+    assert "pin" not in call("show", "nice-3", cwd=tmp_path).stdout
+
+
+def test_dead_positions_are_told(closed: tuple[Path, str]) -> None:
+    said = next(line for line in closed[1].splitlines() if line.startswith("  events"))
+    dead = "2 dead positions, the first at t = 0.70845 s"
+    assert said.split(maxsplit=1)[1] == f"{dead}; link 3 is the first to turn over, at t = 0.961856 s, 2 times in all"
+
+
+def test_one_dead_position_is_told() -> None:
+    from made_loop import made_loop
+
+    from nlink.cli.texts import run_lines
+
+    run = made_loop(dead=(0.25,))
+    run.meta = {"formulation": "recursive", "integrator": "DOP853"}
+    assert dict(run_lines(run))["events"] == "1 dead position, at t = 0.25 s"
+
+
+def test_plots_of_a_closed_chain(closed: tuple[Path, str], saved: Path, tmp_path: Path) -> None:
+    done = call("plot", str(closed[0]), "-o", "all", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert {"coupler.png", "reactions.png"} < {Path(line).name for line in done.stdout.split()}
+    assert not (tmp_path / "all" / "tip.png").exists()
+    done = call("plot", str(closed[0]), "coupler", "--format", "svg", "-o", "one", cwd=tmp_path)
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["coupler.svg"]
+    done = call("plot", str(saved), "coupler", "-o", "none", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.strip() == "nlink: the plot 'coupler' needs a closed chain of three links or more: one with a pin"
+    assert not (tmp_path / "none").exists()
 
 
 def test_show_a_model_file_and_a_run(tmp_path: Path, saved: Path) -> None:

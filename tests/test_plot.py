@@ -8,15 +8,19 @@ import sys
 
 import numpy as np
 import pytest
+from made_loop import made_loop
 from made_run import made_run, motion
 from matplotlib.figure import Figure
 from PIL import Image
 
+from nlink import kinematics
 from nlink._check import ModelError
 from nlink.run import Run
 from nlink.view import plot
 from nlink.view.plot import PLOTS, figure, save_plots, suiting
 
+OPEN = [name for name in PLOTS if name != "coupler"]
+CLOSED = [name for name in PLOTS if name != "tip"]
 OVER_TIME = ("angles", "unwrapped", "rates", "positions", "velocities", "energy", "reactions")
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -43,8 +47,8 @@ def at_saved(run: Run, line: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 @pytest.mark.parametrize("format", ["png", "svg", "pdf"])
 def test_every_plot_is_written_in_every_format(tmp_path, format):
     run = made_run(2, spin=4.0, work=("joint_torque",), trusted=0.5)
-    paths = save_plots(run, tmp_path / "new" / "folder", names=PLOTS, format=format, dpi=50)
-    assert [path.name for path in paths] == [f"{name}.{format}" for name in PLOTS]
+    paths = save_plots(run, tmp_path / "new" / "folder", names=OPEN, format=format, dpi=50)
+    assert [path.name for path in paths] == [f"{name}.{format}" for name in OPEN]
     assert sorted(paths) == sorted((tmp_path / "new" / "folder").iterdir())
     for path in paths:
         content = path.read_bytes()
@@ -61,8 +65,10 @@ def test_names_and_default_choice(tmp_path):
     assert [p.name for p in save_plots(made_run(), tmp_path, names=["tip"], dpi=40)] == ["tip.png"]
     assert [p.name for p in save_plots(made_run(), tmp_path, names="rates", dpi=40)] == ["rates.png"]
     still, turning = made_run(), made_run(spin=8.0)
-    assert suiting(turning) == list(PLOTS)
-    assert suiting(still) == [name for name in PLOTS if name != "unwrapped"]
+    assert suiting(turning) == OPEN
+    assert suiting(still) == [name for name in OPEN if name != "unwrapped"]
+    assert suiting(made_loop()) == CLOSED
+    assert suiting(made_loop(2)) == [name for name in CLOSED if name != "coupler"]
 
 
 def test_a_link_that_starts_beyond_a_turn_but_does_not_pass_has_not_turned_over():
@@ -179,11 +185,145 @@ def test_peaks_of_force_get_a_logarithmic_scale():
     [made_run(2, times=[0.3]), made_run(1), made_run(100, times=np.linspace(0, 1, 20)), made_run(2, times=-np.arange(50) / 50)],
     ids=["one point", "one link", "100 links", "backwards"],
 )
-@pytest.mark.parametrize("name", PLOTS)
+@pytest.mark.parametrize("name", OPEN)
 def test_unusual_runs_are_drawn(run, name):
     drawn = figure(run, name, size=(6, 4))
     assert len(rendered(drawn)) > 1000
     assert all(np.isfinite(axes.get_xlim()).all() for axes in drawn.axes)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [made_loop(3, times=[0.3]), made_loop(2), made_loop(60, times=np.linspace(0, 1, 20)), made_loop(4, times=-np.arange(50) / 50)],
+    ids=["one point", "two links", "60 links", "backwards"],
+)
+@pytest.mark.parametrize("name", CLOSED)
+def test_unusual_closed_chains_are_drawn(run, name):
+    if name in suiting(run) or name != "coupler":
+        drawn = figure(run, name, size=(6, 4))
+        assert len(rendered(drawn)) > 1000
+        assert all(np.isfinite(axes.get_xlim()).all() for axes in drawn.axes)
+
+
+@pytest.mark.parametrize("name", ["paths", "coupler"])
+def test_pivot_and_pin_are_shown(name):
+    axes = figure(made_loop(4), name).axes[0]
+    marks = {line.get_marker(): (*line.get_xdata(), *line.get_ydata()) for line in axes.lines if line.get_marker() in ("+", "x")}
+    assert marks == {"+": (0.0, 0.0), "x": (2.0, 0.0)}
+    assert axes.get_xlabel() == "x (m), + pivot, \N{MULTIPLICATION SIGN} pin"
+    assert figure(made_run(4), "paths").axes[0].get_xlabel() == "x (m)"
+
+
+def test_the_last_end_is_named_as_held():
+    texts = [text.get_text() for text in figure(made_loop(3), "positions").legends[0].get_texts()]
+    assert texts == ["end 1", "end 2", "end 3, at pin"]
+
+
+def test_coupler_curves_of_a_four_bar():
+    run = made_loop(3, times=np.linspace(0, 1, 2500), inner=1.5)
+    drawn = figure(run, "coupler")
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["end 1", "end 2", "middle", "l/3 left", "l/3 right"]
+    linkage, *curves = [np.stack(line, 1) for line in data(drawn)]
+    np.testing.assert_allclose(linkage, run.positions()[0])
+    first = kinematics.hinges(run.chain, run.theta)[:, 1]  # the coupler stays level: all its points go round alike
+    for curve, aside in zip(curves, [(0, 0), (1.5, 0), (0.75, 0), (0.75, 0.5), (0.75, -0.5)], strict=True):
+        np.testing.assert_allclose(curve, first + aside, atol=1e-12)
+    assert [line.get_color() for line in drawn.legends[0].legend_handles] == [line.get_color() for line in drawn.axes[0].lines[-5:]]
+    assert drawn.axes[0].get_aspect() == 1.0
+
+
+@pytest.mark.parametrize(("n", "names"), [(4, ["link 2", "link 3"]), (6, ["link 2", "link 3", "link 4", "link 5"]), (30, [])])
+def test_coupler_curves_of_more_links(n, names):
+    run = made_loop(n, times=np.linspace(0, 1, 2500))
+    drawn = figure(run, "coupler")
+    assert [text.get_text() for legend in drawn.legends for text in legend.get_texts()] == names
+    assert [axes.get_ylabel() for axes in drawn.axes[1:]] == ([] if names else ["link"])
+    _, *curves = data(drawn)
+    ends = run.positions()
+    assert len(curves) == n - 2
+    for i, (x, y) in enumerate(curves, start=1):
+        np.testing.assert_allclose(np.stack([x, y], 1), (ends[:, i] + ends[:, i + 1]) / 2, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "message"),
+    [
+        (made_run(3), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin$"),
+        (made_loop(2), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin$"),
+        (made_loop(3), "tip", "^the plot 'tip' needs an open chain: here the last end stays at the pin$"),
+    ],
+)
+def test_a_plot_the_chain_has_not_is_refused(tmp_path, run, name, message):
+    for draw in (lambda: figure(run, name), lambda: save_plots(run, tmp_path / "new", names=["angles", name])):
+        with pytest.raises(ModelError, match=message):
+            draw()
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("n", [3, 6, 7])
+def test_the_force_of_the_pin_is_shown_as_such(n):
+    run = made_loop(n)
+    drawn = figure(run, "reactions")
+    legend = drawn.legends[0] if n <= 6 else drawn.axes[0].get_legend()
+    assert legend is not None
+    assert legend.get_texts()[-1].get_text() == "pin"
+    assert len(legend.get_texts()) == (n + 1 if n <= 6 else 1)
+    lines = data(drawn)
+    assert len(lines) == n + 1
+    for i, (x, y) in enumerate(lines):
+        np.testing.assert_array_equal(x, run.t)  # at the saved points: between them the force of the pin is not known
+        np.testing.assert_allclose(y, np.linalg.norm(run.reactions()[:, i], axis=-1))
+    np.testing.assert_allclose(lines[-1][1], np.hypot(3 + run.t, 4 + run.t))
+    assert legend.legend_handles[-1].get_color() == drawn.axes[0].lines[-1].get_color()
+
+
+def test_forces_beyond_measure_cut_the_axis_and_are_told():
+    def drawn(*values: float) -> tuple[Figure, str]:
+        run = made_loop(3, times=np.linspace(0, 1, 2001))
+        run.pin_force[100 : 100 + len(values)] = np.array(values)[:, None]
+        shown = figure(run, "reactions")
+        assert rendered(shown)
+        return shown, shown.axes[0].get_title(loc="left")
+
+    calm, title = drawn()
+    assert title == "Forces at the hinges"
+    top, scale = calm.axes[0].get_ylim()[1], calm.axes[0].get_yscale()
+    assert scale == "linear"
+    lost, title = drawn(np.inf, np.nan)
+    assert title == "Forces at the hinges\naxis cut: not finite at 2 of 2001 times"
+    assert lost.axes[0].get_ylim()[1] == pytest.approx(top, rel=0.01)
+    _, pin = data(lost)[-1]
+    assert np.isfinite(pin).all()  # the lines run out of the axis, without a gap
+    assert pin[100:102].min() > top
+    huge, title = drawn(1e15, 1e15, -np.inf)
+    assert title == "Forces at the hinges\naxis cut: peaks reach 1.4e+15 N, not finite at 1 of 2001 times"
+    assert huge.axes[0].get_yscale() == "log"
+    assert top < huge.axes[0].get_ylim()[1] < 1e3 * top
+    high, title = drawn(5e3)
+    assert title == "Forces at the hinges"  # a logarithmic axis holds it
+    assert high.axes[0].get_yscale() == "log"
+    assert high.axes[0].get_ylim()[1] > 7.1e3
+
+
+def test_forces_none_of_which_is_finite_are_drawn():
+    run = made_loop(3)
+    run.pin_force[:] = np.nan
+    drawn = figure(run, "reactions")
+    assert rendered(drawn)
+    assert "not finite at 101 of 101 times" in drawn.axes[0].get_title(loc="left")
+
+
+@pytest.mark.parametrize("name", OVER_TIME)
+def test_dead_positions_are_marked_if_few(name):
+    def dotted(run: Run) -> list[float]:
+        axes = figure(run, name).axes[0]
+        assert axes.get_xlabel().endswith("dotted: dead positions") == any(len(line.get_xdata()) == 2 for line in axes.lines)
+        return [float(line.get_xdata()[0]) for line in axes.lines if len(line.get_xdata()) == 2]
+
+    marked = name in ("angles", "unwrapped", "rates", "reactions")
+    assert dotted(made_loop(dead=(0.25, 0.5, 7.0))) == ([0.25, 0.5] if marked else [])  # the last lies beyond the run
+    assert len(dotted(made_loop(dead=tuple(np.linspace(0, 1, 60))))) == (60 if marked else 0)
+    assert dotted(made_loop(dead=tuple(np.linspace(0, 1, 61)))) == []
 
 
 def test_a_run_without_points_is_refused(tmp_path):

@@ -26,6 +26,8 @@ from nlink.loads import LOADS, Gravity, Load
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
 STANDARD_GRAVITY = (Gravity(9.81),)
+REACH = 1e-12
+"""Rounding that is allowed when a pin lies just at the end of a chain's reach."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +68,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Chain:
-    """Links hinged one after another from a pivot at the origin, and the loads on them.
+    """Links hinged one after another from a pivot at the origin, the loads on them, and a pin that may hold the last tip.
 
     A chain has no gravity unless a `Gravity` load is given; `Chain.uniform` gives it 9.81. The order of loads does not matter,
-    and Gravity(0) is the same as none.
+    and Gravity(0) is the same as none. With pin = (x, y) in m the chain is a closed loop.
 
     >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)], loads=[Gravity(9.81)]).n
     2
@@ -77,17 +79,26 @@ class Chain:
 
     links: tuple[Link, ...]
     loads: tuple[Load, ...] = ()
+    pin: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", _links(self.links))
         object.__setattr__(self, "loads", _loads(self.loads))
+        object.__setattr__(self, "pin", _pin(self.pin, self.links))
         for load in self.loads:
             _check_lengths(load, self.n)
         _refuse_singular(self.links)
 
     @classmethod
     def uniform(
-        cls, n: int, *, length: float = 1.0, mass: float = 1.0, shape: Shape = "rod", loads: Any = STANDARD_GRAVITY
+        cls,
+        n: int,
+        *,
+        length: float = 1.0,
+        mass: float = 1.0,
+        shape: Shape = "rod",
+        loads: Any = STANDARD_GRAVITY,
+        pin: tuple[float, float] | None = None,
     ) -> Chain:
         """Return n equal links, with gravity 9.81 unless other loads are given.
 
@@ -97,7 +108,7 @@ class Chain:
         0.5
         """
         make = {"rod": Link.rod, "point": Link.point}[choice("Chain.uniform: shape", shape, ("rod", "point"))]
-        return cls((make(length, mass),) * whole("Chain.uniform: n", n), loads)
+        return cls((make(length, mass),) * whole("Chain.uniform: n", n), loads, pin)
 
     def with_loads(self, *loads: Load) -> Chain:
         """Return the chain with these loads added, each replacing one of its own type.
@@ -167,6 +178,24 @@ def _links(links: Any) -> tuple[Link, ...]:
         if not isinstance(link, Link):
             raise ModelError(f"Chain.links[{i}] must be a Link, got {shown(link)}")
     return links
+
+
+def _pin(pin: Any, links: tuple[Link, ...]) -> tuple[float, float] | None:
+    if pin is None:
+        return None
+    if not listed(pin) or len(pin := tuple(pin)) != 2:
+        raise ModelError(f"Chain.pin must be (x, y) in m, or None, got {shown(pin)}")
+    x, y = (number(f"Chain.pin[{i}]", value) for i, value in enumerate(pin))
+    if len(links) < 2:
+        raise ModelError("Chain.pin needs at least two links: a single one is held by its pivot already")
+    lengths = [link.length for link in links]
+    distance, far = math.hypot(x, y), math.fsum(lengths)
+    near = max(0.0, 2 * max(lengths) - far)
+    if not near - REACH * far <= distance <= far * (1 + REACH):
+        raise ModelError(
+            f"Chain.pin is out of reach: it lies {distance:g} m from the pivot, the last tip can lie {near:g} to {far:g} m from it"
+        )
+    return x, y
 
 
 def _loads(loads: Any) -> tuple[Load, ...]:

@@ -2,6 +2,7 @@
 
     Event(function)   where function(t, theta, omega) changes sign
     Flip()            where a link turns over: its angle passes an odd multiple of pi
+    dead positions    where all links of a closed chain come to lie in line: always looked for
 
 A Watch follows one of them from chunk to chunk. Between two steps the moment is the first at which the sign (or the
 number of turns) is no longer the old one, narrowed by dividing the step into ever smaller parts, down to rounding.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from nlink import closure
 from nlink._check import ModelError, shown, whole
 from nlink.integrators.base import Chunk
 from nlink.run import Occurrence
@@ -25,6 +27,11 @@ LOOKS = 4
 between them the dense output of a link at rest upside down would wobble across pi by rounding.
 """
 PARTS = 64
+DEAD = 1e-2
+"""Smallest singular value of the closure, as a part of the largest, at which links count as in line."""
+PASSAGE_CUTS = 9
+TURN = 0.2
+"""Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
 MOST_IN_A_STEP = 8
 """A motion that blows up turns over without end within a step; only the first times are worth knowing."""
 
@@ -63,6 +70,31 @@ class Flip:
 def turns(theta: np.ndarray) -> np.ndarray:
     """Return how many times angles have gone round: 0 within (-pi, pi]."""
     return np.ceil((theta - math.pi) / (2 * math.pi))
+
+
+def passages(chunk: Chunk, system: System) -> list[Occurrence]:
+    """Return the dead positions of a closed chain within a chunk: where all links come to lie in line, or nearly."""
+    chain, size = system.chain, system.size
+    if chain.pin is None or len(chunk.t) < 2:
+        return []
+    turned = np.abs(np.diff(chunk.t)) * np.abs(system.decode(chunk.y[:, :size])[1]).max(-1)[:-1]
+    looks = np.maximum(LOOKS, np.ceil(turned / TURN)).astype(int)
+    t = np.append(np.concatenate([np.linspace(*chunk.t[k : k + 2], n, endpoint=False) for k, n in enumerate(looks)]), chunk.t[-1])
+    going, _ = closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
+    found = []
+    for k in np.flatnonzero((going[:-1] < 0) & (going[1:] >= 0)).tolist():
+        left, right = float(t[k]), float(t[k + 1])
+        for _ in range(PASSAGE_CUTS):
+            times = np.linspace(left, right, PARTS + 1)
+            after = closure.passing(chain, *system.decode(chunk.at(times)[:, :size]))[0] >= 0
+            after[0], after[-1] = False, True
+            i = int(np.argmax(after))
+            left, right = float(times[i - 1]), float(times[i])
+        theta, omega = (values[0] for values in system.decode(chunk.at(np.array([right]))[:, :size]))
+        sigma = float(closure.smallest_singular_value(chain, theta))
+        if sigma <= DEAD:
+            found.append(Occurrence(right, "dead position", theta.copy(), omega.copy(), {"sigma": sigma}))
+    return found
 
 
 class Watch:

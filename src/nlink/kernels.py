@@ -10,6 +10,7 @@ Scratch `w` is an array of rows of length n; the rows used here are
     FX, FY   force of the loads at the centre of mass (without gravity)
     MZ       moment of the loads about the centre of mass
     TQ       driving torque at the hinge, a function of time
+    TIP      its first two values: the force of the pin on the last tip, in the world frame, for chains that have one
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from nlink.loads import (
     TipForce,
 )
 
-S, C, FX, FY, MZ, TQ = range(6)
-LOAD_ROWS = 6
+S, C, FX, FY, MZ, TQ, TIP = range(7)
+LOAD_ROWS = 7
 POWERS = len(LEDGER)
 
 
@@ -68,6 +69,10 @@ class ChainParameters(NamedTuple):
     """whether velocities are needed: drag or a force at the tip"""
     ledger: int
     """rows of the ledger that follow the state: 0 or POWERS"""
+    closed: bool
+    """whether the last tip is pinned"""
+    pin: np.ndarray
+    """(4,): x, y, the angle of the line from the pivot to the pin, and the distance; zeros without a pin"""
 
 
 LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
@@ -77,8 +82,9 @@ JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, LINEAR_DRAG, Q
 def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
     """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function.
 
-    A constrained formulation always keeps a ledger, for the work of its constraints.
+    A constrained formulation and a closed chain always keep a ledger, for the work of their constraints.
     """
+    x, y = chain.pin or (0.0, 0.0)
     loads = {type(load) for load in chain.loads}
     torques, table, start = _torques(chain)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
@@ -98,7 +104,9 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         loaded=bool(loads - {Gravity}),
         timed=bool(callback or torques[1].any() or len(table)),
         swept=bool(loads & {Drag, FollowerForce, TipForce}),
-        ledger=POWERS if constrained or loads - {Gravity, JointSpring} else 0,
+        ledger=POWERS if constrained or chain.pin or loads - {Gravity, JointSpring} else 0,
+        closed=chain.pin is not None,
+        pin=np.array([x, y, math.atan2(x, -y), math.hypot(x, y)]),
     )
 
 
@@ -246,8 +254,10 @@ def from_table(t, table, start, stop):
 
 
 @kernel
-def apply_loads(t, theta, omega, at, p, w, power, row):
+def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
     """Fill FX, FY, MZ from the loads (S and C are filled) and power[row:] with the power of each row of the ledger.
+
+    (tipx, tipy) is the constant force at the tip in the frame in which S and C are meant.
 
     The rate of link i is omega[at + i]: angles and rates may lie in one array. (Slices would cost as much as the sweep.)
     """
@@ -276,11 +286,11 @@ def apply_loads(t, theta, omega, at, p, w, power, row):
         power[row + 2] = braked
         power[row + 3] = power[row + 4] = power[row + 5] = power[row + 6] = 0.0
     if p.swept:
-        apply_forces(omega, at, p, w, power, row)
+        apply_forces(omega, at, p, w, power, row, tipx, tipy)
 
 
 @kernel
-def apply_forces(omega, at, p, w, power, row):
+def apply_forces(omega, at, p, w, power, row, tipx, tipy):
     """Add drag and the forces at the tip."""
     vx = vy = lost = 0.0
     for i in range(p.n):
@@ -296,10 +306,10 @@ def apply_forces(omega, at, p, w, power, row):
     k = p.n - 1
     s, c = w[S, k], w[C, k]
     followx, followy = -p.tip[2] * s, p.tip[2] * c
-    fx, fy = p.tip[0] + followx, p.tip[1] + followy
+    fx, fy = tipx + followx, tipy + followy
     w[FX, k] += fx
     w[FY, k] += fy
     w[MZ, k] += (p.links[LENGTH, k] - p.links[COM, k]) * (c * fx + s * fy) + p.links[OFFSET, k] * (s * fx - c * fy)
     power[row + 3] = lost
     power[row + 4] = followx * vx + followy * vy
-    power[row + 5] = p.tip[0] * vx + p.tip[1] * vy
+    power[row + 5] = tipx * vx + tipy * vy

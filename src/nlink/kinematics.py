@@ -115,11 +115,14 @@ def forces(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     return out
 
 
-def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
-    """Return the force on each link at its upper hinge, (..., N, 2) in N."""
+def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray | None = None) -> np.ndarray:
+    """Return the force on each link at its upper hinge, (..., N, 2) in N; with the force `tip` of a pin on the last tip, (..., 2),
+    that too: (..., N+1, 2).
+    """
     inertial = chain.mass[:, None] * centre_accelerations(chain, theta, omega, alpha)
     net = inertial - forces(chain, theta, omega)
-    return np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
+    hinges = np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
+    return hinges if tip is None else np.concatenate([hinges - tip[..., None, :], tip[..., None, :]], axis=-2)
 
 
 def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

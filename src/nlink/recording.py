@@ -97,13 +97,15 @@ def _read_out(
     own = states[:, : system.size]
     theta, omega = system.decode(own)
     kinetic, potential = system.energy(own)
+    alpha, pin_force = _accelerations(system, t, states)
     work = {name: states[:, system.size + LEDGER.index(name)].copy() for name in system.ledger}
     return Run(
         scenario=scenario,
         t=t,
         theta=theta,
         omega=omega,
-        alpha=_accelerations(system, t, states),
+        alpha=alpha,
+        pin_force=pin_force,
         kinetic=kinetic,
         potential=potential,
         work=work,
@@ -127,6 +129,8 @@ def joined(earlier: Run, later: Run) -> Run:
         for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
     }
     work = {name: np.concatenate([earlier.work[name][known], values]) for name, values in later.work.items()}
+    if earlier.pin_force is not None and later.pin_force is not None:
+        series["pin_force"] = np.concatenate([earlier.pin_force[known], later.pin_force])
     kept = earlier.knots and Track(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
     parts = [track for track in (kept, later.knots) if track is not None]
     knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
@@ -143,10 +147,12 @@ def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
     return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
 
 
-def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> np.ndarray:
-    rates = np.empty_like(states)
-    rates_many(t, np.ascontiguousarray(states), system.parameters, rates, system.scratch())
-    return system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size])
+def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the angular accelerations, and the force of the pin, if there is one."""
+    rates, tip = np.empty_like(states), np.empty((len(t), 2))
+    rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
+    alpha = system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size])
+    return alpha, tip if system.chain.pin else None
 
 
 def _knots(scenario: Scenario, system: System, record: Record) -> Track | None:

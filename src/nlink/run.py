@@ -106,6 +106,8 @@ class Run:
     knots: Track | None = None
     checkpoint: Checkpoint | None = None
     trusted_until: float | None = None
+    pin_force: np.ndarray | None = None
+    """(T, 2): the force of the pin on the last tip, for a closed chain"""
 
     @property
     def chain(self) -> Any:
@@ -133,12 +135,12 @@ class Run:
         return Energy(self.kinetic, self.potential, total - start - gained, self.work)
 
     def violation(self) -> np.ndarray:
-        """Return how far each saved state is off its constraints, (T,); zero for angle coordinates."""
+        """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
         return self.drift
 
     def reactions(self) -> np.ndarray:
-        """Return the force on each link at its upper hinge, (T, N, 2) in N."""
-        return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha)
+        """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last."""
+        return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha, self.pin_force)
 
     def at(self, times: Any) -> Track:
         """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.

@@ -20,7 +20,7 @@ from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
 from nlink.scenario import Scenario
 
 FORMAT = 1
-DIMENSIONS_ONLY = ("event", "part", "state")
+DIMENSIONS_ONLY = ("event", "part", "state", "axis")
 """Dimensions without values of their own: netCDF keeps a placeholder for each."""
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 
@@ -46,6 +46,8 @@ def variables(run: Run) -> Variables:
     out["kinetic"] = (("time",), run.kinetic, {"units": "J", "long_name": "kinetic energy"})
     out["potential"] = (("time",), run.potential, {"units": "J", "long_name": "potential energy of gravity and springs"})
     out["violation"] = (("time",), run.drift, {"long_name": "distance from the constraints"})
+    if run.pin_force is not None:
+        out["pin_force"] = (("time", "axis"), run.pin_force, {"units": "N", "long_name": "force of the pin on the last tip"})
     for name, values in run.work.items():
         out[f"work_{name}"] = (("time",), values, {"units": "J", "long_name": f"work done by {name.replace('_', ' ')}"})
     if run.knots is not None:
@@ -186,4 +188,5 @@ def _run(data: dict[str, np.ndarray], rest: dict[str, Any]) -> Run:
         if rest["checkpoint"]
         else None,
         trusted_until=rest["trusted_until"],
+        pin_force=data.get("pin_force"),
     )

@@ -12,11 +12,15 @@ A model file, every key but `links` optional:
     joint_spring = 1.0              # the load's first value, or a table of its values
     joint_torque = { amplitude = 1.0, frequency = 0.5 }
 
+    [pin]                           # the last tip is held here: a closed loop
+    x = 1.0
+    y = 0.0
+
     [start]                         # or start = "zigzag"
     shape = "line"                  # line (at `angle`), zigzag, hanging; or theta = [...]
     angle = 45
-    unit = "deg"                    # of angle, theta and omega; default "rad"
-    omega = 0.0
+    unit = "deg"                    # of angle, theta, drive and omega; default "rad"
+    omega = 0.0                     # with a pin: zigzag (along the line to it), or drive = 90 and branch = "open" or "crossed"
 
     [run]
     t_end = 20.0
@@ -35,6 +39,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nlink import closure
 from nlink._check import ModelError, choice, known_keys, listed, nearest, number, number_or_each, shown, spread, whole
 from nlink.chain import Chain, Link
 from nlink.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
@@ -43,7 +48,7 @@ if TYPE_CHECKING:
     from nlink.run import Run
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
-START_KEYS = ("shape", "angle", "theta", "omega", "unit")
+START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 FLIPS = ("record", "stop", "off")
 SHAPES = ("line", "zigzag", "hanging")
 MOST_LINKS = 10_000_000
@@ -112,9 +117,9 @@ class Scenario:
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
         """Build a scenario from the tables of a model file."""
         try:
-            known_keys("the model", table, ("title", "links", *LINK_KEYS, "loads", "start", "run"))
+            known_keys("the model", table, ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
             chain = _chain(table)
-            theta, omega = _start(table.get("start", "hanging"), chain.n)
+            theta, omega = _start(table.get("start", "zigzag" if chain.pin else "hanging"), chain)
             settings = _table(table.get("run", {}), "run")
             known_keys("[run]", settings, [f.name for f in fields(Settings)])
             title = table.get("title", "")
@@ -132,6 +137,7 @@ class Scenario:
         return {
             "title": self.title,
             "loads": {"gravity": 0.0} | {_load_name(load): _load_table(load) for load in self.chain.loads},
+            **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
             "start": {"theta": _plain(self.theta), "omega": _plain(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
             **({"links": self.chain.n} | asdict(first) if uniform else {"links": [asdict(link) for link in self.chain.links]}),
@@ -197,7 +203,15 @@ def _chain(table: dict[str, Any]) -> Chain:
         columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
         rows = [{key: column[i] for key, column in columns.items()} for i in range(n)]
     made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(rows))
-    return Chain(made, tuple(_loads(_table(table.get("loads", {}), "loads"))))
+    return Chain(made, tuple(_loads(_table(table.get("loads", {}), "loads"))), _pin(table.get("pin")))
+
+
+def _pin(value: Any) -> Any:
+    """Read a pin: a table of x and y, or a list of both."""
+    if not isinstance(value, dict):
+        return value
+    known_keys("[pin]", value, ("x", "y"))
+    return tuple(number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
 
 
 def _column(key: str, value: Any, n: int) -> tuple[Any, ...]:
@@ -303,26 +317,39 @@ def _table(value: Any, where: str) -> dict[str, Any]:
     return value
 
 
-def _start(start: Any, n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    n = chain.n
     table = {"shape": start} if isinstance(start, str) else _table(start, "start")
     known_keys("[start]", table, START_KEYS)
     unit = math.pi / 180 if choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
     omega = spread("start.omega", number_or_each("start.omega", table.get("omega", 0.0)), n, "links")
     if "theta" in table:
-        clash = [key for key in ("shape", "angle") if key in table]
+        clash = [key for key in ("shape", "angle", "drive", "branch") if key in table]
         if clash:
             raise ModelError(f"start has both theta and {clash[0]}; give one")
         theta = spread("start.theta", number_or_each("start.theta", table["theta"]), n, "links")
         theta = tuple(unit * a for a in theta)
     else:
-        theta = _shape(table, n, unit)
+        theta = _driven(table, chain, unit) if "drive" in table or "branch" in table else _shape(table, chain, unit)
     return theta, tuple(unit * w for w in omega)
 
 
-def _shape(table: dict[str, Any], n: int, unit: float) -> tuple[float, ...]:
+def _driven(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
+    clash = [key for key in ("shape", "angle") if key in table]
+    if clash:
+        raise ModelError(f"start has both drive and {clash[0]}; give one")
+    if "drive" not in table:
+        raise ModelError("start.branch needs start.drive, the angle of the first link")
+    return tuple(closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open")).tolist())
+
+
+def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
+    n = chain.n
     shape = choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
     if shape == "line":
         return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * n
+    if shape == "zigzag" and chain.pin:
+        return tuple(closure.zigzag(chain).tolist())
     return tuple(math.pi if i % 2 else math.pi / 2 for i in range(n)) if shape == "zigzag" else (0.0,) * n

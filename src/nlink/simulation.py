@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from nlink import closure
 from nlink._check import ModelError, number
 from nlink.chain import Chain
-from nlink.events import Flip, Watch
+from nlink.events import Flip, Watch, passages
 from nlink.formulations import formulate
 from nlink.integrators import integrator_record
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
@@ -86,9 +87,8 @@ def simulate(
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
     if state is not None:
         mark, found = _raw_start(system, state, project)
-        theta, omega = system.decode(mark.y[: system.size])
     else:
-        mark, found = _start(system, system.encode(theta, 0.0 if omega is None else omega)), {}
+        mark, found = _angle_start(system, theta, 0.0 if omega is None else omega)
     angles, rates = system.decode(mark.y[: system.size])
     method = integrator_record(integrator, rtol, atol, system.formulation.method)
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
@@ -99,9 +99,9 @@ def simulate(
 def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
     """Simulate a scenario; see Scenario.run."""
     system = _system(scenario.chain, scenario.settings.formulation, progress)
-    start = system.encode(scenario.theta, scenario.omega)
+    mark, found = _angle_start(system, scenario.theta, scenario.omega)
     watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, _start(system, start), watched, progress, strict)
+    return _simulate(scenario, system, mark, watched, progress, strict, found=found)
 
 
 def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
@@ -163,7 +163,17 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
     stepper.advance(t_end, True, none, np.empty((0, m)), False, 0).at(none)
-    rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), system.scratch())
+    rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
+    if system.projected:
+        system.settled(np.empty((0, m)))
+
+
+def _angle_start(system: System, theta: Any, omega: Any) -> tuple[Mark, dict[str, Any]]:
+    """Return angles and rates as a start, closed if the chain is pinned, and by how much they were changed for that."""
+    angles, rates = system.angles("theta", theta), system.angles("omega", omega)
+    start = closure.assemble(system.chain, angles, rates)
+    found = {"moved": start.moved, "sped": start.sped} if system.chain.pin else {}
+    return _start(system, system.encode(start.theta, start.omega)), found
 
 
 def _start(system: System, state: np.ndarray) -> Mark:
@@ -185,16 +195,21 @@ def _loop(
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
     bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
-    t, limit = mark.t, 4
+    t, limit, closed = mark.t, 4, system.chain.pin is not None
     record.add_knots(np.array([t]), mark.y[None], system.rates(t, mark.y)[None])
     if len(times) and times[0] == t:
         record.states[0] = mark.y
         record.saved = 1
+    stuck = closure.stuck(system.chain, *system.decode(mark.y[: system.size]))
+    if stuck:
+        return Status("undetermined", f"stopped at t = {t:g} s: {stuck[0]}", stuck[1]), mark
     while True:
         begun = time.perf_counter()
         left = method.max_steps - stepper.steps - stepper.rejected
         k = record.saved
-        chunk = stepper.advance(bounds[0], len(bounds) == 1, times[k:], record.states[k:], bool(watches), min(limit, left))
+        chunk = stepper.advance(
+            bounds[0], len(bounds) == 1, times[k:], record.states[k:], bool(watches) or closed, min(limit, left)
+        )
         seconds = time.perf_counter() - begun
         limit = max(1, min(100_000, 4 * limit, int(limit * CHUNK_SECONDS / max(seconds, 1e-9))))
         stop = _take(chunk, system, t_end, times, watches, record)
@@ -207,7 +222,7 @@ def _loop(
         if chunk.code == ARRIVED:
             bounds.pop(0)
         elif chunk.code != RUNNING:
-            return _failure(chunk.code, system, method, t), stepper.mark
+            return _failure(chunk, system, method, t), stepper.mark
         elif left <= 0 or (left <= limit and stepper.steps + stepper.rejected >= method.max_steps):
             return Status(
                 "too_many_steps",
@@ -233,6 +248,8 @@ def _take(
         if watch.event.terminal:
             last, end = event, event.t * sign
             break
+    record.events += [e for e in passages(chunk, system) if e.t * sign <= end]
+    record.events.sort(key=lambda event: event.t * sign)
     count = int(np.searchsorted(sign * times[record.saved :], end, side="right"))
     if count:
         states = record.states[record.saved : record.saved + count]
@@ -244,7 +261,10 @@ def _take(
         record.saved += count
     inside = slice(1, 1 + int(np.searchsorted(sign * chunk.t[1:], end, side="right")))
     record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
-    return None if last is None else (last, chunk.at(np.array([last.t]))[0])
+    if last is None:
+        return None
+    state = chunk.at(np.array([last.t]))
+    return last, (system.settled(state)[0] if system.projected else state)[0]
 
 
 def _event_status(event: Occurrence) -> Status:
@@ -259,7 +279,11 @@ def _ease(method: Integrator) -> str:
     return f"loosen its tolerance{stiff}"
 
 
-def _failure(code: int, system: System, method: Integrator, t: float) -> Status:
+def _failure(chunk: Chunk, system: System, method: Integrator, t: float) -> Status:
+    code = chunk.code
+    stuck = closure.stuck(system.chain, *system.decode(chunk.y[-1, : system.size]))
+    if stuck:
+        return Status("undetermined", f"stopped at t = {t:g} s: {stuck[0]}", stuck[1])
     if system.failed and system.callback:
         error = system.callback.taken()
         if not isinstance(error, Exception):

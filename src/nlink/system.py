@@ -21,11 +21,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from nlink import kinematics
-from nlink._check import number_or_each, spread
+from nlink import closure, kinematics
+from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
-from nlink.kernels import ChainParameters, TorqueCallback, chain_parameters
+from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters
 from nlink.loads import LEDGER, LOADS, JointTorque, Table
 
 Kernel = Callable[..., None]
@@ -126,10 +126,12 @@ def rates(t, y, p, out, w):
 
 
 @entry
-def rates_many(t, y, p, out, w):
-    """Evaluate the right-hand side for each row of y."""
+def rates_many(t, y, p, out, tip, w):
+    """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
     for k in range(len(t)):
         rhs(t[k], y[k], p, out[k], w)
+        if p.chain.closed:
+            tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
 
 
 class Formulation(ABC):
@@ -137,6 +139,8 @@ class Formulation(ABC):
 
     name: ClassVar[str]
     constrained: ClassVar[bool] = False
+    closes: ClassVar[bool] = False
+    """whether it takes a chain whose last tip is pinned"""
 
     def described(self) -> str:
         """Return the formulation for people: its name, and its options if it has any that are not as usual."""
@@ -185,8 +189,10 @@ class Formulation(ABC):
         return np.empty((0, scratch.shape[1]))
 
     def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
-        """Return the force on each link at its upper hinge (N, 2); `scratch` is as the right-hand side has left it."""
-        return kinematics.reactions(chain, theta, omega, alpha)
+        """Return the force on each link at its upper hinge (N, 2), and of the pin on the tip, if there is one; `scratch` is as the
+        right-hand side has left it.
+        """
+        return kinematics.reactions(chain, theta, omega, alpha, scratch[TIP, :2].copy() if chain.pin else None)
 
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Bring states (K, size + ledger) onto their constraints, in place, by the smallest change, plain or in the metric of
@@ -221,8 +227,8 @@ class AngleFormulation(Formulation):
         return kinematics.energies(chain, theta, omega)
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
-        """Return zeros: angles cannot leave their hinges."""
-        return np.zeros(state.shape[:-1])
+        """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
+        return np.hypot(*np.moveaxis(closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the first n components."""
@@ -246,13 +252,17 @@ class System:
     """
 
     def __init__(self, chain: Chain, formulation: Formulation) -> None:
+        if chain.pin and not formulation.closes:
+            raise ModelError(f"{formulation.name} takes no pin; use recursive, momentum, maximal or natural")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None
         numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
-        self.ledger = [name for name in LEDGER if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained)]
+        self.ledger = [
+            name for name in LEDGER if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained or chain.pin)
+        ]
         self._rows = numbers.ledger
         self._w = self.scratch()
 
@@ -288,7 +298,7 @@ class System:
     @property
     def projected(self) -> bool:
         """Whether states are brought back onto their constraints after each step."""
-        return self.formulation.projected
+        return self.formulation.projected or self.chain.pin is not None
 
     def settled(self, states: np.ndarray, plain: bool = False) -> tuple[np.ndarray, float, float]:
         """Return states (K, size + ledger) brought onto the constraints by the smallest change, plain or weighed by the masses,
@@ -308,9 +318,9 @@ class System:
         return self.formulation.decode_rates(self.chain, state, self(t, state))
 
     def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
-        """Return the force on each link at its upper hinge, (N, 2) in N."""
+        """Return the force on each link at its upper hinge, (N, 2) in N; with a pin (N+1, 2), the last row its force on the tip."""
         alpha = self.accelerations(theta, omega, t)
-        angles, rates = self._angles("theta", theta), self._angles("omega", omega)
+        angles, rates = self.angles("theta", theta), self.angles("omega", omega)
         return self.formulation.reactions(self.chain, angles, rates, alpha, self._w)
 
     def multipliers(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -328,11 +338,12 @@ class System:
 
     def encode(self, theta: Any, omega: Any) -> np.ndarray:
         """Return the state of these angles (N,) and rates (N,)."""
-        return self.formulation.encode(self.chain, self._angles("theta", theta), self._angles("omega", omega))
+        return self.formulation.encode(self.chain, self.angles("theta", theta), self.angles("omega", omega))
 
     def decode(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates of a state, or of many (..., size)."""
         return self.formulation.decode(self.chain, np.asarray(state, float))
 
-    def _angles(self, name: str, values: Any) -> np.ndarray:
+    def angles(self, name: str, values: Any) -> np.ndarray:
+        """Return angles or rates as (N,), checked: one number serves all links."""
         return np.array(spread(name, number_or_each(name, values), self.chain.n, "links"))

@@ -46,7 +46,8 @@ def _text(scenario: Scenario, name: str) -> str:
     lines = [scenario.title or name, *(f"  {key:<10} {value}" for key, value in scenario_lines(scenario))]
     lines += [f"  {'run':<10} to t = {settings.t_end:g} s, saved {save}", f"  {'method':<10} {settings.formulation}, {method}"]
     lines += [f"  {'tolerance':<10} rtol {settings.rtol:g}, atol {settings.atol:g}", "", _links(scenario), ""]
-    lines += ["  at the start (+ pivot, o hinge, O last end):", sketch(scenario.chain, np.array(scenario.theta))]
+    last = "X pin" if scenario.chain.pin else "O last end"
+    lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)
 
 

@@ -20,7 +20,8 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Any of angles, unwrapped, rates, positions, velocities, paths, tip, energy, reactions; all if not given."
+            help="Any of angles, unwrapped, rates, positions, velocities, paths, tip, coupler, energy, reactions; "
+            "all that suit the run if not given."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the plots.")] = None,
@@ -49,7 +50,7 @@ def animate(
     speed: Annotated[float, typer.Option(help="1 is real time, 2 twice as fast.")] = 1.0,
     fps: Annotated[float, typer.Option(help="Frames a second.")] = 50.0,
     size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels.")] = "640x640",
-    trail: Annotated[float, typer.Option(help="Seconds of the last end's path shown.")] = 1.0,
+    trail: Annotated[float, typer.Option(help="Seconds shown of the path of the last end, or of a closed chain's middle.")] = 1.0,
     hinges: Annotated[bool, typer.Option("--hinges/--no-hinges", help="Show the hinges.")] = True,
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
     centres: Annotated[bool, typer.Option("--centres/--no-centres", help="Show the centres of mass.")] = False,

@@ -35,7 +35,8 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     uniform = all(link == chain.links[0] for link in chain.links)
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
-    return [("system", total), ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
+    pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
+    return [("system", total), *pin, ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
 
 
 def load_text(load: Load) -> str:
@@ -100,6 +101,9 @@ def _events_text(run: Run) -> str:
         if name == "flip":
             times = f", {len(events)} times in all" if len(events) > 1 else ""
             parts.append(f"link {first.info['link'] + 1} is the first to turn over, at t = {first.t:.6g} s{times}")
+        elif name == "dead position":
+            count = f"{len(events)} dead positions, the first" if len(events) > 1 else "1 dead position,"
+            parts.append(f"{count} at t = {first.t:.6g} s")
         else:
             parts.append(f"{name} first at t = {first.t:.6g} s, {len(events)} in all")
     return "; ".join(parts)
@@ -130,9 +134,10 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
 
 
 def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
-    """Draw a chain in characters: the pivot as +, link ends as o, the last as O, links dotted."""
-    points = kinematics.hinges(chain, theta)
-    low, high = points.min(0), points.max(0)
+    """Draw a chain in characters: the pivot as +, a pin as X, link ends as o, the last of an open chain as O, links dotted."""
+    points, pins = kinematics.hinges(chain, theta), np.array([chain.pin] if chain.pin else []).reshape(-1, 2)
+    seen = np.concatenate([points, pins])
+    low, high = seen.min(0), seen.max(0)
     cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
     columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1
     grid = [[" "] * columns for _ in range(rows)]
@@ -145,6 +150,8 @@ def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -
         for share in np.linspace(0, 1, 4 * width):
             dot(a + share * (b - a), ".")
     for i, point in enumerate(points):
-        dot(point, "O" if i == chain.n else "o")
+        dot(point, "o" if i < chain.n or chain.pin else "O")
+    for pin in pins:
+        dot(pin, "X")
     dot(points[0], "+")
     return "\n".join("    " + "".join(row).rstrip() for row in grid)

@@ -13,8 +13,16 @@ A formulation registers compiled functions for its parameters' type:
                                         no forces unless `forced`, unit masses if `plain`
     inertia(p, w)                       fill OUT with M ACC
     pull(p, w, row)                     fill OUT with Phi_q^T times the rows `row`
+    repose(p, w)                        follow TH, OM, S, C where they were changed after pose, to close a loop
+    tug(p, w, fx, fy)                   fill FORCE with the force (fx, fy) at the last tip
+    turning(p, w)                       fill OUT with the angular accelerations in ACC
+    shift(y, p, w)                      move the state from the angles and rates in KEPT to those in TH, OM
     kinetic(y, p, w)                    the kinetic energy
     height(y, p, i, at)                 of the centre of mass of link i (at = 0), or its rate (at = size)
+
+A pin is kept as in the other formulations (loop.py): the angles at which the equations are evaluated are closed, the force at the
+tip follows from the chain as it is and two unit forces, and after each step the state is moved onto the closure. The handling of
+constraints concerns the hinges; without one the state is placed anew from its closed angles.
 
 State: coordinates q, velocities v, then NA auxiliary values a link (angles of `natural`), then the filtered multipliers.
 """
@@ -22,6 +30,7 @@ State: coordinates q, velocities v, then NA auxiliary values a link (angles of `
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,12 +38,28 @@ from numba.extending import overload
 
 from nlink._jit import INLINE, entry, kernel
 from nlink.chain import Chain
+from nlink.formulations.loop import KEPT, OM, TH, frame_of, settle_rows, shut, tip_force, turn_from
 from nlink.formulations.stabilization import STABILIZATIONS
-from nlink.kernels import FX, FY, LOAD_ROWS, MASS, MZ, POWERS, REST, STIFFNESS, ChainParameters, apply_loads
+from nlink.kernels import (
+    FX,
+    FY,
+    LENGTH,
+    LOAD_ROWS,
+    MASS,
+    MZ,
+    POWERS,
+    REST,
+    STIFFNESS,
+    TIP,
+    C,
+    ChainParameters,
+    S,
+    apply_loads,
+    sincos,
+)
 from nlink.records import record
 from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation, Kernel
 
-TH, OM = LOAD_ROWS, LOAD_ROWS + 1
 PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
 """Two rows each: that of constraint k of link i lies at row + k."""
 FORCE, ACC = LOAD_ROWS + 12, LOAD_ROWS + 15
@@ -43,13 +68,19 @@ OUT, MU = LOAD_ROWS + 18, LOAD_ROWS + 21
 """Three rows and two."""
 OWN = LOAD_ROWS + 23
 """From here on rows of the formulation's own."""
-ROWS = OWN + 13
+FIRST, SECOND = OWN + 15, OWN + 21
+"""Six rows and two, to put accelerations and forces, and multipliers aside."""
+ROWS = OWN + 23
 
 POSES: dict[type[Any], Kernel] = {}
 EQUATIONS: dict[type[Any], Kernel] = {}
 SOLVERS: dict[type[Any], Kernel] = {}
 INERTIAS: dict[type[Any], Kernel] = {}
 PULLS: dict[type[Any], Kernel] = {}
+REPOSES: dict[type[Any], Kernel] = {}
+TUGS: dict[type[Any], Kernel] = {}
+TURNINGS: dict[type[Any], Kernel] = {}
+SHIFTS: dict[type[Any], Kernel] = {}
 KINETIC: dict[type[Any], Callable[..., float]] = {}
 HEIGHTS: dict[type[Any], Callable[..., float]] = {}
 STEPS = 8
@@ -60,9 +91,11 @@ class ConstrainedFormulation(Formulation):
     """A formulation in redundant coordinates: `shape` is (NL, NQ, NA) a link, `kind` the type of its parameters."""
 
     constrained: ClassVar[bool] = True
+    closes: ClassVar[bool] = True
     RECORDS: ClassVar[dict[str, type[Any]]] = STABILIZATIONS
     shape: ClassVar[tuple[int, int, int]]
     kind: ClassVar[type[Any]]
+    loop: ClassVar[type[Any]]
     constraints: Any
 
     def __post_init__(self) -> None:
@@ -70,7 +103,8 @@ class ConstrainedFormulation(Formulation):
 
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
-        return self.kind(numbers, self.constraints.handling(), *self.shape, self.size(chain.n))
+        kind = self.loop if chain.pin else self.kind
+        return kind(numbers, self.constraints.handling(), *self.shape, self.size(chain.n))
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the constraints, of the unknowns, and the formulation's own."""
@@ -138,6 +172,26 @@ def pull(p: Any, w: Any, row: int) -> None:
     PULLS[type(p)](p, w, row)
 
 
+def repose(p: Any, w: Any) -> None:
+    """Follow changed angles and rates."""
+    REPOSES[type(p)](p, w)
+
+
+def tug(p: Any, w: Any, fx: float, fy: float) -> None:
+    """Fill FORCE with a force at the last tip."""
+    TUGS[type(p)](p, w, fx, fy)
+
+
+def turning(p: Any, w: Any) -> None:
+    """Fill OUT with the angular accelerations in ACC."""
+    TURNINGS[type(p)](p, w)
+
+
+def shift(y: Any, p: Any, w: Any) -> None:
+    """Move the state from the angles and rates in KEPT to those in TH, OM."""
+    SHIFTS[type(p)](y, p, w)
+
+
 def kinetic(y: Any, p: Any, w: Any) -> float:
     """Return the kinetic energy."""
     return KINETIC[type(p)](y, p, w)
@@ -173,6 +227,26 @@ def _pull(p, w, row):
     return PULLS[p.instance_class]
 
 
+@overload(repose, jit_options=INLINE)
+def _repose(p, w):
+    return REPOSES[p.instance_class]
+
+
+@overload(tug, jit_options=INLINE)
+def _tug(p, w, fx, fy):
+    return TUGS[p.instance_class]
+
+
+@overload(turning, jit_options=INLINE)
+def _turning(p, w):
+    return TURNINGS[p.instance_class]
+
+
+@overload(shift, jit_options=INLINE)
+def _shift(y, p, w):
+    return SHIFTS[p.instance_class]
+
+
 @overload(kinetic, jit_options=INLINE)
 def _kinetic(y, p, w):
     return KINETIC[p.instance_class]
@@ -185,17 +259,85 @@ def _height(y, p, i, at):
 
 def constrained_rates(t, y, p, out, w):
     """Fill out = (v, q'', auxiliary rates, filtered multipliers' rates, powers)."""
-    chain, handling = p.chain, p.handling
-    n, size, ledger = chain.n, p.nq * chain.n, p.size
+    pose(y, p, w)
     press(t, y, p, out, w)
+    hold(p, w)
+    fill(y, p, out, w)
+
+
+@kernel
+def hold(p, w):
+    """Solve for accelerations and multipliers with the handling of the constraints."""
+    handling = p.handling
     for sweep in range(handling.sweeps):
-        for i in range(n):
+        for i in range(p.chain.n):
             for k in range(p.nl):
                 feedback = 2.0 * handling.zeta * handling.w * w[RATE + k, i] + handling.w * handling.w * w[PHI + k, i]
                 w[RIGHT + k, i] = w[CURVE + k, i] - feedback
                 if sweep > 0:
                     w[RIGHT + k, i] -= handling.epsilon * w[LAMBDA + k, i]
         solve(p, w, handling.epsilon, True, False)
+
+
+def constrained_loop_rates(t, y, p, out, w):
+    """Fill out as `constrained_rates` does, for a closed chain."""
+    chain = p.chain
+    n = chain.n
+    pose(y, p, w)
+    frame = frame_of(chain, w)
+    turn_from(frame, chain, w)
+    shut(chain, w, frame)
+    s, c = sincos(frame)
+    for i in range(n):
+        w[S, i], w[C, i] = w[S, i] * c + w[C, i] * s, w[C, i] * c - w[S, i] * s
+    repose(p, w)
+    press(t, y, p, out, w)
+    hold(p, w)
+    x0, y0 = tip_turning(p, w, s, c, True)
+    for i in range(n):
+        for k in range(p.nq):
+            w[FIRST + k, i], w[FIRST + 3 + k, i] = w[ACC + k, i], w[FORCE + k, i]
+        for k in range(p.nl):
+            w[SECOND + k, i] = w[LAMBDA + k, i]
+            w[RIGHT + k, i] = 0.0
+    tug(p, w, c, s)
+    solve(p, w, p.handling.epsilon, True, False)
+    sxx, syx = tip_turning(p, w, s, c, False)
+    tug(p, w, -s, c)
+    solve(p, w, p.handling.epsilon, True, False)
+    sxy, syy = tip_turning(p, w, s, c, False)
+    fx, fy = tip_force(-x0, -y0, sxx, 0.5 * (sxy + syx), syy)
+    w[TIP, 0], w[TIP, 1] = c * fx - s * fy, s * fx + c * fy
+    tug(p, w, w[TIP, 0], w[TIP, 1])
+    solve(p, w, p.handling.epsilon, True, False)
+    for i in range(n):
+        for k in range(p.nq):
+            w[ACC + k, i] += w[FIRST + k, i]
+            w[FORCE + k, i] += w[FIRST + 3 + k, i]
+        for k in range(p.nl):
+            w[LAMBDA + k, i] += w[SECOND + k, i]
+    fill(y, p, out, w)
+
+
+@kernel
+def tip_turning(p, w, s, c, free):
+    """Return the acceleration of the last tip that follows from the angular ones, in the frame of the loop."""
+    turning(p, w)
+    x = y = 0.0
+    for i in range(p.chain.n):
+        length = p.chain.links[LENGTH, i]
+        ls, lc = length * (w[S, i] * c - w[C, i] * s), length * (w[C, i] * c + w[S, i] * s)
+        square = w[OM, i] * w[OM, i] if free else 0.0
+        x += lc * w[OUT, i] - ls * square
+        y += ls * w[OUT, i] + lc * square
+    return x, y
+
+
+@kernel
+def fill(y, p, out, w):
+    """Fill out with velocities, accelerations, auxiliary rates, filtered multipliers' rates, and the power of the constraints."""
+    handling = p.handling
+    n, size, ledger = p.chain.n, p.nq * p.chain.n, p.size
     work = 0.0
     for i in range(n):
         for k in range(p.nl):
@@ -214,10 +356,9 @@ def constrained_rates(t, y, p, out, w):
 
 @kernel
 def press(t, y, p, out, w):
-    """Fill the forces and the constraints of a state, and the power of the loads in the ledger's rows of out."""
-    pose(y, p, w)
+    """Fill the forces and the constraints of a posed state, and the power of the loads in the ledger's rows of out."""
     if p.chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size)
+        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size, p.chain.tip[0], p.chain.tip[1])
     else:
         for i in range(p.chain.n):
             w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
@@ -239,6 +380,7 @@ def constrained_residual(t, z, rate, p, y, out, w):
             y[nq * i + k], y[size + nq * i + k], w[ACC + k, i] = z[at + k], z[at + nq + k], rate[at + nq + k]
         for k in range(nl):
             w[LAMBDA + k, i], w[MU + k, i] = z[at + 2 * nq + k], z[at + 2 * nq + nl + k]
+    pose(y, p, w)
     press(t, y, p, y, w)
     pull(p, w, MU)
     for i in range(p.chain.n):
@@ -341,27 +483,70 @@ def settle_if_projected(y, p, w):
     return p.handling.projected
 
 
+def settle_closed(y, p, w):
+    """Settle the state of a closed chain after a step."""
+    if p.handling.projected:
+        settle(y, p, w, False)
+    close(y, p, w)
+    return True
+
+
+@kernel
+def rebuilt(handling):
+    """Whether nothing keeps the hinges of a closed chain: near dead positions they would drift apart fast."""
+    return handling.epsilon == 0.0 and handling.w == 0.0 and not handling.projected
+
+
+@kernel
+def close(y, p, w):
+    """Move a state onto the closure; the energy it takes goes into the ledger's last row. Return the miss and its rate before."""
+    pose(y, p, w)
+    for i in range(p.chain.n):
+        w[KEPT, i], w[KEPT + 1, i] = w[TH, i], w[OM, i]
+    before = energy(y, p, w)
+    miss, rate, _ = settle_rows(p.chain, w)
+    shift(y, p, w)
+    pose(y, p, w)
+    y[p.size + POWERS - 1] += energy(y, p, w) - before
+    return miss, rate
+
+
 @entry
 def settle_many(y, p, w, plain):
     """Bring each row of y onto the constraints; return the largest |Phi| and |Phi'| that were there before."""
     first = speed = 0.0
     for k in range(len(y)):
-        a, b = settle(y[k], p, w, plain)
-        first, speed = max(first, a), max(speed, b)
+        if p.handling.projected or plain:
+            a, b = settle(y[k], p, w, plain)
+            first, speed = max(first, a), max(speed, b)
+        if p.chain.closed:
+            a, b = close(y[k], p, w)
+            first, speed = max(first, a), max(speed, b)
     return first, speed
 
 
-def register(
-    kind: type[Any],
-    pose_: Kernel,
-    equations_: Kernel,
-    solve_: Kernel,
-    inertia_: Kernel,
-    pull_: Kernel,
-    kinetic_: Callable[..., float],
-    height_: Callable[..., float],
-) -> None:
-    """Make a formulation's functions known to the shared ones."""
-    POSES[kind], EQUATIONS[kind], SOLVERS[kind], KINETIC[kind], HEIGHTS[kind] = pose_, equations_, solve_, kinetic_, height_
-    INERTIAS[kind], PULLS[kind] = inertia_, pull_
+@dataclass
+class Pieces:
+    """The compiled functions of a formulation."""
+
+    pose: Kernel
+    equations: Kernel
+    solve: Kernel
+    inertia: Kernel
+    pull: Kernel
+    repose: Kernel
+    tug: Kernel
+    turning: Kernel
+    shift: Kernel
+    kinetic: Callable[..., float]
+    height: Callable[..., float]
+
+
+def register(kind: type[Any], loop: type[Any], pieces: Pieces) -> None:
+    """Make a formulation's functions known to the shared ones, for open and for closed chains."""
+    for each in (kind, loop):
+        POSES[each], EQUATIONS[each], SOLVERS[each], INERTIAS[each] = pieces.pose, pieces.equations, pieces.solve, pieces.inertia
+        PULLS[each], REPOSES[each], TUGS[each], TURNINGS[each] = pieces.pull, pieces.repose, pieces.tug, pieces.turning
+        SHIFTS[each], KINETIC[each], HEIGHTS[each] = pieces.shift, pieces.kinetic, pieces.height
     RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual
+    RIGHT_HAND_SIDES[loop], SETTLERS[loop] = constrained_loop_rates, settle_closed

@@ -81,11 +81,11 @@ def lagrange_rates(t, y, p, out, w):
     turn(y, n, w)
     level = 0
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n)
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
         level = 2 if chain.swept else 1
     call_generated(p.address, level, chain.g, y, chain.links, chain.tip, w)
     if p.dense:
-        solve(n, w, MATRIX, FORCE)
+        solve(n, w, MATRIX, FORCE, 1)
     for i in range(n):
         out[i] = y[n + i]
         out[n + i] = w[FORCE, i]

@@ -31,16 +31,30 @@ from nlink.formulations.constrained import (
     RIGHT,
     TH,
     ConstrainedFormulation,
+    Pieces,
+    rebuilt,
     register,
 )
+from nlink.formulations.loop import KEPT
 from nlink.formulations.stabilization import Handling
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, turn
+from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, TIP, C, ChainParameters, S, sincos, turn
 
 PX, PY, TURNX, TURNY, FREE, UX, UY, LX, LY, WXX, WXY, WYY = range(OWN, OWN + 12)
 
 
 class MaximalParameters(NamedTuple):
     """A chain, the handling of its constraints, and the shape of the state."""
+
+    chain: ChainParameters
+    handling: Handling
+    nl: int
+    nq: int
+    na: int
+    size: int
+
+
+class MaximalLoopParameters(NamedTuple):
+    """The same for a closed chain."""
 
     chain: ChainParameters
     handling: Handling
@@ -57,6 +71,7 @@ class Maximal(ConstrainedFormulation):
     name: ClassVar[str] = "maximal"
     shape: ClassVar[tuple[int, int, int]] = (2, 3, 0)
     kind: ClassVar[type[Any]] = MaximalParameters
+    loop: ClassVar[type[Any]] = MaximalLoopParameters
     constraints: Any = "none"
 
     def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
@@ -82,17 +97,20 @@ class Maximal(ConstrainedFormulation):
         return moving, total(q[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, q[..., 2])
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
-        """Return the largest gap at a hinge, in m."""
+        """Return the largest gap at a hinge or at the pin, in m."""
         q, _ = self.split(chain, state)
         e, t = kinematics.directions(q[..., 2])
         upper = q[..., :2] - chain.com[:, None] * e - chain.offset[:, None] * t
         lower = upper + chain.length[:, None] * e
         gaps = np.concatenate([upper[..., :1, :], upper[..., 1:, :] - lower[..., :-1, :]], axis=-2)
+        if chain.pin:
+            gaps = np.concatenate([gaps, lower[..., -1:, :] - chain.pin], axis=-2)
         return np.abs(gaps).max(axis=(-2, -1))
 
     def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
         """Return the multipliers: they are the hinge forces."""
-        return -self.multipliers(scratch).T
+        hinges = -self.multipliers(scratch).T
+        return np.vstack([hinges, scratch[TIP, :2]]) if chain.pin else hinges
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the angles."""
@@ -229,4 +247,50 @@ def pull(p, w, row):
             w[OUT + 2, i - 1] += w[TURNX, i - 1] * x + w[TURNY, i - 1] * y
 
 
-register(MaximalParameters, pose, equations, solve, inertia, pull, kinetic, height)
+def repose(p, w):
+    """Nothing to follow: the equations read angles and rates as they are."""
+
+
+def tug(p, w, fx, fy):
+    """Fill FORCE with the force (fx, fy) at the last tip."""
+    for i in range(p.chain.n):
+        w[FORCE, i] = w[FORCE + 1, i] = w[FORCE + 2, i] = 0.0
+    k = p.chain.n - 1
+    w[FORCE, k], w[FORCE + 1, k], w[FORCE + 2, k] = fx, fy, -(w[TURNX, k] * fx + w[TURNY, k] * fy)
+
+
+def turning(p, w):
+    """Fill OUT with the angular accelerations."""
+    for i in range(p.chain.n):
+        w[OUT, i] = w[ACC + 2, i]
+
+
+def shift(y, p, w):
+    """Move the links with their angles and rates, hinge by hinge; place them anew, if nothing else keeps the hinges."""
+    n, links = p.chain.n, p.chain.links
+    keep = 0.0 if rebuilt(p.handling) else 1.0
+    x = y_ = vx = vy = 0.0
+    for i in range(n):
+        s0, c0 = sincos(w[KEPT, i])
+        s1, c1 = sincos(w[TH, i])
+        old, new = w[KEPT + 1, i], w[OM, i]
+        length, d, b = links[LENGTH, i], links[COM, i], links[OFFSET, i]
+        s, c, us, uc = s1 - keep * s0, c1 - keep * c0, new * s1 - keep * old * s0, new * c1 - keep * old * c0
+        q, v = 3 * i, 3 * n + 3 * i
+        y[q] = keep * y[q] + x + d * s + b * c
+        y[q + 1] = keep * y[q + 1] + y_ + b * s - d * c
+        y[q + 2] = w[TH, i]
+        y[v] = keep * y[v] + vx + d * uc - b * us
+        y[v + 1] = keep * y[v + 1] + vy + d * us + b * uc
+        y[v + 2] = new
+        x += length * s
+        y_ -= length * c
+        vx += length * uc
+        vy += length * us
+
+
+register(
+    MaximalParameters,
+    MaximalLoopParameters,
+    Pieces(pose, equations, solve, inertia, pull, repose, tug, turning, shift, kinetic, height),
+)

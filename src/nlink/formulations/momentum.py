@@ -18,12 +18,18 @@ from typing import Any, ClassVar, NamedTuple
 from nlink._jit import kernel
 from nlink.chain import Chain
 from nlink.formulations.dense import solve
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
-from nlink.system import AngleFormulation, right_hand_side
+from nlink.formulations.loop import A0 as FREE
+from nlink.formulations.loop import AX as ONE
+from nlink.formulations.loop import AY as TWO
+from nlink.formulations.loop import LOOP_ROWS, OM, LoopFormulation, finish, prepare, settle_loop_state
+from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
+from nlink.system import SETTLERS, right_hand_side
 
-AX, AY, GX, GY, TM, TX, TY, B = range(LOAD_ROWS, LOAD_ROWS + 8)
-"""Rows: hinge and centre positions; tails of mass, first moment (x, y); B the right-hand side; the matrix follows."""
-MATRIX = LOAD_ROWS + 8
+AX, AY, GX, GY, TM, TX, TY, B = range(LOOP_ROWS, LOOP_ROWS + 8)
+"""Rows: hinge and centre positions; tails of mass, first moment (x, y); B the right-hand side, and two more for a closed chain;
+the matrix follows.
+"""
+MATRIX = LOOP_ROWS + 10
 
 
 class MomentumParameters(NamedTuple):
@@ -32,15 +38,21 @@ class MomentumParameters(NamedTuple):
     chain: ChainParameters
 
 
+class MomentumLoopParameters(NamedTuple):
+    """A closed chain."""
+
+    chain: ChainParameters
+
+
 @dataclass(frozen=True)
-class Momentum(AngleFormulation):
+class Momentum(LoopFormulation):
     """Angular momentum of sub-chains about their hinges, dense."""
 
     name: ClassVar[str] = "momentum"
 
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
-        return MomentumParameters(numbers)
+        return MomentumLoopParameters(numbers) if chain.pin else MomentumParameters(numbers)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the tails, and the matrix."""
@@ -58,23 +70,47 @@ def momentum_rates(t, y, p, out, w):
         w[FY, i] = 0.0
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n)
-    balance(y, chain, w)
-    solve(n, w, MATRIX, B)
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+    balance(y, n, chain, w, 0.0, chain.g)
+    solve(n, w, MATRIX, B, 1)
     for i in range(n):
         out[i] = y[n + i]
         out[n + i] = w[B, i]
 
 
+@right_hand_side(MomentumLoopParameters)
+def momentum_loop_rates(t, y, p, out, w):
+    """Fill out = (omega, alpha, powers) of the closed chain: solved for the chain as it is and for unit forces at the tip."""
+    chain = p.chain
+    n = chain.n
+    s, c, sigma, dead = prepare(t, y, chain, out, 2 * n, w)
+    balance(w[OM], 0, chain, w, s * chain.g, c * chain.g)
+    tipx, tipy = w[AX, n - 1] + chain.links[LENGTH, n - 1] * w[S, n - 1], w[AY, n - 1] - chain.links[LENGTH, n - 1] * w[C, n - 1]
+    for i in range(n):
+        w[B + 1, i], w[B + 2, i] = w[AY, i] - tipy, tipx - w[AX, i]
+    solve(n, w, MATRIX, B, 3)
+    x = y_ = sxx = sxy = syx = syy = 0.0
+    for i in range(n):
+        lc, ls, square = chain.links[LENGTH, i] * w[C, i], chain.links[LENGTH, i] * w[S, i], w[OM, i] * w[OM, i]
+        w[FREE, i], w[ONE, i], w[TWO, i] = w[B, i], w[B + 1, i], w[B + 2, i]
+        x += lc * w[B, i] - ls * square
+        y_ += ls * w[B, i] + lc * square
+        sxx += lc * w[B + 1, i]
+        syx += ls * w[B + 1, i]
+        sxy += lc * w[B + 2, i]
+        syy += ls * w[B + 2, i]
+    finish(chain, out, w, -x, -y_, sxx, 0.5 * (sxy + syx), syy, s, c, sigma, dead)
+
+
 @kernel
-def balance(y, p, w):
-    """Fill the matrix and the right-hand side B."""
+def balance(omega, at, p, w, liftx, lifty):
+    """Fill the matrix and the right-hand side B; the weight of a mass m is m (-liftx, -lifty)."""
     place(p, w)
     n = p.n
     forcex = forcey = turned = 0.0
     for j in range(n):
         i = n - 1 - j
-        fx, fy = w[FX, i], w[FY, i] - p.links[MASS, i] * p.g
+        fx, fy = w[FX, i] - p.links[MASS, i] * liftx, w[FY, i] - p.links[MASS, i] * lifty
         forcex += fx
         forcey += fy
         turned += w[GX, i] * fy - w[GY, i] * fx + w[MZ, i]
@@ -95,7 +131,7 @@ def balance(y, p, w):
                 turning += gx * py - gy * px + p.links[INERTIA, k]
                 inward += -gx * px - gy * py
             w[MATRIX + i, k] = turning
-            total += inward * y[n + k] * y[n + k]
+            total += inward * omega[at + k] * omega[at + k]
         w[B, i] = total
 
 
@@ -120,3 +156,6 @@ def place(p, w):
         w[TM, i] = mass
         w[TX, i] = mx
         w[TY, i] = my
+
+
+SETTLERS[MomentumLoopParameters] = settle_loop_state

@@ -35,16 +35,30 @@ from nlink.formulations.constrained import (
     RIGHT,
     TH,
     ConstrainedFormulation,
+    Pieces,
+    rebuilt,
     register,
 )
+from nlink.formulations.loop import KEPT
 from nlink.formulations.stabilization import Handling
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S
+from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, sincos
 
-EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY = range(OWN, OWN + 13)
+EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY, VX, VY = range(OWN, OWN + 15)
 
 
 class NaturalParameters(NamedTuple):
     """A chain, the handling of its constraints, and the shape of the state."""
+
+    chain: ChainParameters
+    handling: Handling
+    nl: int
+    nq: int
+    na: int
+    size: int
+
+
+class NaturalLoopParameters(NamedTuple):
+    """The same for a closed chain."""
 
     chain: ChainParameters
     handling: Handling
@@ -61,6 +75,7 @@ class Natural(ConstrainedFormulation):
     name: ClassVar[str] = "natural"
     shape: ClassVar[tuple[int, int, int]] = (1, 2, 1)
     kind: ClassVar[type[Any]] = NaturalParameters
+    loop: ClassVar[type[Any]] = NaturalLoopParameters
     constraints: Any = "none"
 
     def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
@@ -94,10 +109,14 @@ class Natural(ConstrainedFormulation):
         return moving, total(G[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, self.decode(chain, state)[0])
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
-        """Return the largest |Phi|: of squared lengths in m^2, and of the square of the unit vector."""
+        """Return the largest |Phi|: of squared lengths in m^2, of the square of the unit vector, and of the gap at the pin in m."""
         e, _ = self._directions(chain, state)
         scale = np.append(chain.length[:-1] ** 2, 1.0)
-        return np.abs(scale * ((e**2).sum(-1) - 1)).max(-1)
+        worst = np.abs(scale * ((e**2).sum(-1) - 1)).max(-1)
+        if chain.pin:
+            gap = (chain.length[:, None] * e).sum(-2) - chain.pin
+            worst = np.maximum(worst, np.abs(gap).max(-1))
+        return worst
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the angles carried along."""
@@ -134,16 +153,18 @@ def along(y, p, i, at, axis):
 
 
 def pose(y, p, w):
-    """Fill TH, OM, S, C from the directions of the links; the angles only if loads or projections ask for them."""
+    """Fill TH, OM, S, C from the directions of the links, and Phi, Phi'; the angles only if loads or a pin ask for them."""
     n = p.chain.n
     for i in range(n):
         ex, ey = along(y, p, i, 0, 0), along(y, p, i, 0, 1)
         vx, vy = along(y, p, i, 2 * n, 0), along(y, p, i, 2 * n, 1)
         square = ex * ex + ey * ey
-        w[EX, i], w[EY, i] = ex, ey
+        w[EX, i], w[EY, i], w[VX, i], w[VY, i] = ex, ey, vx, vy
+        area = 1.0 if i == n - 1 else p.chain.links[LENGTH, i] * p.chain.links[LENGTH, i]
+        w[PHI, i], w[RATE, i] = area * (square - 1.0), 2.0 * area * (ex * vx + ey * vy)
         w[OM, i] = (ex * vy - ey * vx) / square
         w[TH, i] = 0.0
-        if p.chain.loaded:
+        if p.chain.loaded or p.chain.closed:
             size = math.sqrt(square)
             w[S, i], w[C, i] = ex / size, -ey / size
             angle = math.atan2(ex, -ey)
@@ -169,19 +190,15 @@ def kinetic(y, p, w):
 
 
 def equations(y, p, w):
-    """Fill the forces, Phi, Phi', gamma, and the derivatives of the constraints by a link's own point."""
+    """Fill the forces, gamma, and the derivatives of the constraints by a link's own point."""
     chain = p.chain
     n = chain.n
     for i in range(n):
         last = i == n - 1
         length = 1.0 if last else chain.links[LENGTH, i]
         mass, d, b = chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
-        ex, ey = w[EX, i], w[EY, i]
-        vx, vy = along(y, p, i, 2 * n, 0), along(y, p, i, 2 * n, 1)
-        area = length * length
-        w[PHI, i] = area * (ex * ex + ey * ey) - area
-        w[RATE, i] = 2.0 * area * (ex * vx + ey * vy)
-        w[CURVE, i] = -2.0 * area * (vx * vx + vy * vy)
+        ex, ey, vx, vy = w[EX, i], w[EY, i], w[VX, i], w[VY, i]
+        w[CURVE, i] = -2.0 * length * length * (vx * vx + vy * vy)
         w[AX, i], w[AY, i] = 2.0 * length * ex, 2.0 * length * ey
         fx, fy = w[FX, i], w[FY, i] - mass * chain.g
         moment = w[MZ, i] / (ex * ex + ey * ey)
@@ -288,4 +305,63 @@ def pull(p, w, row):
             w[OUT + 1, i - 1] -= y
 
 
-register(NaturalParameters, pose, equations, solve, inertia, pull, kinetic, height)
+def repose(p, w):
+    """Turn the directions of the links to the angles, with their rates."""
+    for i in range(p.chain.n):
+        w[EX, i], w[EY, i] = w[S, i], -w[C, i]
+        w[VX, i], w[VY, i] = w[OM, i] * w[C, i], w[OM, i] * w[S, i]
+
+
+def tug(p, w, fx, fy):
+    """Fill FORCE with the force (fx, fy) at the last tip."""
+    n = p.chain.n
+    for i in range(n):
+        w[FORCE, i] = w[FORCE + 1, i] = 0.0
+    length = p.chain.links[LENGTH, n - 1]
+    w[FORCE, n - 1], w[FORCE + 1, n - 1] = length * fx, length * fy
+    if n > 1:
+        w[FORCE, n - 2], w[FORCE + 1, n - 2] = fx, fy
+
+
+def turning(p, w):
+    """Fill OUT with the angular accelerations."""
+    n = p.chain.n
+    for i in range(n):
+        x, y = w[ACC, i], w[ACC + 1, i]
+        if i < n - 1:
+            before, above = (w[ACC, i - 1], w[ACC + 1, i - 1]) if i > 0 else (0.0, 0.0)
+            x, y = (x - before) / p.chain.links[LENGTH, i], (y - above) / p.chain.links[LENGTH, i]
+        ex, ey, vx, vy = w[EX, i], w[EY, i], w[VX, i], w[VY, i]
+        square = ex * ex + ey * ey
+        w[OUT, i] = (ex * y - ey * x) / square - 2.0 * (ex * vx + ey * vy) * (ex * vy - ey * vx) / (square * square)
+
+
+def shift(y, p, w):
+    """Turn the links with their angles and rates, hinge by hinge; place them anew, if nothing else keeps their lengths."""
+    n = p.chain.n
+    keep = 0.0 if rebuilt(p.handling) else 1.0
+    x = y_ = vx = vy = 0.0
+    for i in range(n):
+        s0, c0 = sincos(w[KEPT, i])
+        s1, c1 = sincos(w[TH, i])
+        old, new = w[KEPT + 1, i], w[OM, i]
+        length = p.chain.links[LENGTH, i]
+        s, c, us, uc = s1 - keep * s0, c1 - keep * c0, new * s1 - keep * old * s0, new * c1 - keep * old * c0
+        if i == n - 1:
+            length, x, y_, vx, vy = 1.0, 0.0, 0.0, 0.0, 0.0
+        x += length * s
+        y_ -= length * c
+        vx += length * uc
+        vy += length * us
+        y[2 * i] = keep * y[2 * i] + x
+        y[2 * i + 1] = keep * y[2 * i + 1] + y_
+        y[2 * n + 2 * i] = keep * y[2 * n + 2 * i] + vx
+        y[2 * n + 2 * i + 1] = keep * y[2 * n + 2 * i + 1] + vy
+        y[4 * n + i] = w[TH, i]
+
+
+register(
+    NaturalParameters,
+    NaturalLoopParameters,
+    Pieces(pose, equations, solve, inertia, pull, repose, tug, turning, shift, kinetic, height),
+)

@@ -73,10 +73,10 @@ def projection_rates(t, y, p, out, w):
         w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
     turn(w[TH], n, w)
     if chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, chain, w, out, 2 * n)
+        apply_loads(t, w[TH], w[OM], 0, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
     forces(chain, w)
     project(chain, w)
-    solve(n, w, MATRIX, B)
+    solve(n, w, MATRIX, B, 1)
     for i in range(n):
         out[i] = y[n + i]
         out[n + i] = w[B, i]

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from nlink._jit import kernel
 from nlink.chain import Chain
+from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.kernels import (
     COM,
     FX,
@@ -39,7 +40,7 @@ from nlink.kernels import (
     sincos,
     turn,
 )
-from nlink.system import HAMILTON, AngleFormulation, right_hand_side
+from nlink.system import HAMILTON, SETTLERS, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8
@@ -52,19 +53,25 @@ class RecursiveParameters(NamedTuple):
     chain: ChainParameters
 
 
+class RecursiveLoopParameters(NamedTuple):
+    """A closed chain."""
+
+    chain: ChainParameters
+
+
 @dataclass(frozen=True)
-class Recursive(AngleFormulation):
+class Recursive(LoopFormulation):
     """O(N) sweep of Newton and Euler."""
 
     name: ClassVar[str] = "recursive"
 
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
-        return RecursiveParameters(numbers)
+        return RecursiveLoopParameters(numbers) if chain.pin else RecursiveParameters(numbers)
 
     def scratch(self, n: int) -> int:
-        """Rows of the loads, of the sweep, and of Hamilton's form."""
-        return LOAD_ROWS + 5
+        """Rows of the loads, of the sweep, and of Hamilton's form; of the loop, which are more."""
+        return max(LOAD_ROWS + 5, LOOP_ROWS)
 
 
 @right_hand_side(RecursiveParameters)
@@ -76,10 +83,20 @@ def recursive_rates(t, y, p, out, w):
     if turned:
         turn(y, n, w)
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n)
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
     sweep(y, y, n, chain, w, turned, chain.loaded, chain.g, out, n)
     for i in range(n):
         out[i] = y[n + i]
+
+
+@right_hand_side(RecursiveLoopParameters)
+def recursive_loop_rates(t, y, p, out, w):
+    """Fill out = (omega, alpha, powers) of the closed chain: the sweep with three right-hand sides gives the force at the tip."""
+    chain = p.chain
+    s, c, sigma, dead = prepare(t, y, chain, out, 2 * chain.n, w)
+    liftx, lifty = s * chain.g, c * chain.g
+    x, y_, sxx, sxy, syy = sweep_loop(chain, w, True, liftx, lifty)
+    finish(chain, out, w, liftx - x, lifty - y_, sxx, sxy, syy, s, c, sigma, dead)
 
 
 @kernel
@@ -195,7 +212,7 @@ def hamilton_rates(t, z, p, out, w):
     for i in range(n):
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, z, out, 0, chain, w, out, 2 * n)
+        apply_loads(t, z, out, 0, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
     momenta(out, 0, chain, w)
     tailx = taily = pullx = pully = 0.0
     for j in range(n):
@@ -212,4 +229,5 @@ def hamilton_rates(t, z, p, out, w):
         pully += fy
 
 
+SETTLERS[RecursiveLoopParameters] = settle_loop_state
 HAMILTON[RecursiveParameters] = (to_momenta, from_momenta, hamilton_rates)

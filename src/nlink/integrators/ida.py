@@ -53,6 +53,8 @@ class IDA(Integrator):
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
+        if system.chain.pin:
+            raise ModelError("IDA takes no pin; leave it out: the loop is kept closed by projection")
         if type(system.parameters) not in RESIDUALS:
             raise ModelError(
                 f"IDA keeps constraints, which {form.name} does not have; use maximal or natural, or another integrator"

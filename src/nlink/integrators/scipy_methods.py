@@ -35,7 +35,7 @@ class Scipy(Integrator):
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""
-        if system.projected:
+        if system.formulation.projected:
             raise ModelError(
                 "Projection goes with DOP853, RK45 and RK4, not with the solvers of SciPy; use another handling of constraints"
             )

@@ -51,7 +51,7 @@ def animate(
     speed : 1 is real time, 2 twice as fast
     fps : frames a second; browsers slow a .gif above 50 down
     size : width and height in pixels (an .mp4 is rounded up to even numbers)
-    trail : seconds of the motion that the path of the last end stays visible
+    trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
     hinges, timer, centres : whether the hinges, the time and the centres of mass are drawn
     style : "bar" or "line"
     progress : called with (done, total) after each frame

@@ -11,10 +11,11 @@ from PIL import Image
 
 from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
+from nlink.chain import Chain
 from nlink.run import Run
 from nlink.view.pen import Pen, write
 from nlink.view.scene import GROUND, Camera, scenery
-from nlink.view.style import ACCENT, INK, MUTED, heading, link_colours, mixed, refuse_empty
+from nlink.view.style import ACCENT, INK, MUTED, grounds, heading, link_colours, mixed, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -25,7 +26,7 @@ FADE = 12
 HOP = 4.0
 """Most pixels between two points of the trail, if PARTS a frame allow it."""
 PARTS = 32
-PIN = 0.7
+HOLE = 1.0
 """Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
 BLOCK = 4096
 """Moments interpolated at once, which bounds the memory."""
@@ -73,12 +74,12 @@ class Frames:
         self.colours = link_colours(run.chain.n)
         self.decimals = _decimals(times)
         places, self.trusted = _Places(run, times), _trusted(run, times)
-        tip = places.tip(look.size) if look.trail else places.hinges[:, -1]
-        seen = [places.hinges.reshape(-1, 2), tip, *([places.centres.reshape(-1, 2)] if look.centres else [])]
-        self.camera = Camera(
-            look.size, np.concatenate(seen), float(run.chain.length.mean()), notes=look.timer and not self.trusted.all()
-        )
-        self.hinges, self.centres, self.feet, self.tip = map(self.camera.pixels, (places.hinges, places.centres, places.feet, tip))
+        traced = places.traced(look.size) if look.trail else places.hinges[:, 0]
+        seen = [places.hinges.reshape(-1, 2), traced, *([places.centres.reshape(-1, 2)] if look.centres else [])]
+        notes = look.timer and not self.trusted.all()
+        self.camera = Camera(look.size, np.concatenate(seen), float(run.chain.length.mean()), notes, grounds(run.chain))
+        self.hinges, self.centres, self.feet = map(self.camera.pixels, (places.hinges, places.centres, places.feet))
+        self.traced = self.camera.pixels(traced)
         self.pen = Pen(look.size)
         self.ground = scenery(self.camera, heading(run), max(map(self.time, (0, -1)), key=len) if look.timer else "")
 
@@ -103,16 +104,16 @@ class Frames:
         return f"t = {self.times[k]:.{self.decimals}f} s".replace("-", "\N{MINUS SIGN}")
 
     def _draw_trail(self, k: int) -> None:
-        """Draw the path of the last end up to frame k, the older the paler."""
+        """Draw the path of the traced point up to frame k, the older the paler."""
         if not self.look.trail or k == 0:
             return
-        parts = (len(self.tip) - 1) // (len(self.times) - 1)
+        parts = (len(self.traced) - 1) // (len(self.times) - 1)
         newest = k * parts
         oldest = newest - self.look.trail / abs(self.times[1] - self.times[0]) * parts
         bounds = np.maximum(0, np.round(np.linspace(oldest, newest, FADE + 1)).astype(int))
         width = min(3.0, max(1.2, 0.0035 * min(self.look.size)))
         for step in range(FADE):
-            piece = self.tip[bounds[step] : bounds[step + 1] + 1]
+            piece = self.traced[bounds[step] : bounds[step + 1] + 1]
             if len(piece) > 1:
                 self.pen.line(piece, mixed(ACCENT, GROUND, (step + 1) / FADE), width, "butt")
 
@@ -124,8 +125,8 @@ class Frames:
                 self.pen.line(hinges[i : i + 2], GROUND, width + min(1.6, 0.2 * width))
             self.pen.line(hinges[i : i + 2], colour, width)
         radius, ink = (1.4 * width, INK) if thin else (0.25 * width, GROUND)
-        if self.look.hinges and radius >= PIN:
-            for at in hinges[:-1]:
+        if self.look.hinges and radius >= HOLE:
+            for at in hinges if self.run.chain.pin else hinges[:-1]:
                 self.pen.disc(at, radius, ink, ink)
 
     def _draw_centres(self, feet: np.ndarray, centres: np.ndarray) -> None:
@@ -151,16 +152,21 @@ class _Places:
         along = np.clip(run.chain.com / run.chain.length, 0.0, 1.0)[:, None]
         self.feet = (1 - along) * self.hinges[:, :-1] + along * self.hinges[:, 1:]
 
-    def tip(self, size: tuple[int, int]) -> np.ndarray:
-        """Return the path of the last end, with as many points between frames as its speed asks for."""
-        count = len(self.times)
+    def traced(self, size: tuple[int, int]) -> np.ndarray:
+        """Return the path of the traced point, with as many points between frames as its speed asks for."""
+        chain, count = self.run.chain, len(self.times)
         if count == 1:
-            return self.hinges[:, -1]
-        fastest = np.linalg.norm(self.run.velocities()[:, -1], axis=-1).max() / (2 * self.run.chain.length.sum())
+            return _traced(chain, self.hinges)
+        fastest = np.linalg.norm(_traced(chain, self.run.velocities()), axis=-1).max() / (2 * chain.length.sum())
         parts = min(PARTS, max(1, math.ceil(fastest * abs(self.times[1] - self.times[0]) * min(size) / HOP)))
         fine = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), self.times)
         blocks = np.split(fine, range(BLOCK, len(fine), BLOCK))
-        return np.concatenate([kinematics.hinges(self.run.chain, self.run.at(block).theta)[:, -1] for block in blocks])
+        return np.concatenate([_traced(chain, kinematics.hinges(chain, self.run.at(block).theta)) for block in blocks])
+
+
+def _traced(chain: Chain, hinges: np.ndarray) -> np.ndarray:
+    """Return the values (F, 2) of the point that draws the trail: the last end, or the middle of a closed chain."""
+    return (hinges[:, chain.n // 2] + hinges[:, (chain.n + 1) // 2]) / 2 if chain.pin else hinges[:, -1]
 
 
 def _angles(run: Run, times: np.ndarray) -> np.ndarray:

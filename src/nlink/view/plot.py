@@ -26,6 +26,7 @@ from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
 from nlink.files import written_whole
 from nlink.run import Run
+from nlink.view import coupler, forces
 from nlink.view.sheet import Sheet, Size
 from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty
 
@@ -34,8 +35,6 @@ FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
-PEAK = 50
-"""Forces that peak this many times above their median are shown on a logarithmic scale."""
 
 
 def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
@@ -46,8 +45,8 @@ def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11
     >>> len(figure(run, "energy").axes)
     2
     """
-    kind = PLOTS[choice("plot", name, PLOTS)]
     refuse_empty(run)
+    kind = PLOTS[_chosen(run, name)]
     sheet = Sheet(run, _size(size), number("fontsize", fontsize, above=0))
     kind.draw(sheet)
     sheet.finish(kind.meaning)
@@ -72,7 +71,7 @@ def save_plots(
     choice("format", format, FORMATS)
     refuse_empty(run)
     names = suiting(run) if names is None else [names] if isinstance(names, str) else names
-    wanted = [choice("plot", name, PLOTS) for name in names]
+    wanted = [_chosen(run, name) for name in names]
     dpi, size = number("dpi", dpi, above=0), _size(size)
     if format == "png" and max(size) * dpi > 2**15:
         raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
@@ -92,8 +91,16 @@ def suiting(run: Run) -> list[str]:
     return [name for name, kind in PLOTS.items() if kind.suits(run)]
 
 
+def _chosen(run: Run, name: str) -> str:
+    """Return the name of a plot, if there is such a plot of this run."""
+    kind = PLOTS[choice("plot", name, PLOTS)]
+    if kind.needs and not kind.suits(run):
+        raise ModelError(f"the plot {name!r} needs {kind.needs}")
+    return name
+
+
 def _angles(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("angle (degrees)")
+    (axes,) = sheet.over_time("angle (degrees)", dead=True)
     for i, angle in enumerate(np.degrees(sheet.motion.theta).T):
         sheet.line(axes, *broken(sheet.motion.t, angle), i)
     if np.abs(sheet.motion.theta).max() > np.pi / 2:
@@ -103,13 +110,13 @@ def _angles(sheet: Sheet) -> None:
 
 
 def _unwrapped(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("angle (turns)")
+    (axes,) = sheet.over_time("angle (turns)", dead=True)
     sheet.lines(axes, sheet.motion.t, sheet.motion.theta / (2 * np.pi))
     sheet.name_links(r"$\theta_{{{i}}}$")
 
 
 def _rates(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("angular velocity (rad/s)")
+    (axes,) = sheet.over_time("angular velocity (rad/s)", dead=True)
     sheet.lines(axes, sheet.motion.t, sheet.motion.omega)
     sheet.name_links(r"$\omega_{{{i}}}$")
 
@@ -118,21 +125,26 @@ def _positions(sheet: Sheet) -> None:
     ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
     for k, axes in enumerate(sheet.over_time("x (m)", "y (m)")):
         sheet.lines(axes, sheet.motion.t, ends[..., k])
-    sheet.name_links("end {i}")
+    sheet.name_links("end {i}", last=_at_pin(sheet.run))
 
 
 def _velocities(sheet: Sheet) -> None:
     ends = kinematics.hinge_velocities(sheet.run.chain, sheet.motion.theta, sheet.motion.omega)[:, 1:]
     for k, axes in enumerate(sheet.over_time(r"$v_x$ (m/s)", r"$v_y$ (m/s)")):
         sheet.lines(axes, sheet.motion.t, ends[..., k])
-    sheet.name_links("end {i}")
+    sheet.name_links("end {i}", last=_at_pin(sheet.run))
+
+
+def _at_pin(run: Run) -> str:
+    """Return what to add to the name of the last end."""
+    return ", at pin" if run.chain.pin else ""
 
 
 def _paths(sheet: Sheet) -> None:
     axes = sheet.plane()
     ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
     sheet.lines(axes, ends[..., 0], ends[..., 1])
-    sheet.name_links("end {i}")
+    sheet.name_links("end {i}", last=_at_pin(sheet.run))
 
 
 def _tip(sheet: Sheet) -> None:
@@ -166,18 +178,6 @@ def _energy(sheet: Sheet) -> None:
     sheet.legend(*upper.get_legend_handles_labels())
 
 
-def _reactions(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("hinge force (N)")
-    force = np.linalg.norm(kinematics.reactions(sheet.run.chain, *sheet.motion[1:]), axis=-1)
-    sheet.lines(axes, sheet.motion.t, force)
-    if force.max() > PEAK * np.median(force) > 0:
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=1e-3 * np.median(force))
-    else:
-        axes.set_ylim(bottom=0)
-    sheet.name_links(r"$|R_{{{i}}}|$")
-
-
 def broken(t: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return an unwrapped angle brought to +-180 degrees, with a gap (NaN) wherever it passes from one edge to the other."""
     turn = np.ceil((degrees - 180.0) / 360.0)
@@ -202,13 +202,18 @@ def _size(size: Any) -> Size:
     return number("size[0]", size[0], least=1), number("size[1]", size[1], least=1)
 
 
+def _open(run: Run) -> bool:
+    return run.chain.pin is None
+
+
 @dataclass(frozen=True)
 class PlotKind:
-    """One plot: what it shows, how it is drawn, and which runs it suits."""
+    """One plot: what it shows, how it is drawn, which runs it suits, and what it needs if others have no such plot at all."""
 
     meaning: str
     draw: Callable[[Sheet], None]
     suits: Callable[[Run], bool] = lambda run: True
+    needs: str = ""
 
 
 PLOTS: dict[str, PlotKind] = {
@@ -218,8 +223,9 @@ PLOTS: dict[str, PlotKind] = {
     "positions": PlotKind("Positions of the link ends", _positions),
     "velocities": PlotKind("Velocities of the link ends", _velocities),
     "paths": PlotKind("Paths of the link ends", _paths),
-    "tip": PlotKind("Path of the last end", _tip),
+    "tip": PlotKind("Path of the last end", _tip, _open, "an open chain: here the last end stays at the pin"),
+    "coupler": PlotKind("Coupler curves", coupler.draw, coupler.suits, coupler.NEEDS),
     "energy": PlotKind("Energy", _energy),
-    "reactions": PlotKind("Forces at the hinges", _reactions),
+    "reactions": PlotKind("Forces at the hinges", forces.draw),
 }
 """The plots by name."""

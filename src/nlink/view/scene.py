@@ -1,4 +1,4 @@
-"""The still part of an animation: how metres become pixels, and the ground with its grid, scale, title and pivot."""
+"""The still part of an animation: how metres become pixels, and the ground with its grid, scale, title, pivot and pin."""
 
 from __future__ import annotations
 
@@ -17,40 +17,55 @@ TEXT = 160
 CELLS = 8
 """Grid cells along the shorter side, about."""
 SLACK = 0.8
-"""The pivot stands in the middle unless that shrinks the picture below this share."""
+"""The pivot (with a pin, the point midway) stands in the middle unless that shrinks the picture below this share."""
 
 
 class Camera:
-    """Fits points (K, 2) in metres, the pivot among them, into a picture of `size` pixels.
+    """Fits points (K, 2) in metres and the grounds, the pivot and perhaps a pin, into a picture of `size` pixels.
 
     Attributes: `scale` in pixels a metre; `frame` (left, bottom, right, top), the part with the grid; `letter`, the
     height of the title in pixels, 0 in a picture too small for text; `thickness` of a bar.
     """
 
-    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, notes: bool) -> None:
-        self.size = size
+    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, notes: bool, grounds: np.ndarray) -> None:
+        self.size, self.grounds = size, grounds
         width, height = size
         self.letter = min(28.0, max(11.0, min(size) / 36)) if min(size) >= TEXT else 0.0
         self.small = 0.72 * self.letter
         left, bottom, top = 3.7 * self.small, 2.0 * self.small, (2.2 + 0.9 * notes) * self.letter
         self.frame = (left, bottom, width - 0.8 * self.letter, height - top)
-        self._fit(points, pad=max(3.0, 0.025 * min(size)))
-        self.thickness = min(0.03 * min(size), max(2.5, 0.17 * link * self.scale))
+        pad = max(3.0, 0.025 * min(size))
+        corners = np.stack([points.min(0), points.max(0)])
+        self._fit(np.concatenate([corners, grounds]), pad, link)
+        for _ in range(2):  # the symbols have their size in pixels: once more, now that the scale is nearly known
+            self._fit(np.concatenate([corners, self._symbols(pad)]), pad, link)
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
         """Return where points (..., 2) in metres lie in the picture, from its lower left corner."""
         return self.scale * points + self.origin
 
-    def _fit(self, points: np.ndarray, pad: float) -> None:
+    def symbol(self) -> tuple[float, float]:
+        """Return half the width and the height of a ground's symbol, in pixels."""
+        half = max(4.0, 0.018 * min(self.size), 1.8 * self.thickness)
+        return half, 0.39 * half
+
+    def _symbols(self, pad: float) -> np.ndarray:
+        """Return corners of the grounds' symbols, in metres, as far as the padding leaves them out."""
+        half, height = (max(0.0, side - pad) / self.scale for side in self.symbol())
+        return np.concatenate([self.grounds + np.array(corner) for corner in ((-half, 0.0), (half, height))])
+
+    def _fit(self, points: np.ndarray, pad: float, link: float) -> None:
         left, bottom, right, top = self.frame
         room = np.array([right - left, top - bottom]) - 2 * pad
         low, high = points.min(0), points.max(0)
-        reach = max(-low[0], high[0])
-        middle = np.array([-reach, low[1]]), np.array([reach, high[1]])
+        centre = self.grounds[:, 0].mean()
+        reach = max(centre - low[0], high[0] - centre)
+        middle = np.array([centre - reach, low[1]]), np.array([centre + reach, high[1]])
         if self._scale(room, *middle) >= SLACK * self._scale(room, low, high):
             low, high = middle
         self.scale = self._scale(room, low, high)
         self.origin = np.array([left + right, bottom + top]) / 2 - self.scale * (low + high) / 2
+        self.thickness = min(0.03 * min(self.size), max(2.5, 0.17 * link * self.scale))
 
     @staticmethod
     def _scale(room: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
@@ -59,7 +74,7 @@ class Camera:
 
 
 def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
-    """Return the ground (H, W, 4): grid, scale, pivot and title; the title leaves room for the text `beside` it."""
+    """Return the ground (H, W, 4): grid, scale, pivot, pin and title; the title leaves room for the text `beside` it."""
     pen = Pen(camera.size)
     pen.fill(GROUND)
     step = _round_step(min(camera.size) / CELLS / camera.scale)
@@ -69,7 +84,8 @@ def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
         pen.line(np.array([[x, bottom], [x, top]]), LINES, 1.0, "butt")
     for y in _crisp(camera.scale * up + camera.origin[1]):
         pen.line(np.array([[left, y], [right, y]]), LINES, 1.0, "butt")
-    _draw_pivot(pen, camera)
+    for at in camera.pixels(camera.grounds):
+        _draw_ground(pen, at, *camera.symbol())
     image = pen.picture()
     if camera.letter:
         _write_scale(image, camera, across, up)
@@ -78,10 +94,9 @@ def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
     return np.asarray(image.convert("RGBA"))
 
 
-def _draw_pivot(pen: Pen, camera: Camera) -> None:
-    """Draw the ground that the pivot is fixed to: a line with hatching above it."""
-    x, y = camera.origin
-    half, hatch = max(4.0, 1.8 * camera.thickness), max(2.0, 0.7 * camera.thickness)
+def _draw_ground(pen: Pen, at: np.ndarray, half: float, hatch: float) -> None:
+    """Draw the ground that a pivot or pin is fixed to: a line with hatching above it."""
+    x, y = at
     pen.line(np.array([[x - half, y], [x + half, y]]), MUTED, 1.5, "butt")
     for start in np.linspace(x - half, x + half - hatch, 6):
         pen.line(np.array([[start, y], [start + hatch, y + hatch]]), MUTED, 1.0, "butt")

@@ -10,14 +10,17 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
 from nlink.run import Run, Track
-from nlink.view.style import GRID, INK, MUTED, heading, link_colours
+from nlink.view.style import GRID, INK, MUTED, grounds, heading, link_colours
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
 POINTS = 2000
 """Fewer saved points than this are joined by interpolated ones."""
+DEAD = 60
+"""Most dead positions that are marked."""
 
 Size = tuple[float, float]
 
@@ -30,27 +33,34 @@ class Sheet:
         self.figure = Figure(figsize=size, layout="constrained")
         self.motion = smooth(run)
         self.trusted = _within(run, run.trusted_until)
+        self.note = ""
         self.colours = link_colours(run.chain.n)
         self.marker = "o" if len(run.t) == 1 else ""
         self.drawn: dict[int, Line2D] = {}
 
-    def over_time(self, *labels: str, heights: tuple[float, ...] | None = None) -> list[Axes]:
-        """Return axes one below another that share the time, with these labels."""
+    def over_time(self, *labels: str, heights: tuple[float, ...] | None = None, dead: bool = False) -> list[Axes]:
+        """Return axes one below another that share the time, with these labels; `dead`: mark the dead positions, if few."""
+        passed = _dead_positions(self.run) if dead else []
         column = self.figure.subplots(len(labels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
         for axes, label in zip(column, labels, strict=True):
             axes.set_ylabel(label, fontsize=self.fontsize)
             axes.margins(x=0.01)
             self._mark_trusted(axes)
-        column[-1].set_xlabel(self.time_label(), fontsize=self.fontsize)
+            for t in passed:
+                axes.axvline(t, color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        note = ", dotted: dead positions" if passed else ""
+        column[-1].set_xlabel(self.time_label() + note, fontsize=self.fontsize)
         return list(column)
 
     def plane(self, pivot: bool = True) -> Axes:
-        """Return axes of the plane of motion, with equal scales; `pivot`: show where it is."""
+        """Return axes of the plane of motion, with equal scales; `pivot`: show where it is, and the pin."""
         axes = self.figure.subplots()
         axes.set_aspect("equal", adjustable="datalim")
-        if pivot:
-            axes.plot(0.0, 0.0, "+", color=INK, markersize=9, zorder=5)
-        axes.set_xlabel("x (m)", fontsize=self.fontsize)
+        for mark, (x, y) in zip("+x", grounds(self.run.chain) if pivot else (), strict=False):
+            size, halo = (9 if mark == "+" else 7), withStroke(linewidth=3.0, foreground="white")
+            axes.plot(x, y, mark, color=INK, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        note = ", + pivot, \N{MULTIPLICATION SIGN} pin" if pivot and self.run.chain.pin else ""
+        axes.set_xlabel(f"x (m){note}", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
         return axes
 
@@ -67,12 +77,19 @@ class Sheet:
         style: dict[str, Any] = {"color": self.colours[link], "linewidth": width, "marker": self.marker}
         (self.drawn[link],) = axes.plot(x, y, zorder=3 - link / n, **style)
 
-    def name_links(self, symbol: str) -> None:
-        """Say which colour is which link: by a legend (`symbol` with {i}) or, for many links, by a colour bar."""
-        n = len(self.colours)
+    def name_links(self, symbol: str, last: str = "", more: dict[str, Line2D] | None = None) -> None:
+        """Say which colour is which link: by a legend (`symbol` with {i}) or, for many links, by a colour bar.
+
+        `last`: what to add to the symbol of the last link; `more`: further lines by name, above the axes beside a bar.
+        """
+        n, more = len(self.colours), more or {}
         if n <= LEGEND:
-            self.legend([self.drawn[i] for i in range(n)], [symbol.format(i=i + 1) for i in range(n)])
+            names = {i: symbol.format(i=i + 1) + last * (i == n - 1) for i in sorted(self.drawn)}
+            self.legend([*(self.drawn[i] for i in names), *more.values()], [*names.values(), *more])
             return
+        if more:
+            place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "frameon": False}
+            self.figure.axes[0].legend(list(more.values()), list(more), fontsize=self.fontsize, handlelength=1.4, **place)
         bounds = np.arange(n + 1) + 0.5
         mappable = ScalarMappable(BoundaryNorm(bounds, n), ListedColormap(self.colours))
         step = next(m for k in range(9) for m in (10**k, 2 * 10**k, 5 * 10**k) if 12 * m > n)
@@ -103,7 +120,8 @@ class Sheet:
             for side, spine in axes.spines.items():
                 spine.set_visible(side in ("left", "bottom"))
                 spine.set_color(MUTED)
-        self.figure.axes[0].set_title(meaning, loc="left", fontsize=1.15 * self.fontsize, color=INK, pad=8)
+        title = f"{meaning}\n{self.note}" if self.note else meaning
+        self.figure.axes[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=INK, pad=8)
         letters = int(self.figure.get_figwidth() * 72 / (0.56 * self.fontsize))
         self.figure.suptitle(heading(self.run, letters), x=0.012, ha="left", fontsize=self.fontsize, color=MUTED, parse_math=False)
 
@@ -121,6 +139,12 @@ def smooth(run: Run) -> Track:
     if len(run.t) >= POINTS:
         return Track(run.t, run.theta, run.omega, run.alpha)
     return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
+
+
+def _dead_positions(run: Run) -> list[float]:
+    """Return the times of the dead positions within the run; none if they are too many to be marked."""
+    times = [event.t for event in run.events if event.name == "dead position" and _within(run, event.t) is not None]
+    return times if len(times) <= DEAD else []
 
 
 def _within(run: Run, time: float | None) -> float | None:

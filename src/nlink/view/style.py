@@ -1,4 +1,4 @@
-"""The look that plots and animations share: colours and titles."""
+"""The look that plots and animations share: colours and titles, and the points that are fixed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap
 
 from nlink._check import ModelError
+from nlink.chain import Chain
 from nlink.run import Run
 
 Colour = tuple[float, float, float]
@@ -41,6 +42,11 @@ def heading(run: Run, most: int = 70) -> str:
     n = run.chain.n
     text = " ".join(run.scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link")
     return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def grounds(chain: Chain) -> np.ndarray:
+    """Return the points fixed to the ground in m: the pivot (1, 2), with a pin that too (2, 2)."""
+    return np.array([(0.0, 0.0), *([chain.pin] if chain.pin else [])])
 
 
 def refuse_empty(run: Run) -> None:

@@ -1,0 +1,245 @@
+"""Closed loops in plain NumPy: how far the last tip is from its pin, in which directions the links may turn, and how a start is
+brought to close.
+
+    gap(theta)      = sum l_i e_i - pin                    (2,)
+    jacobian(theta) = l_i t_i                              (2, N), its rate of change with the angles
+
+The jacobian loses rank only where all links lie in line with the pin, in the sense that sum of +-l_i is its distance: a dead
+position. `tangent` is the one place where the directions in which a closed chain can move are computed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink._check import ModelError, choice, number
+from nlink.chain import Chain, wrapped
+from nlink.kinematics import directions
+
+NEARLY = 0.05
+"""How far from the pin, as a part of the chain's length, a start may leave the tip and still be closed."""
+SINGULAR = 1e-9
+"""Smallest singular value of the jacobian, as a part of the chain's length, that counts as full rank."""
+EXACT = 1e-11
+"""Lengths that differ from those of a dead position by this part of the chain's length have it."""
+AT_REST = 1e-10
+"""Angle to a dead position, and rate, below which a chain is at rest there."""
+BRANCHES = ("open", "crossed")
+
+
+class Assembly(NamedTuple):
+    """A start that closes: angles and rates, and by how much they were changed (largest, in rad and rad/s)."""
+
+    theta: np.ndarray
+    omega: np.ndarray
+    moved: float
+    sped: float
+
+
+def gap(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return where the last tip is, seen from the pin, (..., 2) in m; zeros without a pin."""
+    if chain.pin is None:
+        return np.zeros((*theta.shape[:-1], 2))
+    return (chain.length[:, None] * directions(theta)[0]).sum(-2) - chain.pin
+
+
+def jacobian(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the derivative (..., 2, N) of the gap by the angles."""
+    return np.swapaxes(chain.length[:, None] * directions(theta)[1], -1, -2)
+
+
+def tangent(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis (N, freedom) of the directions in which the angles can change; all, for an open chain."""
+    if chain.pin is None:
+        return np.eye(chain.n)
+    _, sizes, rows = np.linalg.svd(jacobian(chain, theta))
+    return rows[np.count_nonzero(sizes > SINGULAR * chain.length.sum()) :].T
+
+
+def smallest_singular_value(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the smaller singular value (...) of the jacobian, as a part of the larger: zero at a dead position."""
+    sizes = np.linalg.svd(jacobian(chain, theta), compute_uv=False)
+    return sizes[..., 1] / sizes[..., 0]
+
+
+def assemble(chain: Chain, theta: Any, omega: Any = None) -> Assembly:
+    """Return the start nearest to `theta` and `omega` that closes a pinned chain, by the smallest change of angles and of rates.
+
+    >>> from nlink.chain import Chain, wrapped
+    >>> four_bar = Chain.uniform(3, pin=(1.0, 0.0))
+    >>> assemble(four_bar, [3.14, 1.57, 0.0]).moved < 0.002
+    True
+    """
+    start = np.asarray(theta, float)
+    rates = np.zeros(chain.n) if omega is None else np.asarray(omega, float)
+    if chain.pin is None:
+        return Assembly(start.copy(), rates.copy(), 0.0, 0.0)
+    far, total = float(np.hypot(*gap(chain, start))), float(chain.length.sum())
+    if far > NEARLY * total:
+        raise ModelError(
+            f"the start leaves the last tip {far:g} m from its pin; give angles that nearly close the loop, "
+            f"to {NEARLY * total:g} m, or a driving angle and a branch"
+        )
+    angles = _closed(chain, start, total)
+    J = jacobian(chain, angles)
+    speeds = rates - np.linalg.pinv(J, rcond=SINGULAR) @ (J @ rates)
+    return Assembly(angles, speeds, float(np.abs(angles - start).max()), float(np.abs(speeds - rates).max()))
+
+
+def _closed(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
+    """Return the angles nearest to `start` that close the chain."""
+    theta, before = start.copy(), math.inf
+    for _ in range(200):
+        J, miss = jacobian(chain, theta), gap(chain, theta)
+        inverse = np.linalg.pinv(J, rcond=SINGULAR)
+        away = theta - start
+        step = -inverse @ miss - (away - inverse @ (J @ away))
+        change = float(np.abs(step).max())
+        if change >= before and change < 1e-12:
+            break
+        theta, before = theta + step, change
+        if change == 0.0:
+            break
+    left = float(np.hypot(*gap(chain, theta)))
+    if left > 1e-12 * total:
+        raise ModelError(f"the start cannot be closed: its last tip stays {left:g} m from the pin; give another start")
+    return theta
+
+
+def driven(chain: Chain, angle: float, branch: str = "open") -> np.ndarray:
+    """Return the angles of a pinned chain whose first link stands at `angle` (rad) and whose other links bend evenly.
+
+    Seen from the line between the end of the first link and the pin, they bulge away from the pivot ("open") or towards it
+    ("crossed"). For a four-bar these are its two assemblies.
+
+    >>> from nlink.chain import Chain, wrapped
+    >>> driven(Chain.uniform(3, pin=(1.0, 0.0)), 3.141592653589793).round(6).tolist()
+    [3.141593, 1.570796, 0.0]
+    """
+    if chain.pin is None:
+        raise ModelError("a driving angle needs a pin: give the chain one, or give all angles")
+    angle = number("the driving angle", angle)
+    choice("branch", branch, BRANCHES)
+    first = chain.length[0] * np.array([math.sin(angle), -math.cos(angle)])
+    line = np.array(chain.pin) - first
+    distance, rest = float(np.hypot(*line)), chain.length[1:]
+    near, far = max(0.0, 2 * rest.max() - rest.sum()), float(rest.sum())
+    if not near - 1e-12 * far <= distance <= far * (1 + 1e-12):
+        raise ModelError(
+            f"the driving angle {angle:g} rad cannot be reached: the end of the first link is {distance:g} m from the pin, "
+            f"and the other links span {near:g} to {far:g} m"
+        )
+    side = 1.0 if line[0] * -first[1] - line[1] * -first[0] < 0 else -1.0
+    side = side if branch == "open" else -side
+    halves = _arc(rest, min(max(distance, near), far))
+    total = halves.sum()
+    turned = total - 2 * np.cumsum(halves) + halves
+    theta = math.atan2(line[0], -line[1]) + side * turned
+    return np.concatenate([[angle], wrapped(theta)])
+
+
+def _arc(lengths: np.ndarray, distance: float) -> np.ndarray:
+    """Return half the angle that each chord of a circle spans when together they span `distance`."""
+    longest = int(np.argmax(lengths))
+
+    def halves(k: float, beyond: bool) -> np.ndarray:
+        out = np.arcsin(np.minimum(lengths * k, 1.0))
+        if beyond:
+            out[longest] = math.pi - out[longest]
+        return out
+
+    def span(k: float, beyond: bool) -> float:
+        return math.sin(min(float(halves(k, beyond).sum()), math.pi)) / k
+
+    most = 1 / lengths[longest]
+    beyond = span(most, False) > distance
+    low, high = (most, 1e-12 * most) if beyond else (1e-12 * most, most)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if span(middle, beyond) > distance else (low, middle)
+    return halves(0.5 * (low + high), beyond)
+
+
+def zigzag(chain: Chain) -> np.ndarray:
+    """Return the angles of a pinned chain folded evenly to and fro along the line to its pin."""
+    assert chain.pin is not None
+    x, y = chain.pin
+    distance, line = math.hypot(x, y), math.atan2(x, -y)
+    sign = np.where(np.arange(chain.n) % 2, -1.0, 1.0)
+    fold = math.acos(min(1.0, distance / chain.length.sum()))
+    return _closed(chain, line + sign * fold, float(chain.length.sum()))
+
+
+def defects(chain: Chain) -> tuple[float, ...]:
+    """Return the smallest |sum of +-l_i - distance of the pin| over all signs, for a chain of few links: how far it is from having
+    a dead position; the two signs nearest.
+    """
+    assert chain.pin is not None
+    signs = np.array(np.meshgrid(*[[1.0, -1.0]] * chain.n)).reshape(chain.n, -1)
+    return tuple(np.unique(np.abs(chain.length @ signs - math.hypot(*chain.pin)))[:2].tolist())
+
+
+def passing(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return for motions (..., N) how the distance to the nearest dead position changes (negative: approaching), and the angle
+    that is left to it: the size of that part of the row along the pin which the row across it cannot make up.
+    """
+    u = _frame(chain, theta)
+    s, c = np.sin(theta - u), np.cos(theta - u)
+    a, r, rate = chain.length * c, -chain.length * s, -chain.length * c * omega
+    square = (a * a).sum(-1, keepdims=True)
+    r = r - a * (a * r).sum(-1, keepdims=True) / square
+    rate = rate - a * (a * rate).sum(-1, keepdims=True) / square
+    return (r * rate).sum(-1), np.sqrt((r * r).sum(-1) / square[..., 0])
+
+
+def stuck(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[str, str] | None:
+    """Return why the motion of a closed chain is not determined at a state, and what to try; None if it is."""
+    if chain.pin is None:
+        return None
+    total, distance = float(chain.length.sum()), math.hypot(*chain.pin)
+    if distance >= total * (1 - EXACT):
+        return "the pin is a full length away, so that the chain is straight and cannot move", "bring the pin nearer"
+    if float(passing(chain, theta, omega)[1]) > AT_REST:
+        return None
+    signs = np.where(np.cos(theta - _frame(chain, theta)) > 0, 1.0, -1.0)
+    if abs(signs @ chain.length - distance) > EXACT * total:
+        return None
+    speed = float(np.abs(omega).max())
+    if speed <= AT_REST:
+        ways = " or ".join(_told(v) for v in branches(chain, signs))
+        where = "all links lie in line, and without speed nothing says on which branch to go on"
+        return where + (f": rates like {ways}" if ways else ""), "start with a speed along one of them, or elsewhere"
+    pull = float(signs @ (chain.length * omega**2))
+    if abs(pull) > 1e-9 * float(chain.length @ omega**2):
+        return "all links lie in line, and no smooth motion has these rates", "start with the rates of one of the branches"
+    return None
+
+
+def branches(chain: Chain, signs: np.ndarray) -> list[np.ndarray]:
+    """Return the rates with which three links can leave a dead position with these signs, the largest being 1.
+
+    They keep the tip where it is to second order: sum s l w = 0 and sum s l w^2 = 0.
+    """
+    if chain.n != 3:
+        return []
+    weights = signs * chain.length
+    basis = np.linalg.svd(weights[None])[2][1:].T
+    (low, high), axes = np.linalg.eigh(basis.T @ np.diag(weights) @ basis)
+    if low >= 0 or high <= 0:
+        return []
+    found = [basis @ axes @ np.array([math.sqrt(high), sign * math.sqrt(-low)]) for sign in (1, -1)]
+    return [w / w[np.argmax(np.abs(w))] for w in found]
+
+
+def _told(rates: np.ndarray) -> str:
+    return "(" + ", ".join(f"{rate + 0.0:.3g}" for rate in np.round(rates, 12)) + ")"
+
+
+def _frame(chain: Chain, theta: np.ndarray) -> Any:
+    """Return the angle of the line to the pin; of the longest link, if the pin is at the pivot."""
+    assert chain.pin is not None
+    x, y = chain.pin
+    return math.atan2(x, -y) if math.hypot(x, y) > 0 else theta[..., [int(np.argmax(chain.length))]]

@@ -1,0 +1,58 @@
+"""The plot of the forces at the hinges and at the pin.
+
+Near a dead position of a closed chain they may be huge, at it infinite: the axis then ends above all but the highest
+peaks, the lines run out of it, and the title says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from nlink import kinematics
+from nlink.view.sheet import Sheet
+from nlink.view.style import ACCENT
+
+PEAK = 50
+"""Forces that peak this many times above their median are shown on a logarithmic scale."""
+HIGH = 99
+"""The percentile of the forces that the axis is sure to show,"""
+ROOM = 100
+"""and how many times above it the axis may end."""
+FEW = 60
+"""So few saved points are marked one by one."""
+
+
+def draw(sheet: Sheet) -> None:
+    """Draw the magnitudes over time."""
+    (axes,) = sheet.over_time("force (N)" if sheet.run.chain.pin else "hinge force (N)", dead=True)
+    t, force = _forces(sheet)
+    n, force = sheet.run.chain.n, _limited(sheet, axes, force)
+    sheet.lines(axes, t, force[:, :n])
+    pins = axes.plot(t, force[:, n:], "--", color=ACCENT, linewidth=1.2, marker=sheet.marker, zorder=3.5)
+    sheet.name_links(r"$|R_{{{i}}}|$", more=dict(zip(["pin"], pins, strict=False)))
+
+
+def _forces(sheet: Sheet) -> tuple[np.ndarray, np.ndarray]:
+    """Return times and magnitudes (T, N), with a pin (T, N+1): at the saved points, as its force is known nowhere else."""
+    run, motion = sheet.run, sheet.motion
+    if run.pin_force is None:
+        return motion.t, np.linalg.norm(kinematics.reactions(run.chain, *motion[1:]), axis=-1)
+    sheet.marker = sheet.marker or ("." if len(run.t) <= FEW else "")
+    return run.t, np.linalg.norm(run.reactions(), axis=-1)
+
+
+def _limited(sheet: Sheet, axes: Axes, force: np.ndarray) -> np.ndarray:
+    """Set the scale and the ends of the axis; return the forces, those not finite put above its end."""
+    known = force[np.isfinite(force)]
+    middle, high, most = np.percentile(known, (50, HIGH, 100)) if known.any() else (0.0, 0.0, 1.0)
+    top = min(most, ROOM * high) if high > 0 else most
+    lost = int(np.count_nonzero(~np.isfinite(force).all(1)))
+    if most > PEAK * middle > 0:
+        axes.set_yscale("log")
+        axes.set_ylim(1e-3 * middle, 1.5 * top)
+    else:
+        axes.set_ylim(0.0, 1.05 * top)
+    reasons = [f"peaks reach {most:.2g} N"] * bool(most > top) + [f"not finite at {lost} of {len(force)} times"] * bool(lost)
+    sheet.note = f"axis cut: {', '.join(reasons)}" if reasons else ""
+    return np.nan_to_num(force, nan=100 * top, posinf=100 * top)
