@@ -29,6 +29,8 @@ between them the dense output of a link at rest upside down would wobble across 
 PARTS = 64
 DEAD = 1e-2
 """Smallest singular value of the closure, as a part of the largest, at which links count as in line."""
+UNSURE = 1e-4
+"""Nearer than this, what four and more links do after they were in line hangs on digits nobody has."""
 PASSAGE_CUTS = 9
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
@@ -79,7 +81,8 @@ def passages(chunk: Chunk, system: System) -> list[Occurrence]:
         return []
     turned = np.abs(np.diff(chunk.t)) * np.abs(system.decode(chunk.y[:, :size])[1]).max(-1)[:-1]
     looks = np.maximum(LOOKS, np.ceil(turned / TURN)).astype(int)
-    t = np.append(np.concatenate([np.linspace(*chunk.t[k : k + 2], n, endpoint=False) for k, n in enumerate(looks)]), chunk.t[-1])
+    inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(looks.tolist())]
+    t = np.append(np.concatenate(inner), chunk.t[-1])
     going, _ = closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
     found = []
     for k in np.flatnonzero((going[:-1] < 0) & (going[1:] >= 0)).tolist():
@@ -93,7 +96,8 @@ def passages(chunk: Chunk, system: System) -> list[Occurrence]:
         theta, omega = (values[0] for values in system.decode(chunk.at(np.array([right]))[:, :size]))
         sigma = float(closure.smallest_singular_value(chain, theta))
         if sigma <= DEAD:
-            found.append(Occurrence(right, "dead position", theta.copy(), omega.copy(), {"sigma": sigma}))
+            info = {"sigma": sigma, "determined": chain.n <= 3 or sigma > UNSURE}
+            found.append(Occurrence(right, "dead position", theta.copy(), omega.copy(), info))
     return found
 
 

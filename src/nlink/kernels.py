@@ -72,7 +72,7 @@ class ChainParameters(NamedTuple):
     closed: bool
     """whether the last tip is pinned"""
     pin: np.ndarray
-    """(4,): x, y, the angle of the line from the pivot to the pin, and the distance; zeros without a pin"""
+    """(7,): x, y, distance of the pin, angle of the line to it with sine and cosine, and the length of the chain"""
 
 
 LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
@@ -106,8 +106,14 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         swept=bool(loads & {Drag, FollowerForce, TipForce}),
         ledger=POWERS if constrained or chain.pin or loads - {Gravity, JointSpring} else 0,
         closed=chain.pin is not None,
-        pin=np.array([x, y, math.atan2(x, -y), math.hypot(x, y)]),
+        pin=_pin(x, y, math.fsum(chain.length)),
     )
+
+
+def _pin(x: float, y: float, total: float) -> np.ndarray:
+    distance = math.hypot(x, y)
+    s, c = (x / distance, -y / distance) if distance else (0.0, 1.0)
+    return np.array([x, y, distance, math.atan2(s, c), s, c, total])
 
 
 def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -313,7 +313,7 @@ def _raw_start(system: System, state: Any, project: bool) -> tuple[Mark, dict[st
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
     mark = _start(system, state)
-    if not system.formulation.constrained:
+    if not system.formulation.constrained and not system.chain.pin:
         return mark, {}
     states, gap, speed = system.settled(mark.y[None], plain=True)
     found = {"violation": gap, "rate_violation": speed, "projected": project}

@@ -55,7 +55,6 @@ from nlink.kernels import (
     ChainParameters,
     S,
     apply_loads,
-    sincos,
 )
 from nlink.records import record
 from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation, Kernel
@@ -284,10 +283,9 @@ def constrained_loop_rates(t, y, p, out, w):
     chain = p.chain
     n = chain.n
     pose(y, p, w)
-    frame = frame_of(chain, w)
+    frame, s, c = frame_of(chain, w)
     turn_from(frame, chain, w)
     shut(chain, w, frame)
-    s, c = sincos(frame)
     for i in range(n):
         w[S, i], w[C, i] = w[S, i] * c + w[C, i] * s, w[C, i] * c - w[S, i] * s
     repose(p, w)

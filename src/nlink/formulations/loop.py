@@ -51,9 +51,15 @@ TH, OM, A0, AX, AY, UX, UY, KEPT = range(LOAD_ROWS, LOAD_ROWS + 8)
 the sweep; two to put things aside.
 """
 LOOP_ROWS = LOAD_ROWS + 9
+DISTANCE, LINE, TOTAL = 2, 3, 6
+"""Where ChainParameters.pin has the distance, the angle of the line to the pin (with sine and cosine) and the chain's length."""
 EXACT = 1e-11
 """Lengths that differ from those of a dead position by this part of the chain's length have it."""
 CLOSED = 1e-15
+NOISE = 1e-15
+"""Part of the speed of the links that a rate of the miss must exceed to be more than rounding: close to a dead position the
+rounding, divided by the distance, would be a large correction. (The miss itself, summed without cancellation, is finer than that.)
+"""
 ROUNDS = 4
 HIT = 1e-9
 """Closer to a dead position than this angle, and moving on, the row of u is replaced by its derivative."""
@@ -70,27 +76,19 @@ def turn_from(frame, p, w):
 
 @kernel
 def frame_of(p, w):
-    """Return the angle of the line to the pin; of the longest link, if the pin is at the pivot."""
-    if p.pin[3] > 0.0:
-        return p.pin[2]
+    """Return the angle of the line to the pin, its sine and cosine; of the longest link, if the pin is at the pivot."""
+    if p.pin[DISTANCE] > 0.0:
+        return p.pin[LINE], p.pin[LINE + 1], p.pin[LINE + 2]
     longest = 0
     for i in range(1, p.n):
         if p.links[LENGTH, i] > p.links[LENGTH, longest]:
             longest = i
-    return w[TH, longest]
+    s, c = sincos(w[TH, longest])
+    return w[TH, longest], s, c
 
 
 @kernel
-def total_length(p):
-    """Return the length of the chain."""
-    total = 0.0
-    for i in range(p.n):
-        total += p.links[LENGTH, i]
-    return total
-
-
-@kernel
-def misses(p, w, total):
+def misses(p, w):
     """Return phi_n, phi_u, a.a, a.r, and whether the nearest position in line is a dead position."""
     across = bent = inline = aa = ar = 0.0
     for i in range(p.n):
@@ -101,8 +99,8 @@ def misses(p, w, total):
         bent += side * s * s / (1.0 + abs(c))
         aa += length * length * c * c
         ar -= length * length * c * s
-    inline -= p.pin[3]
-    dead = abs(inline) <= EXACT * total
+    inline -= p.pin[DISTANCE]
+    dead = abs(inline) <= EXACT * p.pin[TOTAL]
     return across, (0.0 if dead else inline) - bent, aa, ar, dead
 
 
@@ -122,18 +120,18 @@ def shut(p, w, frame):
 
     TH, OM, S, C are filled and changed.
     """
-    total = total_length(p)
+    total = p.pin[TOTAL]
     aa = ar = rr = 1.0
     dead = False
     for _round in range(ROUNDS):
-        across, along, aa, ar, dead = misses(p, w, total)
+        across, along, aa, ar, dead = misses(p, w)
         ratio = ar / aa
         rr = rest_of(p, w, ratio)
         left = along - ratio * across
         down, up = across / aa, 0.0
         if abs(left) * total <= 0.1 * rr:
             up = left / rr
-        if abs(across) + abs(up * left) <= CLOSED * total and abs(left if up != 0.0 else 0.0) <= CLOSED * total:
+        if abs(across) <= CLOSED * total and (up == 0.0 or abs(left) <= CLOSED * math.sqrt(rr)):
             break
         largest = 0.0
         for i in range(p.n):
@@ -155,15 +153,16 @@ def shut(p, w, frame):
 @kernel
 def slide(p, w, aa, ratio, rr):
     """Make the rates OM tangent by the smallest plain change."""
-    across = along = speed = 0.0
+    across = along = speed = size = 0.0
     for i in range(p.n):
         rate = w[OM, i]
         across += p.links[LENGTH, i] * w[C, i] * rate
         along -= p.links[LENGTH, i] * (w[S, i] + ratio * w[C, i]) * rate
         speed += rate * rate
+        size += p.links[LENGTH, i] * abs(rate)
     down, up = across / aa, 0.0
-    if abs(along) <= 0.1 * math.sqrt(rr * speed):
-        up = along / rr if rr > 0.0 else 0.0
+    if NOISE * size < abs(along) <= 0.1 * math.sqrt(rr * speed):
+        up = along / rr
     for i in range(p.n):
         w[OM, i] -= p.links[LENGTH, i] * (w[C, i] * down - (w[S, i] + ratio * w[C, i]) * up)
 
@@ -174,10 +173,9 @@ def prepare(t, y, p, out, ledger, w):
     for i in range(p.n):
         w[TH, i] = y[i]
         w[OM, i] = y[p.n + i]
-    frame = frame_of(p, w)
+    frame, s, c = frame_of(p, w)
     turn_from(frame, p, w)
     sigma, dead = shut(p, w, frame)
-    s, c = sincos(frame)
     for row in range(POWERS):
         out[ledger + row] = 0.0
     if p.loaded:
@@ -223,31 +221,31 @@ def settle_rows(p, w):
     """Close the angles TH and rates OM by the smallest change in the metric of the masses; return the miss of the pin and its rate
     that were there before, and the energy it took.
     """
-    frame = frame_of(p, w)
+    frame, s, c = frame_of(p, w)
     turn_from(frame, p, w)
-    total = total_length(p)
-    s, c = sincos(frame)
+    total = p.pin[TOTAL]
     before = energy(p, w, s, c)
     miss = rate = 0.0
     for step in range(ROUNDS):
-        across, along, aa, ar, _ = misses(p, w, total)
+        across, along, aa, ar, _ = misses(p, w)
         sxx, sxy, syy = columns(p, w)
         if step == 0:
             miss, rate = math.sqrt(across * across + along * along), drift(p, w)
         elif abs(across) + abs(along) <= CLOSED * total:
             break
-        fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.1 / total, 0.0)
+        fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.1 / total, 0.0, 0.0)
         for i in range(p.n):
             w[TH, i] += fx * w[AX, i] + fy * w[AY, i]
         turn_from(frame, p, w)
     sxx, sxy, syy = columns(p, w)
-    _, _, aa, ar, _ = misses(p, w, total)
-    across = along = speed = 0.0
+    _, _, aa, ar, _ = misses(p, w)
+    across = along = speed = size = 0.0
     for i in range(p.n):
         across += p.links[LENGTH, i] * w[C, i] * w[OM, i]
         along -= p.links[LENGTH, i] * w[S, i] * w[OM, i]
         speed += w[OM, i] * w[OM, i]
-    fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.0, 0.1 * math.sqrt(speed))
+        size += p.links[LENGTH, i] * abs(w[OM, i])
+    fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.0, 0.1 * math.sqrt(speed), NOISE * size)
     for i in range(p.n):
         w[OM, i] += fx * w[AX, i] + fy * w[AY, i]
     return miss, rate, energy(p, w, s, c) - before
@@ -268,13 +266,13 @@ def settle_loop(y, p, w):
 
 
 @kernel
-def correction(p, w, across, along, aa, ar, sxx, sxy, syy, reach, share):
+def correction(p, w, across, along, aa, ar, sxx, sxy, syy, reach, share, noise):
     """Return the impulse (along n, along -u) that takes away a miss; along u only if it is small against the distance to a dead
-    position (times `reach`) or against the speed (times `share`).
+    position (times `reach`) or against the speed (times `share`), and more than rounding.
     """
     rr = rest_of(p, w, ar / aa)
     left = along - ar / aa * across
-    if abs(left) <= reach * rr + share * math.sqrt(rr):
+    if noise <= abs(left) <= reach * rr + share * math.sqrt(rr) and rr > 0.0:
         return tip_force(-across, along, sxx, sxy, syy)
     return -across / sxx, 0.0
 

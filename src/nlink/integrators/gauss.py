@@ -61,6 +61,8 @@ class Gauss(Integrator):
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""
+        if system.chain.pin:
+            raise ModelError("Gauss takes no pin; use DOP853, RK45 or RK4")
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
             raise ModelError(
