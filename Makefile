@@ -54,6 +54,7 @@ format: $(VENV)/dev
 bench: $(VENV)/bench
 	$(BIN)/python benchmarks/main_road.py
 	$(BIN)/python benchmarks/formulations.py
+	$(BIN)/python benchmarks/loops.py
 
 clean:
 	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

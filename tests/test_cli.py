@@ -311,3 +311,8 @@ def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
     assert call("animate", str(saved), "-o", "a.avi", cwd=tmp_path).returncode == 3
     assert call("plot", str(saved), "colours", cwd=tmp_path).returncode == 3
     assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 3
+
+
+def test_a_closed_start_is_told(tmp_path):
+    done = call("run", "four-bar", "--until", "0.5", "--set", "start.theta=[179,90,0]", "-o", "run.nc", cwd=tmp_path)
+    assert "start      closed by turning links up to 0.0" in done.stdout

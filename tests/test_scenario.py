@@ -191,7 +191,9 @@ PRESETS = (
 
 def test_all_presets_are_there():
     assert set(nlink.presets()) == set(PRESETS.split())
-    with pytest.raises(ModelError, match=r"there is no preset 'nice3' \(did you mean 'nice-3'\?\); presets: catenary-50, chaotic-3"):
+    with pytest.raises(
+        ModelError, match=r"there is no preset 'nice3' \(did you mean 'nice-3'\?\); presets: catenary-50, chaotic-3"
+    ):
         nlink.preset("nice3")
 
 

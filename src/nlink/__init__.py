@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from nlink.analysis.trust import trusted_until as trusted_until
     from nlink.chain import Chain as Chain
     from nlink.chain import Link as Link
+    from nlink.closure import assemble as assemble
+    from nlink.closure import driven as driven
     from nlink.events import Event as Event
     from nlink.events import Flip as Flip
     from nlink.formulations import FORMULATIONS as FORMULATIONS
@@ -69,6 +71,7 @@ _HOMES = {
     "loads": (
         "Gravity", "JointSpring", "JointDamper", "LinkDamper", "JointTorque", "Sine", "Table", "Drag", "FollowerForce", "TipForce",
     ),
+    "closure": ("assemble", "driven"),
     "scenario": ("Scenario", "Settings", "preset", "presets"),
     "formulations": (
         "FORMULATIONS", "formulate", "Recursive", "Momentum", "Lagrange", "TangentProjection", "Maximal", "Natural", "Linear",

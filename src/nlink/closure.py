@@ -202,7 +202,7 @@ def stuck(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[str, str]
     total, distance = float(chain.length.sum()), math.hypot(*chain.pin)
     if distance >= total * (1 - EXACT):
         return "the pin is a full length away, so that the chain is straight and cannot move", "bring the pin nearer"
-    if float(passing(chain, theta, omega)[1]) > AT_REST:
+    if float(passing(chain, theta, omega)[1]) > AT_REST or (chain.n == 2 and distance == 0):
         return None
     signs = np.where(np.cos(theta - _frame(chain, theta)) > 0, 1.0, -1.0)
     if abs(signs @ chain.length - distance) > EXACT * total:

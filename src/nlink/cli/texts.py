@@ -29,6 +29,10 @@ WORDS = {
 }
 
 
+SLIGHT = 1e-9
+"""A change of the start below this is rounding, and not worth a line."""
+
+
 def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the system in words."""
     chain = scenario.chain
@@ -73,6 +77,9 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
         ("method", f"{meta['formulation']}, {meta['integrator']}"),
         ("steps", f"{stats.steps:,}, {stats.rejected:,} rejected; {stats.nfev:,} evaluations"),
     ]
+    moved, sped = (meta.get("start", {}).get(key, 0.0) for key in ("moved", "sped"))
+    if moved > SLIGHT or sped > SLIGHT:
+        lines.append(("start", f"closed by turning links up to {moved:.2g} rad and changing rates up to {sped:.2g} rad/s"))
     if len(run.t):
         lines.append(("energy", _energy_text(run)))
     if run.events:
@@ -126,6 +133,7 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
         "evaluations": run.stats.nfev,
         "wall": run.stats.wall,
         "energy_residual": float(residual.max()) if len(residual) else None,
+        "start": run.meta.get("start", {}),
         "work": {name: float(values[-1]) for name, values in run.work.items() if len(values)},
         "trusted_until": run.trusted_until,
         "events": [{"t": event.t, "name": event.name, **event.info} for event in run.events],

@@ -38,7 +38,7 @@ from numba.extending import overload
 
 from nlink._jit import INLINE, entry, kernel
 from nlink.chain import Chain
-from nlink.formulations.loop import KEPT, OM, TH, frame_of, settle_rows, shut, tip_force, turn_from
+from nlink.formulations.loop import DISTANCE, KEPT, OM, TH, frame_of, settle_rows, shut, tip_force, turn_from
 from nlink.formulations.stabilization import STABILIZATIONS
 from nlink.kernels import (
     FX,
@@ -304,7 +304,9 @@ def constrained_loop_rates(t, y, p, out, w):
     tug(p, w, -s, c)
     solve(p, w, p.handling.epsilon, True, False)
     sxy, syy = tip_turning(p, w, s, c, False)
-    fx, fy = tip_force(-x0, -y0, sxx, 0.5 * (sxy + syx), syy)
+    fx, fy = -x0 / sxx, 0.0
+    if n > 2 or chain.pin[DISTANCE] > 0.0:
+        fx, fy = tip_force(-x0, -y0, sxx, 0.5 * (sxy + syx), syy)
     w[TIP, 0], w[TIP, 1] = c * fx - s * fy, s * fx + c * fy
     tug(p, w, w[TIP, 0], w[TIP, 1])
     solve(p, w, p.handling.epsilon, True, False)

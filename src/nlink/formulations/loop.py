@@ -129,7 +129,7 @@ def shut(p, w, frame):
         rr = rest_of(p, w, ratio)
         left = along - ratio * across
         down, up = across / aa, 0.0
-        if abs(left) * total <= 0.1 * rr:
+        if abs(left) * total <= 0.1 * rr and rr > 0.0:
             up = left / rr
         if abs(across) <= CLOSED * total and (up == 0.0 or abs(left) <= CLOSED * math.sqrt(rr)):
             break
@@ -206,7 +206,9 @@ def moving(p, w):
 @kernel
 def finish(p, out, w, leftx, lefty, sxx, sxy, syy, s, c, sigma, dead):
     """Find the force at the tip that gives it the acceleration (leftx, lefty), and fill out = (omega, alpha); keep the force."""
-    if dead and sigma < HIT and moving(p, w) >= sigma:
+    if p.n == 2 and p.pin[DISTANCE] == 0.0:  # two links on each other: the row of u never says anything
+        fx, fy = leftx / sxx, 0.0
+    elif dead and sigma < HIT and moving(p, w) >= sigma:
         fx, fy = on_the_point(p, w, leftx, sxx)
     else:
         fx, fy = tip_force(leftx, lefty, sxx, sxy, syy)
