@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from nlink._check import ModelError as ModelError
     from nlink.analysis.compare import Comparison as Comparison
     from nlink.analysis.compare import compare as compare
+    from nlink.analysis.cycle import LimitCycle as LimitCycle
+    from nlink.analysis.cycle import amplitudes as amplitudes
+    from nlink.analysis.cycle import limit_cycle as limit_cycle
+    from nlink.analysis.equilibrium import Equilibrium as Equilibrium
+    from nlink.analysis.equilibrium import equilibria as equilibria
+    from nlink.analysis.equilibrium import equilibrium as equilibrium
+    from nlink.analysis.linearize import Linearization as Linearization
+    from nlink.analysis.linearize import linearize as linearize
+    from nlink.analysis.modes import modes as modes
+    from nlink.analysis.stability import Critical as Critical
+    from nlink.analysis.stability import critical_load as critical_load
+    from nlink.analysis.stability_map import locus as locus
+    from nlink.analysis.stability_map import stability_map as stability_map
     from nlink.analysis.trust import trusted_until as trusted_until
     from nlink.chain import Chain as Chain
     from nlink.chain import Link as Link
@@ -88,6 +101,12 @@ _HOMES = {
     "runfile": ("load",),
     "analysis.compare": ("compare", "Comparison"),
     "analysis.trust": ("trusted_until",),
+    "analysis.equilibrium": ("equilibrium", "equilibria", "Equilibrium"),
+    "analysis.linearize": ("linearize", "Linearization"),
+    "analysis.modes": ("modes",),
+    "analysis.stability": ("critical_load", "Critical"),
+    "analysis.stability_map": ("locus", "stability_map"),
+    "analysis.cycle": ("limit_cycle", "amplitudes", "LimitCycle"),
     "_check": ("ModelError",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -319,3 +319,31 @@ def apply_forces(omega, at, p, w, power, row, tipx, tipy):
     power[row + 3] = lost
     power[row + 4] = followx * vx + followy * vy
     power[row + 5] = tipx * vx + tipy * vy
+
+
+@kernel
+def energy(theta, omega, at, p, w, s, c):
+    """Return the energies, kinetic and potential together, of angles theta and rates omega[at:]; S and C are filled, measured
+    from a direction whose sine and cosine are s and c (0 and 1: straight down).
+    """
+    moving, resting = energies(theta, omega, at, p, w, s, c)
+    return moving + resting
+
+
+@kernel
+def energies(theta, omega, at, p, w, s, c):
+    """Return kinetic and potential energy; see `energy`."""
+    height = vx = vy = moving = resting = before = 0.0
+    for i in range(p.n):
+        length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
+        si, ci, rate = w[S, i], w[C, i], omega[at + i]
+        ux, uy = vx + rate * (d * ci - b * si), vy + rate * (d * si + b * ci)
+        stretch = theta[i] - before - p.links[REST, i]
+        rise = s * (d * si + b * ci) + c * (b * si - d * ci)
+        resting += mass * p.g * (height + rise) + 0.5 * p.links[STIFFNESS, i] * stretch * stretch
+        moving += 0.5 * (mass * (ux * ux + uy * uy) + p.links[INERTIA, i] * rate * rate)
+        height += length * (s * si - c * ci)
+        vx += length * rate * ci
+        vy += length * rate * si
+        before = theta[i]
+    return moving, resting

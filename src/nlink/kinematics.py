@@ -16,9 +16,6 @@ import numpy as np
 from nlink.chain import Chain
 from nlink.loads import Drag, FollowerForce, JointSpring, TipForce
 
-BLOCK = 16_384
-"""Angles handled at once where many times are: what comes between stays in the processor's cache."""
-
 
 def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the unit vectors along the links and to their left, each (..., N, 2)."""
@@ -53,10 +50,6 @@ def centre_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.
 
 def energies(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy, each (...) in J."""
-    rows = max(1, BLOCK // chain.n)
-    if theta.ndim > 1 and len(theta) > rows:
-        parts = [energies(chain, theta[k : k + rows], omega[k : k + rows]) for k in range(0, len(theta), rows)]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
     s, c = np.sin(theta), np.cos(theta)
     return _kinetic(chain, s, c, omega), _potential(chain, s, c) + spring_energy(chain, theta)
 

@@ -164,6 +164,7 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     none, m = np.empty(0), system.full_size
     stepper.advance(t_end, True, none, np.empty((0, m)), False, 0).at(none)
     rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
+    system.energy(np.empty((0, system.size)))
     if system.projected:
         system.settled(np.empty((0, m)))
 

@@ -25,7 +25,7 @@ from nlink import closure, kinematics
 from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
-from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters
+from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
 from nlink.loads import LEDGER, LOADS, JointTorque, Table
 
 Kernel = Callable[..., None]
@@ -132,6 +132,14 @@ def rates_many(t, y, p, out, tip, w):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
+
+
+@entry
+def energies_many(theta, omega, chain, out, w):
+    """Fill out (rows, 2) with kinetic and potential energy of each row of angles and rates."""
+    for k in range(len(out)):
+        turn(theta[k], chain.n, w)
+        out[k, 0], out[k, 1] = energies(theta[k], omega[k], 0, chain, w, 0.0, 1.0)
 
 
 class Formulation(ABC):
@@ -330,6 +338,11 @@ class System:
 
     def energy(self, state: np.ndarray) -> EnergyPair:
         """Return kinetic and potential energy of a state, or of many (..., size)."""
+        if np.ndim(state) == 2 and type(self.formulation).energy is AngleFormulation.energy:
+            theta, omega = (np.ascontiguousarray(values) for values in self.decode(state))
+            out = np.empty((len(theta), 2))
+            energies_many(theta, omega, self.parameters.chain, out, self._w)
+            return EnergyPair(out[:, 0], out[:, 1])
         return EnergyPair(*self.formulation.energy(self.chain, np.asarray(state, float)))
 
     def violation(self, state: np.ndarray) -> Any:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink import kinematics
+from nlink.analysis.cycle import limit_cycle
 from nlink.chain import Chain
-from nlink.loads import JointTorque, Load, Sine, Table
+from nlink.loads import FollowerForce, JointTorque, Load, Sine, Table
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -84,6 +85,10 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
         lines.append(("energy", _energy_text(run)))
     if run.events:
         lines.append(("events", _events_text(run)))
+    cycle = limit_cycle(run) if any(run.chain.load(kind) for kind in (FollowerForce, JointTorque)) else None
+    if cycle:
+        swing = f"the last link swings {np.degrees(cycle.amplitude[-1]):.4g} degrees to either side"
+        lines.append(("cycle", f"settled on a limit cycle of {cycle.period:.6g} s: {swing}"))
     lines.append(("time", f"{stats.wall:.3g} s for {done:g} s of motion{speed}"))
     if run.trusted_until is not None:
         angle = f" (angles within {meta['trusted_angle']:g} rad)" if "trusted_angle" in meta else ""

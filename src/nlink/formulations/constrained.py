@@ -143,7 +143,8 @@ class ConstrainedFormulation(Formulation):
         """Return the coordinates and velocities (..., N, NQ) of states, or of their rates."""
         count = self.shape[1] * chain.n
         q, v = state[..., :count], state[..., count : 2 * count]
-        return q.reshape((*q.shape[:-1], chain.n, -1)), v.reshape((*v.shape[:-1], chain.n, -1))
+        shape = (*q.shape[:-1], chain.n, self.shape[1])
+        return q.reshape(shape), v.reshape(shape)
 
 
 def pose(y: Any, p: Any, w: Any) -> None:

@@ -19,8 +19,9 @@ import numpy as np
 from nlink import kinematics
 from nlink._check import ModelError, number_or_each, spread
 from nlink.chain import Chain
-from nlink.kernels import LOAD_ROWS, POWERS, TQ, ChainParameters, drive
-from nlink.loads import Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+from nlink.derivatives import conservative, differences, mass_matrix, working
+from nlink.kernels import LOAD_ROWS, TQ, ChainParameters, drive
+from nlink.loads import JointTorque
 from nlink.system import AngleFormulation, right_hand_side
 
 BALANCE = 1e-9
@@ -56,8 +57,8 @@ class Linear(AngleFormulation):
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every load; refuse a position that is no equilibrium."""
         theta = self._equilibrium(chain)
-        force, stiffness = _conservative(chain, theta)
-        forces, dampings, stiffnesses = _rows(chain, theta)
+        force, stiffness = conservative(chain, theta)
+        forces, dampings, stiffnesses = working(chain, theta, np.zeros(chain.n))
         _refuse_unbalanced(chain, theta, force, forces)
         inverse = np.linalg.inv(mass_matrix(chain, theta))
         return LinearParameters(numbers, theta, inverse, force, stiffness, forces, dampings, stiffnesses)
@@ -70,7 +71,7 @@ class Linear(AngleFormulation):
         """Return the quadratic kinetic and potential energy."""
         theta, omega = self.decode(chain, state)
         about = self._equilibrium(chain)
-        force, stiffness = _conservative(chain, about)
+        force, stiffness = conservative(chain, about)
         delta = theta - about
         bent = 0.5 * np.einsum("...i,ij,...j", delta, stiffness, delta)
         moving = 0.5 * np.einsum("...i,ij,...j", omega, mass_matrix(chain, about), omega)
@@ -80,64 +81,11 @@ class Linear(AngleFormulation):
         return np.array(spread("Linear.about", self.about, chain.n, "links"), float)
 
 
-def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
-    """Return M (N, N) with kinetic energy 1/2 omega.M omega."""
-    J = _jacobian(chain, theta)
-    return np.einsum("jak,j,jal->kl", J, chain.mass, J) + np.diag(chain.inertia)
-
-
-def _jacobian(chain: Chain, theta: np.ndarray) -> np.ndarray:
-    """Return d centre_j / d theta_k, (N, 2, N)."""
-    e, t = kinematics.directions(theta)
-    J = np.einsum("jk,ka->jak", np.tril(np.ones((chain.n, chain.n)), -1), chain.length[:, None] * t)
-    for j in range(chain.n):
-        J[j, :, j] = chain.com[j] * t[j] - chain.offset[j] * e[j]
-    return J
-
-
-def _conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the force -V' and the stiffness V'' of gravity and springs."""
-    behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
-    moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
-    s, c = np.sin(theta), np.cos(theta)
-    D = _differences(chain.n)
-    k = chain.each(JointSpring, "stiffness")
-    stretch = D @ theta - chain.each(JointSpring, "rest")
-    force = -chain.g * (moment * s + aside * c) - D.T @ (k * stretch)
-    return force, np.diag(chain.g * (moment * c - aside * s)) + D.T @ (k[:, None] * D)
-
-
-def _rows(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return constant force, damping and stiffness of each row of the ledger (torques come in time)."""
-    n, D = chain.n, _differences(chain.n)
-    forces, dampings, stiffnesses = np.zeros((POWERS, n)), np.zeros((POWERS, n, n)), np.zeros((POWERS, n, n))
-    dampings[1] = D.T @ (chain.each(JointDamper, "damping")[:, None] * D)
-    dampings[2] = np.diag(chain.each(LinkDamper, "damping"))
-    J = _jacobian(chain, theta)
-    dampings[3] = np.einsum("jak,j,jal->kl", J, chain.each(Drag, "linear"), J)
-    e, t = kinematics.directions(theta)
-    follower, tip = chain.load(FollowerForce), chain.load(TipForce)
-    if follower:
-        turned = follower.force * chain.length
-        forces[4] = -turned * (t @ e[-1])
-        stiffnesses[4] = -np.diag(turned * (e @ e[-1]))
-        stiffnesses[4][:, -1] += turned * (t @ t[-1])
-    if tip:
-        push = np.array([tip.fx, tip.fy])
-        forces[5] = chain.length * (t @ push)
-        stiffnesses[5] = np.diag(chain.length * (e @ push))
-    return forces, dampings, stiffnesses
-
-
-def _differences(n: int) -> np.ndarray:
-    return np.eye(n) - np.eye(n, k=-1)
-
-
 def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, forces: np.ndarray) -> None:
     load = chain.load(JointTorque)
     torque = load.torque if load and not callable(load.torque) else 0.0
     each = [t if isinstance(t, float) else 0.0 for t in (torque if isinstance(torque, tuple) else (torque,) * chain.n)]
-    pushed = _differences(chain.n).T @ np.array(each)
+    pushed = differences(chain.n).T @ np.array(each)
     left = np.abs(force + forces.sum(0) + pushed).max()
     scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(pushed).max(), (chain.mass * abs(chain.g)) @ chain.length)
     if left > BALANCE * scale and left > 1e-300:

@@ -29,19 +29,17 @@ from nlink.kernels import (
     FX,
     FY,
     HINGE_INERTIA,
-    INERTIA,
     LENGTH,
     LOAD_ROWS,
     MASS,
     MZ,
     OFFSET,
     POWERS,
-    REST,
-    STIFFNESS,
     TIP,
     C,
     S,
     apply_loads,
+    energy,
     sincos,
 )
 from nlink.system import AngleFormulation
@@ -226,7 +224,7 @@ def settle_rows(p, w):
     frame, s, c = frame_of(p, w)
     turn_from(frame, p, w)
     total = p.pin[TOTAL]
-    before = energy(p, w, s, c)
+    before = energy(w[TH], w[OM], 0, p, w, s, c)
     miss = rate = 0.0
     for step in range(ROUNDS):
         across, along, aa, ar, _ = misses(p, w)
@@ -250,7 +248,7 @@ def settle_rows(p, w):
     fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.0, 0.1 * math.sqrt(speed), NOISE * size)
     for i in range(p.n):
         w[OM, i] += fx * w[AX, i] + fy * w[AY, i]
-    return miss, rate, energy(p, w, s, c) - before
+    return miss, rate, energy(w[TH], w[OM], 0, p, w, s, c) - before
 
 
 @kernel
@@ -287,26 +285,6 @@ def drift(p, w):
         x += p.links[LENGTH, i] * w[C, i] * w[OM, i]
         y += p.links[LENGTH, i] * w[S, i] * w[OM, i]
     return math.sqrt(x * x + y * y)
-
-
-@kernel
-def energy(p, w, s, c):
-    """Return the energy of TH and OM, with S and C in a frame whose sine and cosine are s and c."""
-    x = vx = vy = total = before = 0.0
-    for i in range(p.n):
-        length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
-        si, ci, rate = w[S, i], w[C, i], w[OM, i]
-        upx, upy = s, c
-        gx, gy = d * si + b * ci, b * si - d * ci
-        ux, uy = vx + rate * (d * ci - b * si), vy + rate * (d * si + b * ci)
-        stretch = w[TH, i] - before - p.links[REST, i]
-        total += mass * p.g * (x + upx * gx + upy * gy) + 0.5 * p.links[STIFFNESS, i] * stretch * stretch
-        total += 0.5 * (mass * (ux * ux + uy * uy) + p.links[INERTIA, i] * rate * rate)
-        x += length * (upx * si - upy * ci)
-        vx += length * rate * ci
-        vy += length * rate * si
-        before = w[TH, i]
-    return total
 
 
 @kernel

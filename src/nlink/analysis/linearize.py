@@ -1,0 +1,224 @@
+"""linearize(): small motions about an equilibrium or a state, M x'' + C x' + K x = 0, with exact matrices, and what they say.
+
+In absolute angles x are the changes of theta; in relative ones those of the joint angles; of a closed chain the coordinates of its
+tangent space, with the geometric stiffness of the force of the pin. `basis` maps x to changes of theta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink import closure, derivatives
+from nlink._check import ModelError, choice, number_or_each, spread
+from nlink.chain import Chain
+
+BALANCE = 1e-8
+"""Moment left over at an equilibrium, as a part of the largest moment there."""
+FLAT = 1e-9
+"""Real part, as a part of the largest eigenvalue, that counts as none."""
+
+
+class Mode(NamedTuple):
+    """One way to move: exp(growth t) with a damped and an undamped frequency (rad/s), the damping ratio, and the shape (N,) in
+    absolute angles, complex, its largest 1. A real eigenvalue has frequency 0.
+    """
+
+    growth: float
+    frequency: float
+    undamped: float
+    ratio: float
+    shape: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Linearization:
+    """The matrices of small motions about `theta` (and rates `omega`), and their eigenvalues.
+
+    M, C, K are (n, n) with n the freedom of the chain; K is unsymmetric under a follower force, C has the gyroscopic terms of a
+    moving state. `basis` (N, n) maps the coordinates to absolute angles.
+    """
+
+    chain: Chain
+    theta: np.ndarray
+    omega: np.ndarray
+    M: np.ndarray
+    C: np.ndarray
+    K: np.ndarray
+    basis: np.ndarray
+
+    @cached_property
+    def A(self) -> np.ndarray:  # noqa: N802
+        """The state matrix (2n, 2n): (x, x')' = A (x, x')."""
+        n = len(self.M)
+        solved = np.linalg.solve(self.M, np.hstack([self.K, self.C]))
+        return np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:]]])
+
+    @property
+    def eigenvalues(self) -> Any:
+        """The eigenvalues (2n,) in 1/s, by growing frequency."""
+        return self._solved[0]
+
+    @property
+    def modes(self) -> Any:
+        """The shapes (N, 2n) that belong to the eigenvalues, in absolute angles, the largest of each 1."""
+        return self._solved[1]
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """The undamped frequencies (n,) in rad/s: roots of the eigenvalues of M^-1 K; not a number where they are not real."""
+        squares = self.squares
+        real = np.abs(squares.imag) <= FLAT * np.abs(squares).max(initial=0.0)
+        with np.errstate(invalid="ignore"):
+            return np.sort(np.sqrt(np.where(real & (squares.real >= 0), squares.real, np.nan)))
+
+    @cached_property
+    def squares(self) -> Any:
+        """The eigenvalues (n,) of M^-1 K, by growing real part: squares of the frequencies if there is no damping."""
+        if self.conservative:
+            from scipy.linalg import eigh
+
+            return eigh(self.K, self.M, eigvals_only=True).astype(complex)
+        return np.sort_complex(np.linalg.eigvals(np.linalg.solve(self.M, self.K)))
+
+    @cached_property
+    def conservative(self) -> bool:
+        """Whether K is symmetric."""
+        return bool(np.abs(self.K - self.K.T).max(initial=0.0) <= 1e-12 * np.abs(self.K).max(initial=0.0))
+
+    @cached_property
+    def undamped(self) -> bool:
+        """Whether nothing depends on the rates."""
+        return not self.C.any()
+
+    @property
+    def growth(self) -> float:
+        """The largest real part of an eigenvalue in 1/s."""
+        return float(self.eigenvalues.real.max(initial=-np.inf))
+
+    @property
+    def stable(self) -> bool:
+        """Whether no small motion grows (to rounding)."""
+        scale = np.abs(self.eigenvalues).max(initial=0.0)
+        if self.undamped:
+            return bool(np.all(np.isfinite(self.frequencies)))
+        return self.growth <= FLAT * scale
+
+    def table(self) -> list[Mode]:
+        """Return the modes, one for each pair of eigenvalues, by growing frequency."""
+        values, shapes = self.eigenvalues, self.modes
+        out = []
+        for k, value in enumerate(values):
+            if value.imag >= 0:
+                size = abs(value)
+                ratio = float(-value.real / size) if size else 0.0
+                out.append(Mode(float(value.real), float(value.imag), float(size), ratio, shapes[:, k]))
+        return out
+
+    @cached_property
+    def _solved(self) -> tuple[Any, Any]:
+        if self.undamped and self.conservative:
+            values, shapes = self._normal_modes()
+        else:
+            solved: Any = np.linalg.eig(self.A)
+            values, vectors = solved
+            shapes = vectors[: len(self.M)]
+        order = np.lexsort((values.imag < 0, values.real, np.round(np.abs(values.imag), 12)))
+        values, shapes = values[order], self.basis @ shapes[:, order]
+        largest = shapes[np.abs(shapes).argmax(0), np.arange(shapes.shape[1])] if len(shapes) else np.ones(0)
+        return values, shapes / np.where(largest == 0, 1, largest)
+
+    def _normal_modes(self) -> tuple[Any, Any]:
+        """Solve the symmetric problem: real shapes, frequencies to the last digits."""
+        from scipy.linalg import eigh
+
+        squares, shapes = eigh(self.K, self.M)
+        roots = np.sqrt(-squares.astype(complex))
+        return np.concatenate([roots, -roots]), np.hstack([shapes, shapes])
+
+
+def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: str = "absolute") -> Linearization:
+    """Return the small motions about angles `theta` (rad) and rates `omega`: about straight down, or where a closed chain rests, if
+    not given.
+
+    About a state that is no equilibrium they are those about the motion through it, at that moment.
+
+    >>> from nlink.chain import Chain
+    >>> linearize(Chain.uniform(2)).frequencies.round(4).tolist()
+    [2.6801, 7.1887]
+    """
+    choice("coordinates", coordinates, ("absolute", "relative"))
+    if theta is None:
+        from nlink.analysis.equilibrium import equilibrium
+
+        theta = equilibrium(chain).theta if chain.pin else 0.0
+    angles = np.array(spread("theta", number_or_each("theta", theta), chain.n, "links"))
+    rates = np.array(spread("omega", number_or_each("omega", 0.0 if omega is None else omega), chain.n, "links"))
+    M, C, K, basis = _closed(chain, angles, rates) if chain.pin else _open(chain, angles, rates)
+    if coordinates == "relative" and chain.pin is None:
+        basis = np.tril(np.ones((chain.n, chain.n)))
+        M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
+    return Linearization(chain, angles, rates, M, C, K, basis)
+
+
+def matrices(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M, C, K in absolute angles of a chain without its pin."""
+    M, C, K = derivatives.inertial(chain, theta, omega, alpha)
+    _, dampings, stiffnesses = derivatives.working(chain, theta, omega)
+    return M, C + dampings.sum(0), K + derivatives.conservative(chain, theta)[1] + stiffnesses.sum(0)
+
+
+def statics(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the moments (N,) left over at rest, their stiffness (N, N), and the size of moments there."""
+    rest = np.zeros(chain.n)
+    force, stiffness = derivatives.conservative(chain, theta)
+    forces, _, stiffnesses = derivatives.working(chain, theta, rest)
+    torques = derivatives.steady_torques(chain)
+    scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300)
+    return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0), float(scale)
+
+
+def _open(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    from nlink.formulations import formulate
+
+    alpha = np.zeros(chain.n) if _balanced(chain, theta, omega) else formulate(chain).accelerations(theta, omega)
+    return *matrices(chain, theta, omega, alpha), np.eye(chain.n)
+
+
+def _balanced(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> bool:
+    if omega.any():
+        return False
+    try:
+        left, _, scale = statics(chain, theta)
+    except ModelError:
+        return False
+    return bool(np.abs(left).max() <= BALANCE * scale)
+
+
+def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    if omega.any():
+        raise ModelError("a closed chain is linearised about an equilibrium, at rest; leave omega out")
+    left, _, scale = statics(chain, theta)
+    J, basis = closure.jacobian(chain, theta), closure.tangent(chain, theta)
+    away = np.hypot(*closure.gap(chain, theta)) > BALANCE * chain.length.sum()
+    if away or np.abs(basis.T @ left).max(initial=0.0) > BALANCE * scale:
+        raise ModelError("a closed chain is linearised where it closes and can rest; give the theta of equilibrium(chain, guess)")
+    force = pin_force(J, left)
+    M, C, K = matrices(chain, theta, omega, omega)
+    K = K + geometric(chain, theta, force)
+    M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
+    return M, C, K, basis
+
+
+def pin_force(J: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return the force (2,) of the pin on the tip that balances the moments left over."""
+    return np.linalg.lstsq(J.T, -left, rcond=None)[0]
+
+
+def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """Return the stiffness (N, N) that a force at the tip gives by turning the links: diag(l e.f)."""
+    e = np.stack([np.sin(theta), -np.cos(theta)], -1)
+    return np.diag(chain.length * (e @ force))

@@ -1,0 +1,93 @@
+"""modes(): the ways a chain can swing about an equilibrium; of long chains the slowest, by the structure of their matrices.
+
+For an open chain without damping and follower force K is tridiagonal and M x costs O(N), so the slowest modes of many thousand
+links come from inverse iteration (Lanczos) without a dense matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlink import kinematics
+from nlink._check import number_or_each, spread, whole
+from nlink.analysis.linearize import Mode, linearize
+from nlink.chain import Chain
+from nlink.loads import Drag, FollowerForce, JointDamper, JointSpring, LinkDamper, TipForce
+
+LONG = 300
+"""Links from which the structure pays."""
+
+
+def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mode]:
+    """Return the modes about `theta` (straight down, if not given), by growing frequency; the first `count` if given.
+
+    >>> from nlink.chain import Chain
+    >>> round(modes(Chain.uniform(10_000), count=1)[0].frequency, 6)
+    0.037661
+    """
+    if count is not None:
+        whole("count", count)
+    if count is not None and chain.n >= max(LONG, 4 * count) and _structured(chain):
+        found = _slowest(chain, np.array(spread("theta", number_or_each("theta", theta or 0.0), chain.n, "links")), count)
+        if found is not None:
+            return found
+    return linearize(chain, theta).table()[:count]
+
+
+def _structured(chain: Chain) -> bool:
+    others = (JointDamper, LinkDamper, Drag, FollowerForce)
+    return chain.pin is None and not any(chain.load(kind) for kind in others)
+
+
+def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:
+    """Return the slowest modes; None if the equilibrium is not stable, so that Lanczos does not apply."""
+    from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    band = _stiffness(chain, theta)
+    try:
+        factor = cholesky_banded(band)
+    except LinAlgError:
+        return None
+    e, t = kinematics.directions(theta)
+    p = chain.com[:, None] * t - chain.offset[:, None] * e
+    shape = (chain.n, chain.n)
+    inverse = LinearOperator(shape, lambda x: cho_solve_banded((factor, False), x), dtype=float)  # pyright: ignore[reportCallIssue]
+    mass = LinearOperator(shape, lambda x: _inertia(chain, t, p, x), dtype=float)  # pyright: ignore[reportCallIssue]
+    stiffness = LinearOperator(shape, lambda x: _banded(band, x), dtype=float)  # pyright: ignore[reportCallIssue]
+    squares, shapes = eigsh(stiffness, count, mass, sigma=0.0, OPinv=inverse, v0=np.ones(chain.n))
+    out = []
+    for k in np.argsort(squares):
+        frequency, shape_ = float(np.sqrt(squares[k])), shapes[:, k]
+        out.append(Mode(0.0, frequency, frequency, 0.0, shape_ / shape_[np.abs(shape_).argmax()]))
+    return out
+
+
+def _stiffness(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the upper band (2, N) of K."""
+    behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
+    moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
+    k, tip = chain.each(JointSpring, "stiffness"), chain.load(TipForce)
+    band = np.zeros((2, chain.n))
+    band[1] = chain.g * (moment * np.cos(theta) - aside * np.sin(theta)) + k + np.append(k[1:], 0.0)
+    if tip:
+        band[1] += chain.length * (np.sin(theta) * tip.fx - np.cos(theta) * tip.fy)
+    band[0, 1:] = -k[1:]
+    return band
+
+
+def _banded(band: np.ndarray, x: np.ndarray) -> np.ndarray:
+    out = band[1] * x
+    out[:-1] += band[0, 1:] * x[1:]
+    out[1:] += band[0, 1:] * x[:-1]
+    return out
+
+
+def _inertia(chain: Chain, t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return M x: momenta of the links at rates x, turned about every hinge."""
+    moved = np.cumsum((chain.length * x)[:, None] * t, axis=0) - (chain.length * x)[:, None] * t
+    momentum = chain.mass[:, None] * (moved + p * x[:, None])
+    tail = np.cumsum(momentum[::-1], axis=0)[::-1] - momentum
+    return chain.length * (t * tail).sum(1) + (p * momentum).sum(1) + chain.inertia * x

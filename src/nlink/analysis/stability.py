@@ -1,0 +1,269 @@
+"""critical_load(): the first loss of stability along a path of chains, of which kind, at which load and frequency.
+
+A chain is linearised about its equilibrium, followed along the path. With damping it loses stability where an eigenvalue crosses
+the imaginary axis: a real one by divergence, a pair by flutter. Without any, the squares mu of its frequencies tell: one passes
+zero (divergence), or two meet and become complex (flutter); then the square of half their difference, which is smooth and changes
+sign, is what is solved for, since the difference itself has a root there.
+
+The path is scanned adaptively: where the margin of stability bends as if it might touch zero between two points, more are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink._check import ModelError, listed, number, shown
+from nlink.analysis.equilibrium import equilibrium
+from nlink.analysis.linearize import BALANCE, Linearization, linearize, statics
+from nlink.chain import Chain
+
+POINTS = 48
+"""Parts into which a path is divided first."""
+DEPTH = 24
+"""Most times a part is halved where stability is nearly lost."""
+STILL = 1e-7
+"""Frequency, as a part of the largest, below which a loss of stability is divergence."""
+ROUNDING = 1e-11
+MULTIPRECISION = 12
+"""Freedom up to which a critical load of a damped chain is sharpened in multi-precision."""
+
+
+class Critical(NamedTuple):
+    """A load at which stability is lost (or won back): its kind, and the frequency there in rad/s (0 for divergence)."""
+
+    load: float
+    kind: str
+    frequency: float
+    lost: bool = True
+
+
+class Point(NamedTuple):
+    """A load, the linearisation there, the margin (positive: stable) and the kind of instability that is nearest."""
+
+    load: float
+    linear: Linearization
+    margin: float
+    kind: str
+
+
+class Path:
+    """Chains along a load, each about its equilibrium."""
+
+    def __init__(self, chain_of: Callable[[float], Chain], theta: Any) -> None:
+        self.chain_of, self.guess = chain_of, theta
+        self.points: dict[float, Point] = {}
+        self.links = 0
+
+    def at(self, load: float) -> Point:
+        """Return the point at a load."""
+        if load not in self.points:
+            chain = self._chain(load)
+            linear = linearize(chain, self._rest(chain, load))
+            self.points[load] = Point(load, linear, *margin(linear))
+        return self.points[load]
+
+    def _chain(self, load: float) -> Chain:
+        chain = self.chain_of(load)
+        if not isinstance(chain, Chain):
+            raise ModelError(f"chain_of must return a Chain, got {shown(chain)} at load {load:g}")
+        if self.links and chain.n != self.links:
+            raise ModelError(f"the path changes the number of links from {self.links} to {chain.n} at load {load:g}; keep it")
+        self.links = chain.n
+        return chain
+
+    def _rest(self, chain: Chain, load: float) -> np.ndarray:
+        """Return the equilibrium, followed from the nearest load that is known."""
+        if self.points:
+            guess = self.points[min(self.points, key=lambda known: abs(known - load))].linear.theta
+        elif self.guess is None:
+            return equilibrium(chain).theta if chain.pin or not balanced(chain, np.zeros(chain.n)) else np.zeros(chain.n)
+        else:
+            guess = np.broadcast_to(np.asarray(self.guess, float), (chain.n,))
+        return guess if chain.pin is None and balanced(chain, guess) else equilibrium(chain, guess).theta
+
+
+def balanced(chain: Chain, theta: np.ndarray) -> bool:
+    """Whether a chain can rest at these angles."""
+    left, _, scale = statics(chain, theta)
+    return bool(np.abs(left).max() <= 1e-3 * BALANCE * scale)
+
+
+def margin(linear: Linearization) -> tuple[float, str]:
+    """Return how far a linearisation is from losing stability, in parts of the eigenvalues concerned, and how it would."""
+    if not linear.undamped:
+        values = linear.eigenvalues
+        scale = np.abs(values).max(initial=0.0) or 1.0
+        worst = values[values.real.argmax()]
+        others = np.abs(values[np.abs(values.imag) != abs(worst.imag)] if worst.imag else values)
+        own = abs(worst) + (np.sort(others)[: 2 - bool(worst.imag)].max(initial=0.0) or scale)
+        return -float(worst.real) / own, "flutter" if abs(worst.imag) > STILL * scale else "divergence"
+    lowest, meeting = _squares(linear)
+    return (lowest, "divergence") if lowest <= meeting else (meeting, "flutter")
+
+
+def _squares(linear: Linearization) -> tuple[float, float]:
+    """Return the lowest real square of a frequency against the next, and the smallest squared half difference of two neighbours
+    against their mean: both dimensionless, and fine for slow modes among fast ones.
+    """
+    mu = _by_size(linear)
+    real = mu.real[mu.imag == 0]
+    sizes = np.sort(np.abs(mu))
+    other = sizes[1] if len(sizes) > 1 else 1.0
+    lowest = float(real.min() / (abs(real.min()) + other)) if len(real) else 1.0
+    if linear.conservative or len(mu) < 2:
+        return lowest, 1.0
+    return lowest, float(_half_differences(mu).min())
+
+
+def _by_size(linear: Linearization) -> Any:
+    """Return the squares of the frequencies; the slow ones to their own digits, by the inverse, where that exists."""
+    if linear.conservative:
+        return linear.squares
+    if np.linalg.cond(linear.K) < 1e12:
+        inverse: Any = np.linalg.eigvals(np.linalg.solve(linear.K, linear.M)).astype(complex)
+        return 1 / inverse
+    return linear.squares
+
+
+def _half_differences(mu: Any) -> np.ndarray:
+    """Return (difference / 2)^2 / mean^2 of neighbours: of real ones, positive; of a complex pair, negative."""
+    mu = mu[np.lexsort((mu.imag, mu.real))]
+    half, mean = 0.5 * np.diff(mu), 0.5 * np.abs(mu[1:] + mu[:-1])
+    pair = np.abs(mu[1:] - mu[:-1].conj()) <= 1e-9 * np.abs(mu[1:])
+    both_real = (mu.imag == 0)[1:] & (mu.imag == 0)[:-1]
+    squares = np.where(both_real, half.real**2, np.where(pair, -(half.imag**2), np.inf))
+    return squares / np.maximum(mean, 1e-300) ** 2
+
+
+def critical_load(
+    chain_of: Callable[[float], Chain], bracket: Any, *, theta: Any = None, later: bool = False
+) -> Critical | list[Critical]:
+    """Return the first load in `bracket` at which the chains `chain_of(load)` lose stability; with `later` all its changes.
+
+    The equilibrium is followed from `theta` (straight down, if not given).
+
+    >>> from nlink import Chain, FollowerForce, JointSpring
+    >>> def ziegler(load):
+    ...     return Chain.uniform(2, shape="point", loads=[JointSpring(1.0), FollowerForce(load)])
+    >>> critical_load(ziegler, (0.0, 4.0)).kind
+    'flutter'
+    """
+    low, high = _bracket(bracket)
+    path = Path(chain_of, theta)
+    if path.at(low).margin < -ROUNDING:
+        raise ModelError(f"the chain is unstable at load {low:g} already; begin the bracket where it is stable")
+    nodes = np.linspace(low, high, POINTS + 1).tolist()
+    found: list[Critical] = []
+    for left, right in pairwise(nodes):
+        for a, b in _changes(path, path.at(left), path.at(right), DEPTH):
+            found.append(_refined(path, a, b))
+            if not later:
+                return found[0]
+    if not found:
+        raise ModelError(f"stability does not change between {low:g} and {high:g}; widen the bracket")
+    return found
+
+
+def _bracket(bracket: Any) -> tuple[float, float]:
+    if not listed(bracket) or len(bracket := tuple(bracket)) != 2:
+        raise ModelError(f"bracket must be two loads, got {shown(bracket)}")
+    low, high = (number(f"bracket[{i}]", value) for i, value in enumerate(bracket))
+    if low >= high:
+        raise ModelError(f"bracket must run from a smaller to a larger load, got {low:g} to {high:g}")
+    return low, high
+
+
+def _changes(path: Path, left: Point, right: Point, depth: int) -> list[tuple[Point, Point]]:
+    """Return the pairs of points between which stability changes, narrow windows between stable points included."""
+    if (left.margin >= -ROUNDING) != (right.margin >= -ROUNDING):
+        return [(left, right)]
+    if depth == 0 or left.margin < -ROUNDING:
+        return []
+    middle = path.at(0.5 * (left.load + right.load))
+    if middle.margin < -ROUNDING:
+        return [(left, middle), (middle, right)]
+    least = min(left.margin, middle.margin, right.margin)
+    bend = abs(left.margin - 2 * middle.margin + right.margin)
+    slope = max(abs(left.margin - middle.margin), abs(middle.margin - right.margin))
+    if least > 2 * bend + (slope if depth > DEPTH - 3 else 0.0) or slope < 1e-13:
+        return []
+    return _changes(path, left, middle, depth - 1) + _changes(path, middle, right, depth - 1)
+
+
+def _refined(path: Path, a: Point, b: Point) -> Critical:
+    """Return the load between a stable and an unstable point at which stability changes, to rounding."""
+    from scipy.optimize import brentq
+
+    unstable = b if b.margin < a.margin else a
+    linear = unstable.linear
+    if not linear.undamped:
+
+        def measured(load: float) -> float:
+            return path.at(load).linear.growth
+
+    elif unstable.kind == "divergence":
+
+        def measured(load: float) -> float:
+            return _squares(path.at(load).linear)[0]
+
+    else:
+
+        def measured(load: float) -> float:
+            return _squares(path.at(load).linear)[1]
+
+    stable, beyond = (a, b) if b is unstable else (b, a)
+    begin = stable.load
+    for _ in range(8):  # a point that is stable only to rounding lies on the border itself
+        if measured(begin) * measured(beyond.load) < 0:
+            break
+        begin += begin - beyond.load
+    else:
+        return _named(path, stable.load, unstable.kind, b is unstable)
+    root: Any = brentq(measured, begin, beyond.load, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=300)
+    load = float(root)
+    if not linear.undamped and len(linear.M) <= MULTIPRECISION:
+        load = _sharpened(path, load)
+    return _named(path, load, unstable.kind, b is unstable)
+
+
+def _named(path: Path, load: float, kind: str, lost: bool) -> Critical:
+    linear = path.at(load).linear
+    if linear.undamped:
+        frequency = _meeting(linear) if kind == "flutter" else 0.0
+    else:
+        values = linear.eigenvalues
+        worst = values[values.real.argmax()]
+        still = abs(worst.imag) <= STILL * np.abs(values).max()
+        kind, frequency = ("divergence", 0.0) if still else ("flutter", float(abs(worst.imag)))
+    return Critical(load, kind, frequency, lost)
+
+
+def _sharpened(path: Path, load: float) -> float:
+    """Return the load at which the growth vanishes, by a secant on growths in multi-precision: weak damping hides in rounding."""
+    from nlink.analysis.precise import growth
+
+    a, b = load, load + 1e-6 * (abs(load) or 1.0)
+    worst = path.at(a).linear.eigenvalues[path.at(a).linear.eigenvalues.real.argmax()]
+    fa, fb = (growth(path.at(each).linear, worst) for each in (a, b))
+    for _ in range(6):
+        if fa == fb:
+            break
+        a, b, fa = b, float(b - fb * (b - a) / (fb - fa)), fb
+        if not abs(b - load) <= 1e-4 * max(abs(load), 1e-300):
+            return load
+        if abs(b - a) <= 2 * np.spacing(abs(b)):
+            return b
+        fb = growth(path.at(b).linear, worst)
+    return b
+
+
+def _meeting(linear: Linearization) -> float:
+    """Return the frequency at which two meet."""
+    mu = _by_size(linear)
+    mu = mu[np.lexsort((mu.imag, mu.real))]
+    k = int(_half_differences(mu).argmin())
+    return float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real))

@@ -1,0 +1,127 @@
+"""Exact derivatives of the equations of motion in absolute angles: plain NumPy, dense.
+
+The equations are F = M alpha + h - Q = 0 with, for i < j and delta = theta_j - theta_i,
+
+    M_ij = l_i (c_j cos delta - o_j sin delta)         c_j = m_j d_j + l_j (m_{j+1} + ... + m_N),   o_j = m_j b_j
+    h_i  = sum_j Y_ij omega_j^2                        Y_ij = dM_ij/dtheta_j = -Y_ji
+
+so that with M = dF/dalpha, C = dF/domega, K = dF/dtheta a small deviation x obeys M x'' + C x' + K x = 0. Loads come row by row as
+in the ledger. The follower force makes K unsymmetric; the force f of a pin adds its geometric stiffness diag(l e.f).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from nlink import kinematics
+from nlink._check import ModelError
+from nlink.chain import Chain
+from nlink.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+
+
+def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return M (N, N) with kinetic energy 1/2 omega.M omega."""
+    return _coupled(chain, theta)[0]
+
+
+def _coupled(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return M and Y."""
+    behind = _behind(chain)
+    moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
+    delta = theta[None, :] - theta[:, None]
+    s, c = np.sin(delta), np.cos(delta)
+    upper = np.triu(np.ones((chain.n, chain.n)), 1) * chain.length[:, None]
+    M, Y = upper * (moment * c - aside * s), -upper * (moment * s + aside * c)
+    own = chain.inertia + chain.mass * (chain.com**2 + chain.offset**2) + chain.length**2 * behind
+    return M + M.T + np.diag(own), Y - Y.T
+
+
+def _behind(chain: Chain) -> np.ndarray:
+    """Return for each link the mass of those after it."""
+    return np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
+
+
+def inertial(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M, and what M alpha + h adds to C and to K."""
+    M, Y = _coupled(chain, theta)
+    turned = Y * alpha - (M - np.diag(np.diag(M))) * omega**2
+    return M, 2 * Y * omega, turned - np.diag(turned.sum(1))
+
+
+def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the force -V' and the stiffness V'' of gravity and springs."""
+    moment, aside = chain.mass * chain.com + chain.length * _behind(chain), chain.mass * chain.offset
+    s, c = np.sin(theta), np.cos(theta)
+    D, k = differences(chain.n), chain.each(JointSpring, "stiffness")
+    stretch = D @ theta - chain.each(JointSpring, "rest")
+    force = -chain.g * (moment * s + aside * c) - D.T @ (k * stretch)
+    return force, np.diag(chain.g * (moment * c - aside * s)) + D.T @ (k[:, None] * D)
+
+
+def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of each row of the ledger but the torques the force (rows, N), and what it adds to C and to K (rows, N, N)."""
+    n, D = chain.n, differences(chain.n)
+    force, C, K = np.zeros((len(LEDGER), n)), np.zeros((len(LEDGER), n, n)), np.zeros((len(LEDGER), n, n))
+    row = {name: i for i, name in enumerate(LEDGER)}
+    C[row["joint_damper"]] = D.T @ (chain.each(JointDamper, "damping")[:, None] * D)
+    C[row["link_damper"]] = np.diag(chain.each(LinkDamper, "damping"))
+    for name in ("joint_damper", "link_damper"):
+        force[row[name]] = -C[row[name]] @ omega
+    if chain.load(Drag):
+        k = row["drag"]
+        force[k], C[k], K[k] = _drag(chain, theta, omega)
+    e, t = kinematics.directions(theta)
+    follower, tip = chain.load(FollowerForce), chain.load(TipForce)
+    if follower:
+        k, turned = row["follower_force"], follower.force * chain.length
+        force[k] = -turned * (t @ e[-1])
+        K[k] = -np.diag(turned * (e @ e[-1]))
+        K[k][:, -1] += turned * (t @ t[-1])
+    if tip:
+        k, push = row["tip_force"], np.array([tip.fx, tip.fy])
+        force[k] = chain.length * (t @ push)
+        K[k] = np.diag(chain.length * (e @ push))
+    return force, C, K
+
+
+def _drag(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the force of drag, and what it adds to C and to K."""
+    J, bend = centre_jacobian(chain, theta)
+    v = np.einsum("jak,k->ja", J, omega)
+    speed = np.sqrt((v**2).sum(-1))
+    linear, quadratic = chain.each(Drag, "linear"), chain.each(Drag, "quadratic")
+    F = -(linear + quadratic * speed)[:, None] * v
+    along = np.divide(quadratic, speed, out=np.zeros(chain.n), where=speed > 0)
+    slope = (linear + quadratic * speed)[:, None, None] * np.eye(2) + along[:, None, None] * v[:, :, None] * v[:, None, :]
+    rows = J.reshape(-1, chain.n)
+    pushed = np.einsum("jab,jbk->jak", slope, J).reshape(-1, chain.n)
+    swept = np.einsum("jab,jbk->jak", slope, bend * omega).reshape(-1, chain.n)
+    K = rows.T @ swept - np.diag(np.einsum("jak,ja->k", bend, F))
+    return np.einsum("jak,ja->k", J, F), rows.T @ pushed, K
+
+
+def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return d centre_j/d theta_k (N, 2, N), and its derivative by theta_k."""
+    e, t = kinematics.directions(theta)
+    before = np.tril(np.ones((chain.n, chain.n)), -1)
+    J = np.einsum("jk,ka->jak", before, chain.length[:, None] * t)
+    bend = np.einsum("jk,ka->jak", before, -chain.length[:, None] * e)
+    j = np.arange(chain.n)
+    J[j, :, j] = chain.com[:, None] * t - chain.offset[:, None] * e
+    bend[j, :, j] = -chain.com[:, None] * e - chain.offset[:, None] * t
+    return J, bend
+
+
+def steady_torques(chain: Chain) -> np.ndarray:
+    """Return the generalised forces (N,) of torques that do not change in time; refuse others."""
+    load = chain.load(JointTorque)
+    torque = load.torque if load else 0.0
+    each = torque if isinstance(torque, tuple) else (torque,) * chain.n
+    if not all(isinstance(value, float) for value in each):
+        raise ModelError("a torque that changes in time leaves no equilibrium; give numbers as joint torques")
+    return differences(chain.n).T @ np.array(each, float)
+
+
+def differences(n: int) -> np.ndarray:
+    """Return D (N, N) with (D x)_i = x_i - x_{i-1}."""
+    return np.eye(n) - np.eye(n, k=-1)

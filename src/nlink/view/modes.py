@@ -1,0 +1,228 @@
+"""Pictures of small motions about an equilibrium: the shapes of the modes, the eigenvalues, and a chain moving in one mode.
+
+    save_modes(scenario, small, modes, "folder")          modes.png and eigenvalues.png
+    animate_mode(scenario, small, modes, 2, "folder")     mode-2.gif
+
+`small` is a Linearization, `modes` its table.
+
+A shape is drawn with its largest link turned by TURN. A closed chain is bent so that it stays closed. Where that moves the chain
+too little to be seen, as in the higher modes of many links, the displacements are drawn enlarged.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+
+from nlink import closure, kinematics
+from nlink._check import ModelError, choice
+from nlink.analysis.linearize import FLAT, Linearization, Mode
+from nlink.chain import Chain
+from nlink.files import written_whole
+from nlink.run import Run, Stats, Status, Track
+from nlink.scenario import Scenario
+from nlink.view.animate import animate
+from nlink.view.plot import FORMATS
+from nlink.view.sheet import LEGEND, Sheet, Size
+from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds
+
+TURN = 0.35
+"""Turn in rad of the link that turns most."""
+LEAST = 0.01
+"""Turn in rad below which a loop that does not close is left as it is."""
+FAINT, SEEN = 0.03, 0.06
+"""Displacements below the first part of the picture's size are enlarged to the second."""
+PANELS = 9
+PERIODS, SECONDS, FPS = 2, 2.0, 50
+"""Periods that an animation shows, the seconds that one takes on the screen, and its frames a second."""
+FALL = 4.0
+"""Time constants over which a motion that does not oscillate is shown."""
+
+
+def save_modes(
+    scenario: Scenario, small: Linearization, modes: list[Mode], folder: str | os.PathLike[str], format: str = "png"
+) -> list[Path]:
+    """Write the shapes of the modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
+    choice("format", format, FORMATS)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    drawn = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
+    paths = [Path(folder) / f"{name}.{format}" for name in drawn]
+    for path, figure in zip(paths, drawn.values(), strict=True):
+        with written_whole(path) as temporary:
+            figure.savefig(temporary, format=format, dpi=150)
+    return paths
+
+
+def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Figure:
+    """Return the chain bent to both sides in up to PANELS modes; if there are more, those that oscillate or grow come first."""
+    sheet = _sheet(scenario, small, (9.0, 6.5))
+    shown, rest = _panels(modes), kinematics.hinges(small.chain, small.theta)
+    bends = [_bends(small, modes[k]) for k in shown]
+    low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
+    grid = _grid(sheet.figure, len(shown), high - low)
+    for axes, (points, _) in zip(grid, bends, strict=False):
+        _draw_panel(axes, small.chain, rest, points)
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    sheet.finish("")
+    for axes, k, (_, enlarged) in zip(grid, shown, bends, strict=False):
+        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=INK, linespacing=1.3)
+    sheet.figure.supxlabel(_note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=INK)
+    return sheet.figure
+
+
+def eigenvalues_figure(scenario: Scenario, small: Linearization) -> Figure:
+    """Return the eigenvalues in the complex plane, the half in which motions decay shaded, those that grow in red."""
+    sheet, values = _sheet(scenario, small, (8.0, 5.0)), small.eigenvalues
+    axes, scale = sheet.figure.subplots(), float(np.abs(values).max(initial=0.0)) or 1.0
+    growths, frequencies = np.real(values), np.imag(values)
+    grows = growths > FLAT * scale
+    left, right = min(0.0, growths.min(initial=0.0)), max(0.0, growths.max(initial=0.0))
+    pad = max(0.06 * (right - left), 0.06 * scale if right - left < 1e-3 * scale else 0.0)
+    axes.set_xlim(left - pad, right + pad)
+    axes.axvspan(left - pad, 0.0, color=GRID, alpha=0.45, linewidth=0)
+    axes.axvline(0.0, color=MUTED, linewidth=1.0)
+    for chosen, colour in ((~grows, SECOND), (grows, ACCENT)):
+        axes.plot(growths[chosen], frequencies[chosen], "o", color=colour, markersize=5, alpha=0.8, markeredgewidth=0)
+    axes.set_ylim(*(side * 1.1 * max(np.abs(frequencies).max(initial=0.0), 0.1 * scale) for side in (-1, 1)))
+    axes.set_xlabel("growth (1/s), shaded: decays", fontsize=sheet.fontsize)
+    axes.set_ylabel("frequency (rad/s)", fontsize=sheet.fontsize)
+    count = int(grows.sum())
+    sheet.finish("Eigenvalues" + (f", {count} of {len(values)} grow{'s' * (count == 1)}" if count else ""))
+    return sheet.figure
+
+
+def animate_mode(
+    scenario: Scenario,
+    small: Linearization,
+    modes: list[Mode],
+    number: int,
+    folder: str | os.PathLike[str],
+    progress: Progress | None = None,
+) -> Path:
+    """Write the chain moving in mode `number` (from 1) as `folder/mode-number.gif`: two periods, without growth or decay.
+
+    A mode that does not oscillate is shown falling to its equilibrium, or growing away from it, over FALL time constants.
+    """
+    mode = modes[number - 1]
+    span = PERIODS * 2 * math.pi / mode.frequency if mode.frequency else FALL / abs(mode.growth) if mode.growth else 0.0
+    if not span:
+        raise ModelError(f"mode {number} cannot be animated: it neither oscillates nor grows nor decays")
+    speed = span / (PERIODS * SECONDS)
+    how = f"{mode.frequency:.4g} rad/s" if mode.frequency else f"{mode.growth:+.4g} 1/s".replace("-", "\N{MINUS SIGN}")
+    run = _run(replace(scenario, title=f"Mode {number}: {how}, shown at {speed:.2g} of its speed"), _motion(small, mode, span))
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    trail = span / 8 if mode.frequency else 0.0
+    return animate(run, Path(folder) / f"mode-{number}.gif", speed=speed, fps=FPS, trail=trail, progress=progress)
+
+
+def bent(small: Linearization, change: np.ndarray) -> np.ndarray:
+    """Return the angles (..., N) at rest plus a change; of a closed chain closed again, or with the largest part of it that can be.
+
+    The loop is closed along the rows of its jacobian at rest, so that equal changes give equal angles whatever came before.
+    """
+    if small.chain.pin is None:
+        return small.theta + change
+    theta, gap = _closed(small.chain, small.theta, change)
+    if gap <= 1e-9 * small.chain.length.sum() or np.abs(change).max() < LEAST:
+        return theta
+    return bent(small, change / 2)
+
+
+def _closed(chain: Chain, rest: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return angles that close, by Newton's method, and the distance from the pin that is left."""
+    normal, theta = closure.jacobian(chain, rest).T, rest + change
+    for _ in range(20):
+        step = np.linalg.pinv(closure.jacobian(chain, theta) @ normal) @ closure.gap(chain, theta)[..., None]
+        theta = theta - np.clip((normal @ step)[..., 0], -0.5, 0.5)
+    return theta, float(np.hypot(*closure.gap(chain, theta).T).max())
+
+
+def _motion(small: Linearization, mode: Mode, span: float) -> Track:
+    """Return the motion in one mode at the moments of the frames; it ends a frame early, so that an oscillation loops."""
+    count = round(PERIODS * SECONDS * FPS)
+    t = span * np.arange(count) / count
+    when = t if mode.growth < 0 else t - span
+    phase = np.exp(1j * mode.frequency * t) if mode.frequency else np.exp(mode.growth * when)
+    theta = bent(small, TURN * np.real(mode.shape * phase[:, None]))
+    omega = np.gradient(theta, t, axis=0, edge_order=2)
+    return Track(t, theta, omega, np.gradient(omega, t, axis=0, edge_order=2))
+
+
+def _run(scenario: Scenario, track: Track) -> Run:
+    chain = scenario.chain
+    kinetic, potential = kinematics.kinetic_energy(chain, track.theta, track.omega), kinematics.potential_energy(chain, track.theta)
+    drift, end = np.zeros(len(track.t)), Status("finished", "reached its end")
+    return Run(scenario, *track, kinetic, potential, {}, drift, end, Stats(0, 0, 0, 0.0))
+
+
+def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
+    still = np.zeros((1, small.chain.n))
+    return Sheet(_run(scenario, Track(np.zeros(1), small.theta[None], still, still)), size, 11.0)
+
+
+def _panels(modes: list[Mode]) -> list[int]:
+    """Return which modes are drawn, by number."""
+    fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
+    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:PANELS])
+
+
+def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a box about the points, with a margin and not too slender."""
+    low, high = points.min(0), points.max(0)
+    size = np.maximum(high - low, 0.3 * (high - low).max())
+    return (low + high) / 2 - 0.56 * size, (low + high) / 2 + 0.56 * size
+
+
+def _grid(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
+    """Return panels for boxes of this size, as large as they can be, in at most six columns; the figure's height fits them."""
+    room = {c: min(8.4 / c / size[0], 5.0 / math.ceil(count / c) / size[1]) for c in range(1, min(count, 6) + 1)}
+    columns = max(room, key=lambda c: room[c])
+    rows = math.ceil(count / columns)
+    figure.set_figheight(rows * (room[columns] * size[1] + 0.55) + 0.9)
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for axes in grid[count:]:
+        axes.set_visible(False)
+    return list(grid)
+
+
+def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
+    """Return the hinges (2, N+1, 2) of the chain bent to both sides, and how many times their displacements are enlarged."""
+    shape, sides = np.real(mode.shape), np.array([1.0, -1.0])
+    rest, move = kinematics.hinges(small.chain, small.theta), kinematics.hinge_velocities(small.chain, small.theta, shape)
+    extent, far = np.ptp(rest, axis=0).max(), float(np.abs(move).max())
+    if TURN * far >= FAINT * extent:
+        return kinematics.hinges(small.chain, bent(small, TURN * sides[:, None] * shape)), 1.0
+    factor = SEEN * extent / far
+    return rest + factor * sides[:, None, None] * move, factor / TURN
+
+
+def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -> None:
+    marker, width = ("o", 1.8) if chain.n <= LEGEND else ("", 1.3)
+    for points, colour, alpha in ((rest, MUTED, 0.5), (bends[1], SECOND, 1.0), (bends[0], ACCENT, 1.0)):
+        axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=3.5)
+    for mark, (x, y) in zip("+x", grounds(chain), strict=False):
+        halo = withStroke(linewidth=3.0, foreground="white")
+        axes.plot(x, y, mark, color=INK, markersize=8, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+
+
+def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
+    value = f"{mode.frequency:.4g} rad/s" if mode.frequency else f"{mode.growth:+.4g} 1/s" if mode.growth else "neutral"
+    grows = ", grows" if mode.growth > FLAT * np.abs(small.eigenvalues).max() else ""
+    times = f", {enlarged:.2g}\N{MULTIPLICATION SIGN}" if enlarged > 1 else ""
+    return f"mode {k + 1}{grows}{times}\n{value}".replace("-", "\N{MINUS SIGN}")
+
+
+def _note(chain: Chain, enlarged: float) -> str:
+    pin = ", \N{MULTIPLICATION SIGN} pin" if chain.pin else ""
+    more = ", or displacements enlarged" if enlarged > 1 else ""
+    return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; + pivot{pin}"

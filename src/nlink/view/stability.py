@@ -1,0 +1,126 @@
+"""Pictures of stability: eigenvalues along a load, the map of two parameters, amplitudes of limit cycles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from nlink.files import written_whole
+from nlink.view.style import ACCENT, COLOURMAP, GRID, INK, MUTED, SECOND
+
+if TYPE_CHECKING:
+    from nlink.analysis.cycle import LimitCycle
+    from nlink.analysis.stability import Critical
+    from nlink.analysis.stability_map import Locus, StabilityMap
+
+REGIONS = {"stable": (0.87, 0.93, 0.90), "flutter": (0.93, 0.72, 0.42), "divergence": (0.72, 0.33, 0.33)}
+
+
+def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str = "") -> Figure:
+    """Return the eigenvalues in their plane, coloured by the load, and growth and frequency over the load, criticals marked."""
+    figure = Figure(figsize=(11, 5), layout="constrained")
+    panels = figure.subplot_mosaic([["plane", "growth"], ["plane", "frequency"]])
+    plane, growth, frequency = (_dressed(panels[name]) for name in ("plane", "growth", "frequency"))
+    values, loads = locus.eigenvalues, locus.loads
+    points = np.stack([values.real, values.imag], -1)
+    parts = np.stack([points[:-1], points[1:]], 2).swapaxes(0, 1).reshape(-1, 2, 2)
+    line = LineCollection(list(parts), array=np.tile(loads[:-1], values.shape[1]), cmap=COLOURMAP, linewidth=1.6)
+    plane.add_collection(line)
+    bar = figure.colorbar(line, cax=plane.inset_axes((0.06, 0.94, 0.42, 0.025)), orientation="horizontal")
+    bar.set_label(label, fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+    _frame(plane, points)
+    growth.plot(loads, values.real, color=SECOND, linewidth=1.0)
+    growth.axhline(0.0, color=INK, linewidth=0.8)
+    upper = np.where(values.imag >= 0, values.imag, np.nan)
+    frequency.plot(loads, upper, color=SECOND, linewidth=1.0)
+    _mark(plane, growth, frequency, criticals)
+    growth.set(ylabel="growth (1/s)", ylim=_limits(values.real))
+    frequency.set(ylabel="frequency (rad/s)", xlabel=label)
+    growth.sharex(frequency)
+    _head(figure, title or "Eigenvalues")
+    return figure
+
+
+def _mark(plane: Axes, growth: Axes, frequency: Axes, criticals: list[Critical]) -> None:
+    for critical in criticals:
+        for sign in (1, -1):
+            plane.plot(0.0, sign * critical.frequency, "o", color=ACCENT, markersize=6, markerfacecolor="none")
+        for axes in (growth, frequency):
+            axes.axvline(critical.load, color=ACCENT, linewidth=1.0, linestyle=(0, (4, 2)))
+        text = f"{critical.kind}{'' if critical.lost else ' ends'} at {critical.load:.6g}"
+        place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top", "rotation": 90}
+        growth.annotate(text, (critical.load, 1.0), (3, -4), color=ACCENT, fontsize=8, **place)
+
+
+def _frame(plane: Axes, points: np.ndarray) -> None:
+    """Show what is near the imaginary axis: strongly damped modes far to the left are cut off."""
+    reach = max(float(np.abs(points[..., 1]).max()), 1e-9)
+    right = max(float(points[..., 0].max()), 0.02 * reach)
+    left = max(float(points[..., 0].min()), -1.2 * reach)
+    pad = 0.05 * (right - left)
+    plane.set(xlim=(left - pad, right + pad), ylim=(-1.08 * reach, 1.08 * reach), xlabel="growth (1/s)", ylabel="frequency (rad/s)")
+    plane.axvspan(left - pad, 0.0, color=REGIONS["stable"], alpha=0.5, zorder=0)
+    plane.axvline(0.0, color=INK, linewidth=0.8)
+
+
+def _limits(growth: np.ndarray) -> tuple[float, float]:
+    """Return limits that show where growth changes sign, not the strongly damped modes far below."""
+    low, high = float(growth.min()), float(growth.max())
+    return (max(low, -6 * high), 1.2 * high) if high > 1e-9 else (1.05 * low, max(-0.05 * low, 1e-9))
+
+
+def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -> Figure:
+    """Return the regions of stability, flutter and divergence in the plane of two parameters."""
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    axes = _dressed(figure.subplots())
+    colours = ListedColormap(list(REGIONS.values()))
+    axes.pcolormesh(found.x, found.y, found.kind, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest", rasterized=True)
+    axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[INK], linewidths=1.0)
+    present = [name for k, name in enumerate(REGIONS) if (found.kind == k).any()]
+    handles = [Patch(facecolor=REGIONS[name], edgecolor=MUTED, label=name) for name in present]
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    _head(figure, title or "Stability")
+    return figure
+
+
+def amplitude_figure(loads: np.ndarray, cycles: list[LimitCycle | None], label: str, title: str = "") -> Figure:
+    """Return the amplitude of the last link and the period of the limit cycles over the load: the bifurcation diagram."""
+    figure = Figure(figsize=(8, 5.5), layout="constrained")
+    size, period = (_dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
+    swing = [np.degrees(cycle.amplitude[-1]) if cycle else 0.0 for cycle in cycles]
+    size.plot(loads, swing, ".-", color=SECOND)
+    period.plot(loads, [cycle.period if cycle else np.nan for cycle in cycles], ".-", color=SECOND)
+    size.set(ylabel="amplitude of the last link (degrees)")
+    period.set(ylabel="period (s)", xlabel=label)
+    _head(figure, title or "Limit cycles")
+    return figure
+
+
+def _head(figure: Figure, title: str) -> None:
+    cut = title if len(title) <= 80 else title[:79].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+    figure.suptitle(cut, x=0.01, ha="left", color=MUTED, fontsize=11)
+
+
+def _dressed(axes: Any) -> Axes:
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure, whole or not at all; the ending of the name says as what."""
+    path = Path(path)
+    with written_whole(path) as temporary:
+        figure.savefig(temporary, format=path.suffix.removeprefix(".") or "png", dpi=130)
+    return path
