@@ -55,6 +55,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/main_road.py
 	$(BIN)/python benchmarks/formulations.py
 	$(BIN)/python benchmarks/loops.py
+	$(BIN)/python benchmarks/stability.py
 
 clean:
 	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

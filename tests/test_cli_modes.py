@@ -184,3 +184,13 @@ def test_a_complex_mode_moves_with_its_phases() -> None:
     exact = TURN * (mode.shape * np.exp(1j * mode.frequency * motion.t)[:, None]).real
     assert np.allclose(motion.theta, exact, atol=1e-12)
     assert np.abs(motion.omega[0]).max() > 0.01  # no moment at which all links rest
+
+
+def test_the_slowest_modes_of_a_very_long_chain(tmp_path: Path) -> None:
+    done = call("modes", "nice-3", "--links", "10000", "--count", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "1     0.0376607" in done.stdout
+    assert "the slowest 3 of 10,000" in done.stdout
+    refused = call("modes", "nice-3", "--links", "10000", "-o", "pictures", cwd=tmp_path)
+    assert refused.returncode == 3
+    assert "pictures of modes are drawn up to 2000 links, got 10000" in refused.stderr

@@ -170,6 +170,13 @@ def test_a_closed_chain_rests_where_its_motion_would_end():
     assert rest.theta == pytest.approx(math.pi - rest.theta[::-1]), "symmetric"
 
 
+@pytest.mark.parametrize("distance", [0.5, 1.0, 1.2, 2.0])
+def test_a_closed_chain_is_found_at_a_stable_rest(distance):
+    rest = equilibrium(Chain.uniform(3, pin=(distance, 0.0)))
+    assert rest.stable
+    assert rest.residual < 1e-11
+
+
 @pytest.mark.parametrize("spring", [0.0, 25.0])
 def test_a_four_bar_swings_as_its_linearisation_says(spring):
     """Against the nonlinear motion itself: after three periods it is where it began."""
@@ -280,6 +287,7 @@ def test_later_changes_are_listed():
             "a closed chain is linearised about an equilibrium",
         ),
         (lambda: linearize(Chain.uniform(2), coordinates="polar"), "coordinates must be one of absolute, relative"),
+        (lambda: linearize(Chain.uniform(5000)), r"linearize builds matrices of N x N for up to 4000 links, got 5000; use modes"),
         (lambda: modes(Chain.uniform(2), count=0), "count must be a whole number, at least 1"),
     ],
 )

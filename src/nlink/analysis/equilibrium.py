@@ -16,6 +16,8 @@ from nlink.chain import Chain, wrapped
 TRIES = 200
 EXACT = 1e-12
 """Moment left over, as a part of the largest, at which an equilibrium is found."""
+PUSHES, PUSH = 6, 0.1
+"""How often, and how far in rad, a closed chain is pushed off a rest that is not stable, if no guess was given."""
 MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
@@ -41,6 +43,13 @@ def equilibrium(chain: Chain, guess: Any = None) -> Equilibrium:
         theta = closure.assemble(chain, theta).theta
     settle = chain.pin is not None and guess is None
     theta, left, scale, force = _newton(chain, theta, settle)
+    for _ in range(PUSHES if settle else 0):  # a fold or a summit: pushed off it, downhill
+        _, H, basis, _, _ = _reduced(chain, theta)
+        values, ways = np.linalg.eigh(0.5 * (H + H.T))
+        new = _moved(chain, theta + PUSH * basis @ ways[:, 0]) if len(values) and values[0] < 0 else None
+        if new is None:
+            break
+        theta, left, scale, force = _newton(chain, new, settle)
     residual = float(np.abs(left).max(initial=0.0))
     if residual > EXACT * scale:
         told = f"a moment of {residual:.3g} N m is left over"

@@ -18,6 +18,7 @@ from nlink.chain import Chain
 
 BALANCE = 1e-8
 """Moment left over at an equilibrium, as a part of the largest moment there."""
+MOST_LINKS = 4000
 FLAT = 1e-9
 """Real part, as a part of the largest eigenvalue, that counts as none."""
 
@@ -102,10 +103,9 @@ class Linearization:
     @property
     def stable(self) -> bool:
         """Whether no small motion grows (to rounding)."""
-        scale = np.abs(self.eigenvalues).max(initial=0.0)
         if self.undamped:
             return bool(np.all(np.isfinite(self.frequencies)))
-        return self.growth <= FLAT * scale
+        return bool(self.growth <= FLAT * np.abs(self.eigenvalues).max(initial=0.0))
 
     def table(self) -> list[Mode]:
         """Return the modes, one for each pair of eigenvalues, by growing frequency."""
@@ -151,6 +151,8 @@ def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: s
     [2.6801, 7.1887]
     """
     choice("coordinates", coordinates, ("absolute", "relative"))
+    if chain.n > MOST_LINKS:
+        raise ModelError(f"linearize builds matrices of N x N for up to {MOST_LINKS} links, got {chain.n}; use modes(chain, count)")
     if theta is None:
         from nlink.analysis.equilibrium import equilibrium
 

@@ -30,6 +30,8 @@ ANGLES = 8
 """Most links whose angles at rest are printed one by one."""
 SHAPES = 100
 """Most links whose shapes are part of the JSON."""
+MANY = 2000
+"""Links beyond which only the slowest modes are looked for."""
 
 
 def modes(
@@ -59,6 +61,9 @@ def modes(
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder)
     scenario = changed(name, table, {"links": links}, settings or [])
+    if scenario.chain.n > MANY and guess == "rest":
+        _slowest(scenario, count, folder, as_json, quiet)
+        return
     rest = equilibrium(scenario.chain, scenario.theta if guess == "start" else None)
     small = linearize(scenario.chain, rest.theta)
     found = _found(small)
@@ -69,6 +74,23 @@ def modes(
         typer.echo("\n".join([*_header(scenario, rest, small, found), "", *_rows(small, found, count)]))
     if folder is not None:
         _draw(scenario, small, found, folder, kind, animate, quiet)
+
+
+def _slowest(scenario: Scenario, count: int, folder: Path | None, as_json: bool, quiet: bool) -> None:
+    """Print the slowest modes of a very long chain, without the matrices of all."""
+    from nlink.analysis.modes import modes
+
+    if folder is not None:
+        raise ModelError(f"pictures of modes are drawn up to {MANY} links, got {scenario.chain.n}; leave -o and --animate out")
+    found = modes(scenario.chain, count=count)
+    if as_json:
+        rows = [{"frequency": mode.frequency, "hertz": mode.frequency / (2 * math.pi)} for mode in found]
+        typer.echo(json.dumps({"title": scenario.title, "links": scenario.chain.n, "modes": rows}, indent=2))
+    elif not quiet:
+        lines = [f"  {key:<10} {text}" for key, text in [*scenario_lines(scenario), ("rest", "straight down")]]
+        table = [f"  {k + 1:>4}  {mode.frequency:>12.6g}  {mode.frequency / (2 * math.pi):>12.6g}" for k, mode in enumerate(found)]
+        slowest = ["", f"  {'mode':>4}  {'rad/s':>12}  {'Hz':>12}", *table, f"  the slowest {len(found)} of {scenario.chain.n:,}"]
+        typer.echo("\n".join([scenario.title] * bool(scenario.title) + lines + slowest))
 
 
 def _refuse(guess: str, count: int, kind: str, folder: Path | None) -> None:
