@@ -316,3 +316,9 @@ def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
 def test_a_closed_start_is_told(tmp_path):
     done = call("run", "four-bar", "--until", "0.5", "--set", "start.theta=[179,90,0]", "-o", "run.nc", cwd=tmp_path)
     assert "start      closed by turning links up to 0.0" in done.stdout
+
+
+def test_the_force_of_a_pin_is_exported_by_its_name(tmp_path: Path) -> None:
+    call("run", "four-bar", "--until", "0.2", "-q", "-o", "run.nc", cwd=tmp_path)
+    header = call("export", "run.nc", "reactions", cwd=tmp_path).stdout.splitlines()[0]
+    assert header.endswith("rx_3 [N],ry_3 [N],rx_pin [N],ry_pin [N]")

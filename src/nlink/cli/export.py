@@ -33,6 +33,13 @@ def _energy(run: Run) -> Columns:
     return columns | {f"work_{name} [J]": values for name, values in energy.work.items()}
 
 
+def _reactions(run: Run) -> Columns:
+    """Return the forces at the hinges and, of a closed chain, that of its pin on the last tip."""
+    forces, n = run.reactions(), run.chain.n
+    pin = {f"r{axis}_pin [N]": forces[:, n, k] for k, axis in enumerate("xy")} if run.chain.pin else {}
+    return _vectors("r", "N", forces[:, :n]) | pin
+
+
 QUANTITIES: dict[str, Callable[[Run], Columns]] = {
     "theta": lambda run: _each("theta", "rad", run.theta),
     "omega": lambda run: _each("omega", "rad/s", run.omega),
@@ -41,7 +48,7 @@ QUANTITIES: dict[str, Callable[[Run], Columns]] = {
     "velocities": lambda run: _vectors("v", "m/s", run.velocities()[:, 1:]),
     "centres": lambda run: _vectors("g", "m", run.centres()),
     "energy": _energy,
-    "reactions": lambda run: _vectors("r", "N", run.reactions()),
+    "reactions": _reactions,
     "violation": lambda run: {"violation": run.violation()},
 }
 
