@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from nlink.integrators.runge_kutta import RK4 as RK4
     from nlink.integrators.runge_kutta import RK45 as RK45
     from nlink.integrators.scipy_methods import Scipy as Scipy
+    from nlink.integrators.taylor import Taylor as Taylor
     from nlink.loads import Drag as Drag
     from nlink.loads import FollowerForce as FollowerForce
     from nlink.loads import Gravity as Gravity
@@ -92,7 +93,7 @@ _HOMES = {
     "formulations.stabilization": (
         "Unstabilized", "Baumgarte", "MultiplierFilter", "Penalty", "AugmentedLagrangian", "Projection",
     ),
-    "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy", "IDA"),
+    "integrators": ("INTEGRATORS", "DOP853", "RK45", "RK4", "Gauss", "Scipy", "IDA", "Taylor"),
     "symbolic": ("derive", "Equations"),
     "system": ("System",),
     "simulation": ("simulate", "SimulationError"),

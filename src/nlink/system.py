@@ -33,6 +33,7 @@ RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
 HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
 SETTLERS: dict[type[Any], Callable[..., bool]] = {}
 RESIDUALS: dict[type[Any], Kernel] = {}
+SERIES: dict[type[Any], Callable[..., tuple[float, float]]] = {}
 
 
 def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
@@ -97,6 +98,18 @@ def _from_canonical(z, p, y, w):
 @overload(hamilton, jit_options=INLINE)
 def _hamilton(t, z, p, out, w):
     return HAMILTON[p.instance_class][2]
+
+
+def series(t: float, bound: float, y: Any, p: Any, q: Any, terms: Any, w: Any) -> tuple[float, float]:
+    """Fill q (order, m) with the coefficients of the motion from the state y, for powers of time from the first on; return the
+    sizes of the last two.
+    """
+    return SERIES[type(p)](t, bound, y, p, q, terms, w)
+
+
+@overload(series, jit_options=INLINE)
+def _series(t, bound, y, p, q, terms, w):
+    return SERIES.get(getattr(p, "instance_class", type(None)))
 
 
 def residual(t: float, z: Any, rate: Any, p: Any, y: Any, out: Any, w: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import nlink.formulations.series  # noqa: F401  registers the series of the motion
 from nlink.chain import Chain
 from nlink.formulations.lagrange import Lagrange
 from nlink.formulations.linear import Linear

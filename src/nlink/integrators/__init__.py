@@ -11,6 +11,7 @@ from nlink.integrators.gauss import Gauss
 from nlink.integrators.ida import IDA
 from nlink.integrators.runge_kutta import DOP853, RK4, RK45
 from nlink.integrators.scipy_methods import METHODS, Scipy
+from nlink.integrators.taylor import Taylor
 from nlink.records import record
 
 INTEGRATORS: dict[str, type[Integrator]] = {
@@ -20,6 +21,7 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "Gauss": Gauss,
     "Scipy": Scipy,
     "IDA": IDA,
+    "Taylor": Taylor,
 }
 
 

@@ -92,7 +92,7 @@ class Integrator(ABC):
 
     def described(self) -> str:
         """Return the method for people: its name, and what is not as usual."""
-        told = ("rtol", "atol", "step", "method")
+        told = ("rtol", "atol", "step", "method", "tol")
         values = {f.name: (getattr(self, f.name), f.default) for f in fields(self)}  # pyright: ignore[reportArgumentType]
         said = [f"{name}={value!r}" for name, (value, usual) in values.items() if name in told or value != usual]
         return f"{self.name}({', '.join(said)})"
