@@ -56,6 +56,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/formulations.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/stability.py
+	$(BIN)/python benchmarks/precision.py
 
 clean:
 	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

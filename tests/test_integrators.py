@@ -556,7 +556,8 @@ def test_names_take_the_tolerances_given_beside_them():
 
 def test_unknown_methods_are_refused_with_the_list():
     with pytest.raises(
-        ModelError, match=r"integrator must be one of DOP853, RK45, RK4, Gauss, Scipy, IDA, Taylor; got 'RK5' \(did you mean 'RK45'\?\)"
+        ModelError,
+        match=r"integrator must be one of DOP853, RK45, RK4, Gauss, Scipy, IDA, Taylor; got 'RK5' \(did you mean 'RK45'\?\)",
     ):
         simulate(Chain.uniform(1), 0.1, t_end=1.0, integrator="RK5")
     with pytest.raises(ModelError, match=r"integrator must be a name \(DOP853, .*\) or such a record, got 5"):

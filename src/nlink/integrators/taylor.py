@@ -21,8 +21,9 @@ from nlink.system import SERIES, System, rhs, series
 
 T, MARK_T = range(2)
 NFEV, STEPS, MARK_KNOT, FROZEN = range(4)
-SERIES_ROWS = 10
-"""Arrays of (N, order + 2) that a series may use."""
+SERIES_ROWS = 11
+"""Arrays of (order + 2, lanes) that a series may use, the links side by side."""
+LANES = 8
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,10 @@ class TaylorStepper(Stepper):
         n, m = system.chain.n, len(mark.y)
         self.y, self.f = mark.y, system.rates(mark.t, mark.y) if mark.f is None else mark.f
         self.w = system.scratch()
-        self.terms, self.coefficients = np.zeros((SERIES_ROWS, n, record.order + 2)), np.zeros((record.order, m))
+        self.terms, self.coefficients = (
+            np.zeros((SERIES_ROWS, record.order + 2, -(-n // LANES) * LANES)),
+            np.zeros((record.order, m)),
+        )
         self.room = Room(m, record.order)
         self.clock, self.counts = np.array([mark.t, mark.t]), np.array([1, 0, 0, 0])
 
