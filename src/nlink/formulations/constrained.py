@@ -5,46 +5,54 @@ before, so the matrix of all is banded, with the same narrow band whatever N. It
 links), but the unknowns of one link can always be eliminated together, from the tip inwards: that pivot is the inertia
 the link has about its upper hinge with all that hangs on it. So the order is fixed, and nothing needs to be searched for.
 
-A formulation registers compiled functions for its parameters' type:
-
-    pose(y, p, w)                       fill TH, OM, S, C from the state
-    equations(y, p, w)                  fill FORCE, and PHI, RATE, CURVE: Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)
-    solve(p, w, epsilon, forced, plain) fill ACC and LAMBDA from M x + Phi_q^T lambda = FORCE, Phi_q x - epsilon lambda = RIGHT;
-                                        no forces unless `forced`, unit masses if `plain`
-    inertia(p, w)                       fill OUT with M ACC
-    pull(p, w, row)                     fill OUT with Phi_q^T times the rows `row`
-    repose(p, w)                        follow TH, OM, S, C where they were changed after pose, to close a loop
-    tug(p, w, fx, fy)                   fill FORCE with the force (fx, fy) at the last tip
-    turning(p, w)                       fill OUT with the angular accelerations in ACC
-    shift(y, p, w)                      move the state from the angles and rates in KEPT to those in TH, OM
-    kinetic(y, p, w)                    the kinetic energy
-    height(y, p, i, at)                 of the centre of mass of link i (at = 0), or its rate (at = size)
-
-A pin is kept as in the other formulations (loop.py): the angles at which the equations are evaluated are closed, the force at the
-tip follows from the chain as it is and two unit forces, and after each step the state is moved onto the closure. The handling of
-constraints concerns the hinges; without one the state is placed anew from its closed angles.
+The pieces in which the two differ are in pieces.py, what brings states back onto their constraints in settling.py. A pin is kept as
+in the other formulations (loop.py): the angles at which the equations are evaluated are closed, the force at the tip follows from
+the chain as it is and two unit forces, and after each step the state is moved onto the closure. The handling of constraints
+concerns the hinges; without one the state is placed anew from its closed angles.
 
 State: coordinates q, velocities v, then NA auxiliary values a link (angles of `natural`), then the filtered multipliers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numba.extending import overload
 
-from nlink._jit import INLINE, entry, kernel
+from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.formulations.loop import DISTANCE, KEPT, OM, TH, frame_of, settle_rows, shut, tip_force, turn_from
+from nlink.formulations.loop import DISTANCE, OM, TH, frame_of, shut, tip_force, turn_from
+from nlink.formulations.pieces import (
+    ACC,
+    CURVE,
+    FIRST,
+    FORCE,
+    LAMBDA,
+    MU,
+    OUT,
+    PHI,
+    PIECES,
+    RATE,
+    RIGHT,
+    ROWS,
+    SECOND,
+    Pieces,
+    equations,
+    height,
+    inertia,
+    pose,
+    pull,
+    repose,
+    solve,
+    tug,
+    turning,
+)
+from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
 from nlink.formulations.stabilization import STABILIZATIONS
 from nlink.kernels import (
     FX,
     FY,
     LENGTH,
-    LOAD_ROWS,
     MASS,
     MZ,
     POWERS,
@@ -57,33 +65,7 @@ from nlink.kernels import (
     apply_loads,
 )
 from nlink.records import record
-from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation, Kernel
-
-PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
-"""Two rows each: that of constraint k of link i lies at row + k."""
-FORCE, ACC = LOAD_ROWS + 12, LOAD_ROWS + 15
-"""Three rows each, one for each coordinate."""
-OUT, MU = LOAD_ROWS + 18, LOAD_ROWS + 21
-"""Three rows and two."""
-OWN = LOAD_ROWS + 23
-"""From here on rows of the formulation's own."""
-FIRST, SECOND = OWN + 15, OWN + 21
-"""Six rows and two, to put accelerations and forces, and multipliers aside."""
-ROWS = OWN + 23
-
-POSES: dict[type[Any], Kernel] = {}
-EQUATIONS: dict[type[Any], Kernel] = {}
-SOLVERS: dict[type[Any], Kernel] = {}
-INERTIAS: dict[type[Any], Kernel] = {}
-PULLS: dict[type[Any], Kernel] = {}
-REPOSES: dict[type[Any], Kernel] = {}
-TUGS: dict[type[Any], Kernel] = {}
-TURNINGS: dict[type[Any], Kernel] = {}
-SHIFTS: dict[type[Any], Kernel] = {}
-KINETIC: dict[type[Any], Callable[..., float]] = {}
-HEIGHTS: dict[type[Any], Callable[..., float]] = {}
-STEPS = 8
-"""Most Newton steps of a projection."""
+from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation
 
 
 class ConstrainedFormulation(Formulation):
@@ -145,116 +127,6 @@ class ConstrainedFormulation(Formulation):
         q, v = state[..., :count], state[..., count : 2 * count]
         shape = (*q.shape[:-1], chain.n, self.shape[1])
         return q.reshape(shape), v.reshape(shape)
-
-
-def pose(y: Any, p: Any, w: Any) -> None:
-    """Fill TH, OM, S, C from the state."""
-    POSES[type(p)](y, p, w)
-
-
-def equations(y: Any, p: Any, w: Any) -> None:
-    """Fill the forces, and the constraints with their derivatives."""
-    EQUATIONS[type(p)](y, p, w)
-
-
-def solve(p: Any, w: Any, epsilon: float, forced: bool, plain: bool) -> None:
-    """Solve for accelerations and multipliers."""
-    SOLVERS[type(p)](p, w, epsilon, forced, plain)
-
-
-def inertia(p: Any, w: Any) -> None:
-    """Fill OUT with the masses times ACC."""
-    INERTIAS[type(p)](p, w)
-
-
-def pull(p: Any, w: Any, row: int) -> None:
-    """Fill OUT with the forces of the multipliers in `row` on the coordinates."""
-    PULLS[type(p)](p, w, row)
-
-
-def repose(p: Any, w: Any) -> None:
-    """Follow changed angles and rates."""
-    REPOSES[type(p)](p, w)
-
-
-def tug(p: Any, w: Any, fx: float, fy: float) -> None:
-    """Fill FORCE with a force at the last tip."""
-    TUGS[type(p)](p, w, fx, fy)
-
-
-def turning(p: Any, w: Any) -> None:
-    """Fill OUT with the angular accelerations in ACC."""
-    TURNINGS[type(p)](p, w)
-
-
-def shift(y: Any, p: Any, w: Any) -> None:
-    """Move the state from the angles and rates in KEPT to those in TH, OM."""
-    SHIFTS[type(p)](y, p, w)
-
-
-def kinetic(y: Any, p: Any, w: Any) -> float:
-    """Return the kinetic energy."""
-    return KINETIC[type(p)](y, p, w)
-
-
-def height(y: Any, p: Any, i: int, at: int) -> float:
-    """Return the height of the centre of mass of link i (at = 0), or its rate (at = size): it is linear in the coordinates."""
-    return HEIGHTS[type(p)](y, p, i, at)
-
-
-@overload(pose, jit_options=INLINE)
-def _pose(y, p, w):
-    return POSES[p.instance_class]
-
-
-@overload(equations, jit_options=INLINE)
-def _equations(y, p, w):
-    return EQUATIONS[p.instance_class]
-
-
-@overload(solve, jit_options=INLINE)
-def _solve(p, w, epsilon, forced, plain):
-    return SOLVERS[p.instance_class]
-
-
-@overload(inertia, jit_options=INLINE)
-def _inertia(p, w):
-    return INERTIAS[p.instance_class]
-
-
-@overload(pull, jit_options=INLINE)
-def _pull(p, w, row):
-    return PULLS[p.instance_class]
-
-
-@overload(repose, jit_options=INLINE)
-def _repose(p, w):
-    return REPOSES[p.instance_class]
-
-
-@overload(tug, jit_options=INLINE)
-def _tug(p, w, fx, fy):
-    return TUGS[p.instance_class]
-
-
-@overload(turning, jit_options=INLINE)
-def _turning(p, w):
-    return TURNINGS[p.instance_class]
-
-
-@overload(shift, jit_options=INLINE)
-def _shift(y, p, w):
-    return SHIFTS[p.instance_class]
-
-
-@overload(kinetic, jit_options=INLINE)
-def _kinetic(y, p, w):
-    return KINETIC[p.instance_class]
-
-
-@overload(height, jit_options=INLINE)
-def _height(y, p, i, at):
-    return HEIGHTS[p.instance_class]
 
 
 def constrained_rates(t, y, p, out, w):
@@ -422,132 +294,8 @@ def stored(y, p, w):
     return total
 
 
-@kernel
-def energy(y, p, w):
-    """Return the energy of a state, with its angles in TH."""
-    chain = p.chain
-    total = kinetic(y, p, w)
-    before = 0.0
-    for i in range(chain.n):
-        stretch = w[TH, i] - before - chain.links[REST, i]
-        total += 0.5 * chain.links[STIFFNESS, i] * stretch * stretch + chain.links[MASS, i] * chain.g * height(y, p, i, 0)
-        before = w[TH, i]
-    return total
-
-
-@kernel
-def settle(y, p, w, plain):
-    """Bring position and velocity back onto the constraints by the smallest change, in the metric of the masses or plain.
-
-    The energy it takes goes into the ledger's last row. Return the largest |Phi| and |Phi'| that were there before.
-    """
-    n, size = p.chain.n, p.nq * p.chain.n
-    first = speed = taken = 0.0
-    for step in range(STEPS):
-        pose(y, p, w)
-        equations(y, p, w)
-        worst = 0.0
-        for i in range(n):
-            for k in range(p.nl):
-                worst = max(worst, abs(w[PHI + k, i]))
-                if step == 0:
-                    speed = max(speed, abs(w[RATE + k, i]))
-        if step == 0:
-            first, taken = worst, energy(y, p, w)
-        if step > 0 and worst < 1e-15:
-            break
-        correct(y, p, w, PHI, 0, plain)
-    pose(y, p, w)
-    equations(y, p, w)
-    correct(y, p, w, RATE, size, plain)
-    pose(y, p, w)
-    y[p.size + POWERS - 1] += energy(y, p, w) - taken
-    return first, speed
-
-
-@kernel
-def correct(y, p, w, row, at, plain):
-    """Change the coordinates (at = 0) or velocities (at = size) so that the violation in `row` vanishes to first order."""
-    for i in range(p.chain.n):
-        for k in range(p.nl):
-            w[RIGHT + k, i] = -w[row + k, i]
-    solve(p, w, 0.0, False, plain)
-    for i in range(p.chain.n):
-        for k in range(p.nq):
-            y[at + p.nq * i + k] += w[ACC + k, i]
-
-
-def settle_if_projected(y, p, w):
-    """Settle a state after a step if the constraints are handled so; return whether it was changed."""
-    if p.handling.projected:
-        settle(y, p, w, False)
-    return p.handling.projected
-
-
-def settle_closed(y, p, w):
-    """Settle the state of a closed chain after a step."""
-    if p.handling.projected:
-        settle(y, p, w, False)
-    close(y, p, w)
-    return True
-
-
-@kernel
-def rebuilt(handling):
-    """Whether nothing keeps the hinges of a closed chain: near dead positions they would drift apart fast."""
-    return handling.epsilon == 0.0 and handling.w == 0.0 and not handling.projected
-
-
-@kernel
-def close(y, p, w):
-    """Move a state onto the closure; the energy it takes goes into the ledger's last row. Return the miss and its rate before."""
-    pose(y, p, w)
-    for i in range(p.chain.n):
-        w[KEPT, i], w[KEPT + 1, i] = w[TH, i], w[OM, i]
-    before = energy(y, p, w)
-    miss, rate, _ = settle_rows(p.chain, w)
-    shift(y, p, w)
-    pose(y, p, w)
-    y[p.size + POWERS - 1] += energy(y, p, w) - before
-    return miss, rate
-
-
-@entry
-def settle_many(y, p, w, plain):
-    """Bring each row of y onto the constraints; return the largest |Phi| and |Phi'| that were there before."""
-    first = speed = 0.0
-    for k in range(len(y)):
-        if p.handling.projected or plain:
-            a, b = settle(y[k], p, w, plain)
-            first, speed = max(first, a), max(speed, b)
-        if p.chain.closed:
-            a, b = close(y[k], p, w)
-            first, speed = max(first, a), max(speed, b)
-    return first, speed
-
-
-@dataclass
-class Pieces:
-    """The compiled functions of a formulation."""
-
-    pose: Kernel
-    equations: Kernel
-    solve: Kernel
-    inertia: Kernel
-    pull: Kernel
-    repose: Kernel
-    tug: Kernel
-    turning: Kernel
-    shift: Kernel
-    kinetic: Callable[..., float]
-    height: Callable[..., float]
-
-
 def register(kind: type[Any], loop: type[Any], pieces: Pieces) -> None:
     """Make a formulation's functions known to the shared ones, for open and for closed chains."""
-    for each in (kind, loop):
-        POSES[each], EQUATIONS[each], SOLVERS[each], INERTIAS[each] = pieces.pose, pieces.equations, pieces.solve, pieces.inertia
-        PULLS[each], REPOSES[each], TUGS[each], TURNINGS[each] = pieces.pull, pieces.repose, pieces.tug, pieces.turning
-        SHIFTS[each], KINETIC[each], HEIGHTS[each] = pieces.shift, pieces.kinetic, pieces.height
+    PIECES[kind] = PIECES[loop] = pieces
     RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual
     RIGHT_HAND_SIDES[loop], SETTLERS[loop] = constrained_loop_rates, settle_closed

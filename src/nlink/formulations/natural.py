@@ -22,24 +22,10 @@ import numpy as np
 from nlink import kinematics
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.formulations.constrained import (
-    ACC,
-    CURVE,
-    FORCE,
-    LAMBDA,
-    OM,
-    OUT,
-    OWN,
-    PHI,
-    RATE,
-    RIGHT,
-    TH,
-    ConstrainedFormulation,
-    Pieces,
-    rebuilt,
-    register,
-)
-from nlink.formulations.loop import KEPT
+from nlink.formulations.constrained import ConstrainedFormulation, register
+from nlink.formulations.loop import KEPT, OM, TH
+from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
+from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
 from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, sincos
 
