@@ -331,7 +331,7 @@ def test_rest_at_a_bifurcation_is_said():
 
 
 @pytest.mark.parametrize("rates", [(1.0, 0.0, 1.0), (0.0, 1.0, 1.0)])
-@pytest.mark.parametrize("name", ["recursive", "momentum"])
+@pytest.mark.parametrize("name", CLOSING)
 def test_a_start_on_a_dead_position_leaves_on_its_branch(name, rates):
     chain, half = Chain.uniform(3, pin=(1.0, 0.0)), math.pi / 2
     assert any(np.allclose(rates, way) for way in branches(chain, np.array([1.0, 1.0, -1.0])))

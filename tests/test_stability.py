@@ -161,6 +161,18 @@ def test_springs_and_torques_bend_the_equilibrium():
     assert np.abs(rest.theta).max() > 0.01
 
 
+def test_all_equilibria_of_a_five_bar():
+    """Places of rest with two directions to move in: each one of the mechanics, and with each its mirror image."""
+    chain = preset("five-bar").chain
+    found = equilibria(chain)
+    assert sum(rest.stable for rest in found) >= 1
+    assert sum(not rest.stable for rest in found) >= 4
+    for rest in found:
+        assert np.abs(formulate(chain).accelerations(rest.theta, 0.0)).max() < 1e-8
+        mirrored = math.pi - rest.theta[::-1]
+        assert min(np.abs(np.exp(1j * mirrored) - np.exp(1j * other.theta)).max() for other in found) < 1e-6
+
+
 def test_a_closed_chain_rests_where_its_motion_would_end():
     chain = preset("catenary-50").chain
     rest = equilibrium(chain)

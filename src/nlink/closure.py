@@ -83,14 +83,14 @@ def assemble(chain: Chain, theta: Any, omega: Any = None) -> Assembly:
             f"the start leaves the last tip {far:g} m from its pin; give angles that nearly close the loop, "
             f"to {NEARLY * total:g} m, or a driving angle and a branch"
         )
-    angles = _closed(chain, start, total)
+    angles = nearest(chain, start, total)
     J = jacobian(chain, angles)
     speeds = rates - np.linalg.pinv(J, rcond=SINGULAR) @ (J @ rates)
     return Assembly(angles, speeds, float(np.abs(angles - start).max()), float(np.abs(speeds - rates).max()))
 
 
-def _closed(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
-    """Return the angles nearest to `start` that close the chain."""
+def nearest(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
+    """Return the angles nearest to `start` that close a chain of this total length, however far away they are."""
     theta, before = start.copy(), math.inf
     for _ in range(200):
         J, miss = jacobian(chain, theta), gap(chain, theta)
@@ -170,7 +170,7 @@ def zigzag(chain: Chain) -> np.ndarray:
     distance, line = math.hypot(x, y), math.atan2(x, -y)
     sign = np.where(np.arange(chain.n) % 2, -1.0, 1.0)
     fold = math.acos(min(1.0, distance / chain.length.sum()))
-    return _closed(chain, line + sign * fold, float(chain.length.sum()))
+    return nearest(chain, line + sign * fold, float(chain.length.sum()))
 
 
 def defects(chain: Chain) -> tuple[float, ...]:

@@ -18,6 +18,8 @@ EXACT = 1e-12
 """Moment left over, as a part of the largest, at which an equilibrium is found."""
 PUSHES, PUSH = 6, 0.1
 """How often, and how far in rad, a closed chain is pushed off a rest that is not stable, if no guess was given."""
+STARTS = 300
+"""Random starts from which equilibria of a closed chain of four or more links are looked for."""
 MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
@@ -87,6 +89,12 @@ def _starts(chain: Chain) -> Any:
                 yield closure.driven(chain, float(angle), branch).tolist()
             except ModelError:
                 continue
+    rng = np.random.default_rng(0)
+    for _ in range(STARTS if chain.n > 3 else 0):  # more freedom than the driving angle
+        try:
+            yield closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
+        except ModelError:
+            continue
 
 
 def _newton(chain: Chain, theta: Any, settle: bool) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from nlink._jit import kernel
 from nlink.chain import Chain
-from nlink.formulations.loop import DISTANCE, OM, TH, frame_of, shut, tip_force, turn_from
+from nlink.formulations.loop import DISTANCE, OM, TH, frame_of, on_a_dead_position, shut, tip_force, turn_from, turn_through
 from nlink.formulations.pieces import (
     ACC,
     CURVE,
@@ -38,6 +38,7 @@ from nlink.formulations.pieces import (
     SECOND,
     Pieces,
     equations,
+    follow,
     height,
     inertia,
     pose,
@@ -158,9 +159,22 @@ def constrained_loop_rates(t, y, p, out, w):
     pose(y, p, w)
     frame, s, c = frame_of(chain, w)
     turn_from(frame, chain, w)
-    shut(chain, w, frame)
+    sigma, dead = shut(chain, w, frame)
+    through = on_a_dead_position(chain, w, sigma, dead) and n > 2
+    if through:
+        turn_through(t, chain, out, p.size, w, s, c)
     for i in range(n):
         w[S, i], w[C, i] = w[S, i] * c + w[C, i] * s, w[C, i] * c - w[S, i] * s
+    if through:
+        follow(p, w)
+        for i in range(n):
+            for k in range(p.nl):
+                w[LAMBDA + k, i] = 0.0
+            for k in range(p.nq):
+                w[FORCE + k, i] = 0.0
+        fill(y, p, out, w)
+        out[p.size + POWERS - 1] = 0.0
+        return
     repose(p, w)
     press(t, y, p, out, w)
     hold(p, w)

@@ -54,7 +54,7 @@ DISTANCE, LINE, TOTAL = 2, 3, 6
 EXACT = 1e-11
 """Lengths that differ from those of a dead position by this part of the chain's length have it."""
 CLOSED = 1e-15
-NOISE = 1e-15
+NOISE = 1e-14
 """Part of the speed of the links that a rate of the miss must exceed to be more than rounding: close to a dead position the
 rounding, divided by the distance, would be a large correction. (The miss itself, summed without cancellation, is finer than that.)
 """
@@ -159,7 +159,7 @@ def slide(p, w, aa, ratio, rr):
         speed += rate * rate
         size += p.links[LENGTH, i] * abs(rate)
     down, up = across / aa, 0.0
-    if NOISE * size < abs(along) <= 0.1 * math.sqrt(rr * speed):
+    if NOISE * size < abs(along) <= 0.1 * math.sqrt(rr * speed) and rr > HIT * HIT * aa:
         up = along / rr
     for i in range(p.n):
         w[OM, i] -= p.links[LENGTH, i] * (w[C, i] * down - (w[S, i] + ratio * w[C, i]) * up)
@@ -174,6 +174,13 @@ def prepare(t, y, p, out, ledger, w):
     frame, s, c = frame_of(p, w)
     turn_from(frame, p, w)
     sigma, dead = shut(p, w, frame)
+    load_up(t, p, out, ledger, w, s, c)
+    return s, c, sigma, dead
+
+
+@kernel
+def load_up(t, p, out, ledger, w, s, c):
+    """Let the loads act on the closed state, in the frame of the loop, whose sine and cosine are s and c."""
     for row in range(POWERS):
         out[ledger + row] = 0.0
     if p.loaded:
@@ -181,7 +188,6 @@ def prepare(t, y, p, out, ledger, w):
     else:
         for i in range(p.n):
             w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
-    return s, c, sigma, dead
 
 
 @kernel
@@ -202,11 +208,28 @@ def moving(p, w):
 
 
 @kernel
+def on_a_dead_position(p, w, sigma, dead):
+    """Whether the chain is on a dead position and moving through it."""
+    return dead and sigma < HIT and moving(p, w) >= sigma
+
+
+@kernel
+def turn_through(t, p, out, ledger, w, s, c):
+    """Fill A0 with the accelerations of a closed chain on a dead position, and the power of the loads."""
+    load_up(t, p, out, ledger, w, s, c)
+    x, _, sxx, _, _ = sweep_loop(p, w, True, s * p.g, c * p.g)
+    fx, size = on_the_point(p, w, s * p.g - x, sxx)
+    for i in range(p.n):
+        w[A0, i] += fx * w[AX, i] + size * w[AY, i]
+    w[TIP, 0], w[TIP, 1] = c * fx, s * fx
+
+
+@kernel
 def finish(p, out, w, leftx, lefty, sxx, sxy, syy, s, c, sigma, dead):
     """Find the force at the tip that gives it the acceleration (leftx, lefty), and fill out = (omega, alpha); keep the force."""
     if p.n == 2 and p.pin[DISTANCE] == 0.0:  # two links on each other: the row of u never says anything
         fx, fy = leftx / sxx, 0.0
-    elif dead and sigma < HIT and moving(p, w) >= sigma:
+    elif on_a_dead_position(p, w, sigma, dead):
         fx, fy = on_the_point(p, w, leftx, sxx)
     else:
         fx, fy = tip_force(leftx, lefty, sxx, sxy, syy)
@@ -272,7 +295,8 @@ def correction(p, w, across, along, aa, ar, sxx, sxy, syy, reach, share, noise):
     """
     rr = rest_of(p, w, ar / aa)
     left = along - ar / aa * across
-    if noise <= abs(left) <= reach * rr + share * math.sqrt(rr) and rr > 0.0:
+    nearest = HIT * HIT * aa if share > 0.0 else 0.0  # closer than that, rounded angles do not tell the directions of the branches
+    if noise <= abs(left) <= reach * rr + share * math.sqrt(rr) and rr > nearest:
         return tip_force(-across, along, sxx, sxy, syy)
     return -across / sxx, 0.0
 

@@ -19,7 +19,7 @@ import numpy as np
 from nlink import kinematics
 from nlink.chain import Chain
 from nlink.formulations.constrained import ConstrainedFormulation, register
-from nlink.formulations.loop import KEPT, OM, TH
+from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
 from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
@@ -245,6 +245,20 @@ def tug(p, w, fx, fy):
     w[FORCE, k], w[FORCE + 1, k], w[FORCE + 2, k] = fx, fy, -(w[TURNX, k] * fx + w[TURNY, k] * fy)
 
 
+def follow(p, w):
+    """Fill ACC from the angular accelerations in A0."""
+    links = p.chain.links
+    ax = ay = 0.0
+    for i in range(p.chain.n):
+        s, c, alpha, square = w[S, i], w[C, i], w[A0, i], w[OM, i] * w[OM, i]
+        length, d, b = links[LENGTH, i], links[COM, i], links[OFFSET, i]
+        w[ACC, i] = ax + alpha * (d * c - b * s) - square * (d * s + b * c)
+        w[ACC + 1, i] = ay + alpha * (d * s + b * c) - square * (b * s - d * c)
+        w[ACC + 2, i] = alpha
+        ax += length * (alpha * c - square * s)
+        ay += length * (alpha * s + square * c)
+
+
 def turning(p, w):
     """Fill OUT with the angular accelerations."""
     for i in range(p.chain.n):
@@ -278,5 +292,5 @@ def shift(y, p, w):
 register(
     MaximalParameters,
     MaximalLoopParameters,
-    Pieces(pose, equations, solve, inertia, pull, repose, tug, turning, shift, kinetic, height),
+    Pieces(pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
 )

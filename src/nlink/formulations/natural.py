@@ -23,7 +23,7 @@ from nlink import kinematics
 from nlink._jit import kernel
 from nlink.chain import Chain
 from nlink.formulations.constrained import ConstrainedFormulation, register
-from nlink.formulations.loop import KEPT, OM, TH
+from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
 from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
@@ -309,6 +309,20 @@ def tug(p, w, fx, fy):
         w[FORCE, n - 2], w[FORCE + 1, n - 2] = fx, fy
 
 
+def follow(p, w):
+    """Fill ACC from the angular accelerations in A0."""
+    n = p.chain.n
+    ax = ay = 0.0
+    for i in range(n):
+        s, c, alpha, square = w[S, i], w[C, i], w[A0, i], w[OM, i] * w[OM, i]
+        length = p.chain.links[LENGTH, i]
+        if i == n - 1:
+            length, ax, ay = 1.0, 0.0, 0.0
+        ax += length * (alpha * c - square * s)
+        ay += length * (alpha * s + square * c)
+        w[ACC, i], w[ACC + 1, i] = ax, ay
+
+
 def turning(p, w):
     """Fill OUT with the angular accelerations."""
     n = p.chain.n
@@ -349,5 +363,5 @@ def shift(y, p, w):
 register(
     NaturalParameters,
     NaturalLoopParameters,
-    Pieces(pose, equations, solve, inertia, pull, repose, tug, turning, shift, kinetic, height),
+    Pieces(pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
 )

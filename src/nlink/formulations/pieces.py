@@ -10,6 +10,7 @@ A formulation in redundant coordinates registers for its parameters' type:
     pull(p, w, row)                     fill OUT with Phi_q^T times the rows `row`
     repose(p, w)                        follow TH, OM, S, C where they were changed after pose, to close a loop
     tug(p, w, fx, fy)                   fill FORCE with the force (fx, fy) at the last tip
+    follow(p, w)                        fill ACC from the angular accelerations in A0
     turning(p, w)                       fill OUT with the angular accelerations in ACC
     shift(y, p, w)                      move the state from the angles and rates in KEPT to those in TH, OM
     kinetic(y, p, w)                    the kinetic energy
@@ -52,6 +53,7 @@ class Pieces:
     pull: Kernel
     repose: Kernel
     tug: Kernel
+    follow: Kernel
     turning: Kernel
     shift: Kernel
     kinetic: Callable[..., float]
@@ -94,6 +96,11 @@ def repose(p: Any, w: Any) -> None:
 def tug(p: Any, w: Any, fx: float, fy: float) -> None:
     """Fill FORCE with a force at the last tip."""
     PIECES[type(p)].tug(p, w, fx, fy)
+
+
+def follow(p: Any, w: Any) -> None:
+    """Fill ACC from the angular accelerations in A0."""
+    PIECES[type(p)].follow(p, w)
 
 
 def turning(p: Any, w: Any) -> None:
@@ -149,6 +156,11 @@ def _repose(p, w):
 @overload(tug, jit_options=INLINE)
 def _tug(p, w, fx, fy):
     return PIECES[p.instance_class].tug
+
+
+@overload(follow, jit_options=INLINE)
+def _follow(p, w):
+    return PIECES[p.instance_class].follow
 
 
 @overload(turning, jit_options=INLINE)
