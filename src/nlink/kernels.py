@@ -27,6 +27,7 @@ from numba.extending import intrinsic, overload
 from nlink._check import ModelError, shown
 from nlink._jit import INLINE, kernel
 from nlink.chain import Chain
+from nlink.lanes import numbers, where
 from nlink.loads import (
     LEDGER,
     Drag,
@@ -57,8 +58,6 @@ class ChainParameters(NamedTuple):
     """(3,): fx, fy, follower force"""
     table: np.ndarray
     """(knots, 2): time, value of all tables of torques"""
-    table_start: np.ndarray
-    """(N + 1,): where each joint's knots begin in `table`"""
     callback: int
     """address of a C function (t, torque[]) that adds to the torques, or 0"""
     loaded: bool
@@ -75,8 +74,17 @@ class ChainParameters(NamedTuple):
     """(7,): x, y, distance of the pin, angle of the line to it with sine and cosine, and the length of the chain"""
 
 
+@kernel
+def borrowed(p):
+    """Return the parameters with arrays that do not own their memory: to hand them on costs nothing."""
+    return ChainParameters(
+        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), p.callback, p.loaded, p.timed, p.swept, p.ledger, p.closed,
+        numbers(p.pin),
+    )  # fmt: skip
+
+
 LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
-JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 16)
+JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, TABLE, TABLE_END, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 18)
 
 
 def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
@@ -86,7 +94,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
     """
     x, y = chain.pin or (0.0, 0.0)
     loads = {type(load) for load in chain.loads}
-    torques, table, start = _torques(chain)
+    torques, table = _torques(chain)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     hinge_inertia = [link.hinge_inertia for link in chain.links]
     rows = [chain.length, chain.mass, chain.com, chain.offset, chain.inertia, hinge_inertia]
@@ -99,7 +107,6 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         links=np.array(rows, float),
         tip=np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0]),
         table=table,
-        table_start=start,
         callback=callback,
         loaded=bool(loads - {Gravity}),
         timed=bool(callback or torques[1].any() or len(table)),
@@ -116,21 +123,22 @@ def _pin(x: float, y: float, total: float) -> np.ndarray:
     return np.array([x, y, distance, math.atan2(s, c), s, c, total])
 
 
-def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the joint torques by kind: rows (4, N) of constants and sines, the knots of the tables and where they begin."""
+def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+    """Sort the joint torques by kind: rows (6, N) of constants and sines, and of where each table's knots begin and end among all."""
     load = chain.load(JointTorque)
     torque: Any = load.torque if load and not callable(load.torque) else 0.0
     each = torque if isinstance(torque, tuple) else (torque,) * chain.n
-    rows, knots, start = np.zeros((4, chain.n)), [], np.zeros(chain.n + 1, np.int64)
+    rows, knots = np.zeros((6, chain.n)), []
     for i, value in enumerate(each):
+        rows[4, i] = len(knots)
         if isinstance(value, Sine):
-            rows[1:, i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
+            rows[1:4, i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
         elif isinstance(value, Table):
             knots += zip(value.times, value.values, strict=True)
         else:
             rows[0, i] = value
-        start[i + 1] = len(knots)
-    return rows, np.array(knots, float).reshape(-1, 2), start
+        rows[5, i] = len(knots)
+    return rows, np.array(knots, float).reshape(-1, 2)
 
 
 class TorqueCallback:
@@ -191,12 +199,6 @@ def _overload_call_address(address, t, values):
 
 
 @kernel
-def where(condition, yes, no):
-    """Choose without a branch."""
-    return yes if condition else no
-
-
-@kernel
 def sincos(x):
     """Sine and cosine together, branch-free: reduction by pi/2 in three parts, minimax polynomials (Cody and Waite).
 
@@ -236,7 +238,7 @@ def drive(t, p, w):
     if p.timed:
         for i in range(p.n):
             w[TQ, i] += p.links[AMPLITUDE, i] * math.sin(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
-            w[TQ, i] += from_table(t, p.table, p.table_start[i], p.table_start[i + 1])
+            w[TQ, i] += from_table(t, p.table, int(p.links[TABLE, i]), int(p.links[TABLE_END, i]))
         if p.callback != 0:
             call_address(p.callback, t, w[TQ])
 
@@ -257,6 +259,18 @@ def from_table(t, table, start, stop):
         return table[low, 1]
     share = (t - table[low, 0]) / (table[low + 1, 0] - table[low, 0])
     return table[low, 1] + share * (table[low + 1, 1] - table[low, 1])
+
+
+@kernel
+def piece(bound, ahead, table, start, stop):
+    """Return value and slope at `bound` of the straight piece that ends there: the earlier one if `ahead`, else the later."""
+    low = start
+    while low < stop and (table[low, 0] < bound if ahead else table[low, 0] <= bound):
+        low += 1
+    if low in (start, stop):
+        return table[min(low, stop - 1), 1], 0.0
+    slope = (table[low, 1] - table[low - 1, 1]) / (table[low, 0] - table[low - 1, 0])
+    return table[low, 1] + slope * (bound - table[low, 0]), slope
 
 
 @kernel

@@ -33,7 +33,7 @@ RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
 HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
 SETTLERS: dict[type[Any], Callable[..., bool]] = {}
 RESIDUALS: dict[type[Any], Kernel] = {}
-SERIES: dict[type[Any], Callable[..., tuple[float, float]]] = {}
+SERIES: dict[type[Any], "Series"] = {}
 
 
 def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
@@ -100,16 +100,79 @@ def _hamilton(t, z, p, out, w):
     return HAMILTON[p.instance_class][2]
 
 
-def series(t: float, bound: float, y: Any, p: Any, q: Any, terms: Any, w: Any) -> tuple[float, float]:
-    """Fill q (order, m) with the coefficients of the motion from the state y, for powers of time from the first on; return the
-    sizes of the last two.
+class Series(NamedTuple):
+    """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
+
+    series: Callable[..., Any]
+    arrival: Callable[..., None]
+    polynomials: Callable[..., None]
+    powers: Callable[..., None]
+
+
+class SeriesRoom(NamedTuple):
+    """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors in the same memory, of links or of chains."""
+
+    chain: Any
+    """the parameters of the chain, borrowed"""
+    terms: Any
+    """(SERIES_ROWS, order + 2, links): coefficients by order"""
+    wide: Any
+    w: Any
+    """(SERIES_SCRATCH, links): what stays the same for a step"""
+    v: Any
+    u: Any
+    """(SERIES_SCRATCH, links): what is of one order"""
+    uv: Any
+    small: bool
+    """whether all links fit into one vector"""
+    order: Any
+    """a tuple as long as the order, which is so known when compiling"""
+
+
+SERIES_ROWS, SERIES_SCRATCH = 9, 21
+
+
+def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:
+    """Fill the room with the coefficients of the motion from the state y; return the sizes of the last two, and the largest rate.
+
+    `bound` is the end of the time in which the loads are smooth; it lies later if `ahead`.
     """
-    return SERIES[type(p)](t, bound, y, p, q, terms, w)
+    return SERIES[type(p)].series(t, bound, ahead, y, p, room, order)
+
+
+def arrival(h: Any, y: Any, p: Any, room: Any, order: int, new: Any) -> None:
+    """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
+    SERIES[type(p)].arrival(h, y, p, room, order, new)
+
+
+def polynomials(p: Any, room: Any, order: int, q: Any) -> None:
+    """Fill q (order, m) with the coefficients of the state, for powers of time from the first on."""
+    SERIES[type(p)].polynomials(p, room, order, q)
+
+
+def powers(p: Any, room: Any, order: int, q: Any) -> None:
+    """Fill q (order, m) with the coefficients of the ledger, for powers of time from the first on."""
+    SERIES[type(p)].powers(p, room, order, q)
 
 
 @overload(series, jit_options=INLINE)
-def _series(t, bound, y, p, q, terms, w):
-    return SERIES.get(getattr(p, "instance_class", type(None)))
+def _series(t, bound, ahead, y, p, room, order):
+    return SERIES[p.instance_class].series
+
+
+@overload(arrival, jit_options=INLINE)
+def _arrival(h, y, p, room, order, new):
+    return SERIES[p.instance_class].arrival
+
+
+@overload(polynomials, jit_options=INLINE)
+def _polynomials(p, room, order, q):
+    return SERIES[p.instance_class].polynomials
+
+
+@overload(powers, jit_options=INLINE)
+def _powers(p, room, order, q):
+    return SERIES[p.instance_class].powers
 
 
 def residual(t: float, z: Any, rate: Any, p: Any, y: Any, out: Any, w: Any) -> None:

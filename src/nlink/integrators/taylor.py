@@ -1,44 +1,54 @@
 """Taylor(tol, order): the motion as a power series in time, step by step, from the chain's equations in unit vectors.
 
 The series belongs to the formulation (`system.series`); here are the steps. A step is as long as the last two coefficients of the
-unit vectors allow: x and y together cannot both vanish by symmetry, so starts at rest, level or upside down do not fool it. The
-series is the dense output. No step is ever rejected.
+unit vectors allow: x and y together cannot both vanish by symmetry, so starts at rest, level or upside down do not fool it. No
+link turns by more than 2 rad. The series is the dense output. No step is ever rejected.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nlink._check import ModelError, number, whole
-from nlink._jit import entry
+from nlink._jit import entry, kernel
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Mark, PolynomialChunk, Room, Stepper
+from nlink.kernels import borrowed
+from nlink.lanes import numbers, power, vectors
 from nlink.loads import Drag
-from nlink.system import SERIES, System, rhs, series
+from nlink.system import SERIES, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, polynomials, powers, series
 
 T, MARK_T = range(2)
 NFEV, STEPS, MARK_KNOT, FROZEN = range(4)
-SERIES_ROWS = 11
-"""Arrays of (order + 2, lanes) that a series may use, the links side by side."""
+WIDTHS = (2, 4, 8, 16)
+"""A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
 LANES = 8
 
 
 @dataclass(frozen=True)
 class Taylor(Integrator):
-    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number."""
+    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number (chosen from tol,
+    if not given).
+    """
 
     name: ClassVar[str] = "Taylor"
     tol: float = 1e-13
-    order: int = 18
+    order: int | None = None
     max_steps: int = 10_000_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", number("Taylor.tol", self.tol, above=0))
-        whole("Taylor.order", self.order, least=4)
+        if self.order is not None:
+            whole("Taylor.order", self.order, least=4)
         whole("Taylor.max_steps", self.max_steps)
+
+    @property
+    def terms(self) -> int:
+        """Number of terms of the series."""
+        return self.order or max(8, round(6 - 0.9 * math.log10(self.tol)))
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""
@@ -58,24 +68,22 @@ class TaylorStepper(Stepper):
 
     def __init__(self, system: System, mark: Mark, t_end: float, record: Taylor) -> None:
         self.system, self.mark, self.t_end, self.record = system, mark, t_end, record
-        n, m = system.chain.n, len(mark.y)
-        self.y, self.f = mark.y, system.rates(mark.t, mark.y) if mark.f is None else mark.f
-        self.w = system.scratch()
-        self.terms, self.coefficients = (
-            np.zeros((SERIES_ROWS, record.order + 2, -(-n // LANES) * LANES)),
-            np.zeros((record.order, m)),
-        )
-        self.room = Room(m, record.order)
+        n, m, order = system.chain.n, len(mark.y), record.terms
+        self.y = mark.y
+        self.f = system.rates(mark.t, mark.y) if mark.f is None else mark.f
+        self.arrays = workspace(n, order)
+        self.q = np.zeros((order, m))
+        self.room = Room(m, order)
         self.clock, self.counts = np.array([mark.t, mark.t]), np.array([1, 0, 0, 0])
 
     def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
         t, y, f, q = self.room.take(limit, dense)
         y[0], f[0] = self.y, self.f
-        sign = math.copysign(1.0, self.t_end - self.mark.t) if self.t_end != self.mark.t else 1.0
+        ahead = self.t_end >= self.mark.t
         taken, code = advance(
-            self.system.parameters, self.record.tol, sign, bound, final, times, saved, dense, self.clock, self.counts, self.terms,
-            self.coefficients, self.w, t, y, f, q,
+            self.system.parameters, self.record.tol, ahead, bound, final, times, saved, dense, self.clock,
+            self.counts, self.arrays, self.q, t, y, f, q,
         )  # fmt: skip
         counts = self.counts.tolist()
         self.nfev, self.steps = counts[NFEV], counts[STEPS]
@@ -86,48 +94,84 @@ class TaylorStepper(Stepper):
         return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
 
 
+def workspace(n: int, order: int) -> tuple[Any, ...]:
+    """Return the arrays of a series: links side by side, filled up to whole vectors."""
+    width = next((width for width in WIDTHS if n <= width), LANES)
+    lanes = -(-n // width) * width
+    terms = np.zeros((SERIES_ROWS, order + 2, lanes))
+    terms[0, 0] = 1.0
+    return terms, np.zeros((SERIES_SCRATCH, lanes)), np.zeros((SERIES_SCRATCH, lanes)), (0,) * width, (0,) * order
+
+
+@kernel
+def reach(tol, last, before, fastest, order):
+    """Return the length of a step."""
+    size = min(power(max(last, 1e-250) / tol, -1.0 / order), power(max(before, 1e-250) / tol, -1.0 / (order - 1)))
+    return min(size, 2.0 / max(fastest, 1e-100))
+
+
 @entry
-def advance(p, tol, sign, bound, final, times, saved, dense, clock, counts, terms, q, w, ts, ys, fs, qs):
+def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arrays, q, ts, ys, fs, qs):
     """Take steps towards bound from ys[0]; return how many, and a code."""
+    terms, w, u, lanes, orders = arrays
+    room = SeriesRoom(
+        borrowed(p.chain), numbers(terms), vectors(terms, lanes), numbers(w), vectors(w, lanes), numbers(u), vectors(u, lanes),
+        p.chain.n <= len(lanes), orders,
+    )  # fmt: skip
+    states, coefficients, kept_states = numbers(ys), numbers(q), numbers(saved)
+    order = len(orders)
+    n, m = p.chain.n, ys.shape[1]
+    sign = 1.0 if ahead else -1.0
     taken = kept = 0
     code = RUNNING
     ts[0] = clock[T]
     counts[MARK_KNOT] = 0
-    while taken < len(ts) - 1 and (bound - clock[T]) * sign > 0.0:
+    steps = len(ts) - 1
+    while taken <= steps:
         t = clock[T]
-        y, new = ys[taken], ys[taken + 1]
-        last, before = series(t, bound, y, p, q, terms, w)
+        y = states[taken]
+        last, before, fastest = series(t, bound, ahead, y, p, room, order)
         counts[NFEV] += 1
-        order = len(q)
-        reach = min((tol / max(last, 1e-300)) ** (1.0 / order), (tol / max(before, 1e-300)) ** (1.0 / (order - 1)))
+        if m > 2 * n:
+            powers(p, room, order, coefficients)
+        for i in range(n):
+            fs[taken, i], fs[taken, n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
+        for i in range(2 * n, m):
+            fs[taken, i] = q[0, i]
+        if taken == steps or (bound - t) * sign <= 0.0:
+            break
         if not math.isfinite(last + before):
             code = NOT_FINITE
             break
-        if reach < 1e-14 * max(abs(t), 1e-6):
+        size = reach(tol, last, before, fastest, order)
+        if size < 1e-14 * max(abs(t), 1e-6):
             code = STEP_TOO_SMALL
             break
-        target = t + sign * reach
+        target = t + sign * size
         if (target - bound) * sign >= 0.0:
             if final:
                 counts[FROZEN] = 1
             target = bound
         h = target - t
-        horner(q, y, h, new)
+        new = states[taken + 1]
+        arrival(h, y, p, room, order, new)
+        horner(coefficients, y, h, new, 2 * n)
+        between = kept < len(times) and (times[kept] - target) * sign < 0.0
+        if between or dense:
+            polynomials(p, room, order, coefficients)
         while kept < len(times) and (times[kept] - target) * sign < 0.0:
-            horner(q, y, times[kept] - t, saved[kept])
+            horner(coefficients, y, times[kept] - t, kept_states[kept], 0)
             kept += 1
         if kept < len(times) and times[kept] == target:
-            saved[kept] = new
+            saved[kept] = ys[taken + 1]
             kept += 1
         if dense:
             for k in range(order):
                 scale = h**k
-                for i in range(len(y)):
+                for i in range(m):
                     qs[taken, k, i] = q[k, i] * scale
         taken += 1
         ts[taken] = target
-        rhs(target, new, p, fs[taken], w)
-        counts[NFEV] += 1
         clock[T] = target
         counts[STEPS] += 1
         if counts[FROZEN] == 0:
@@ -138,10 +182,10 @@ def advance(p, tol, sign, bound, final, times, saved, dense, clock, counts, term
     return taken, code
 
 
-@entry
-def horner(q, y, s, out):
-    """Fill out = y + sum_k q_k s^(k+1)."""
-    for i in range(len(y)):
+@kernel
+def horner(q, y, s, out, first):
+    """Fill out[first:] = y + sum_k q_k s^(k+1)."""
+    for i in range(first, len(y)):
         total = 0.0
         for k in range(len(q) - 1, -1, -1):
             total = (total + q[k, i]) * s

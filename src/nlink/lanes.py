@@ -1,0 +1,435 @@
+"""Lanes: a number that is several numbers side by side, so that one source computes one chain, several chains, or several links.
+
+A compiled function written for numbers (`a * b + c`, `math.sqrt(a)`, `where(a > b, a, b)`) and arrays of numbers (`y[i]`, `w[row, i]`)
+also takes
+
+    Vec(n)          n numbers in one vector of the processor
+    VecArray        an array of such, laid over an ordinary array of float64 (`vectors`, `columns`), or of plain numbers (`numbers`)
+
+Lanes never mix: what happens in one does not reach another. Comparisons give a Mask, to be used by `where` and `anywhere`.
+Built on Numba's extension API: types, typing by templates, lowering to LLVM's vectors.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+from nlink._jit import INLINE, kernel
+
+DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
+
+
+class Vec(types.Type):
+    """n doubles side by side."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Vec({width})")
+
+
+class Mask(types.Type):
+    """n truth values side by side."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Mask({width})")
+
+
+class VecArray(types.Type):
+    """An array of Vec: a pointer, and for each dimension a length and a stride (in doubles). It does not own its memory, so that
+    taking parts of it costs nothing; with width 1 it holds numbers.
+    """
+
+    def __init__(self, width: int, ndim: int) -> None:
+        self.width, self.ndim = width, ndim
+        self.element = Vec(width) if width > 1 else types.float64
+        super().__init__(name=f"VecArray({width}, {ndim})")
+
+
+@register_model(Vec)
+class VecModel(models.PrimitiveModel):
+    """An LLVM vector of doubles."""
+
+    def __init__(self, manager: Any, kind: Vec) -> None:
+        super().__init__(manager, kind, ir.VectorType(DOUBLE, kind.width))
+
+
+@register_model(Mask)
+class MaskModel(models.PrimitiveModel):
+    """An LLVM vector of bits."""
+
+    def __init__(self, manager: Any, kind: Mask) -> None:
+        super().__init__(manager, kind, ir.VectorType(FLAG, kind.width))
+
+
+@register_model(VecArray)
+class VecArrayModel(models.StructModel):
+    """Pointer, lengths, strides."""
+
+    def __init__(self, manager: Any, kind: VecArray) -> None:
+        sizes = types.UniTuple(types.intp, kind.ndim)
+        super().__init__(manager, kind, [("data", types.CPointer(types.float64)), ("shape", sizes), ("strides", sizes)])
+
+
+def _splat(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> Any:
+    """Return a value as a vector: a number serves all lanes."""
+    if isinstance(kind, Vec):
+        return value
+    return vector_of(builder, context.cast(builder, value, kind, types.float64), width)
+
+
+def vector_of(builder: Any, number: Any, width: int) -> Any:
+    """Return a number in every lane of a vector, and a vector as it is."""
+    if isinstance(number.type, ir.VectorType):
+        return number
+    vector = ir.VectorType(DOUBLE, width)
+    one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
+    order = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
+    return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), order)
+
+
+def _width(kinds: tuple[types.Type, ...]) -> int:
+    """Return the width of the vectors among these types, 0 if there are none or others that do not fit."""
+    widths = {kind.width for kind in kinds if isinstance(kind, Vec)}
+    fits = all(isinstance(kind, Vec | types.Float | types.Integer) for kind in kinds)
+    return widths.pop() if fits and len(widths) == 1 else 0
+
+
+def _register(function: Any, arity: int, result: Callable[[int], types.Type], build: Callable[..., Any]) -> None:
+    """Let `function` take vectors, and numbers beside them."""
+
+    class Template(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            width = _width(args) if len(args) == arity else 0
+            return signature(result(width), *args) if width else None
+
+    infer_global(function)(Template)
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        width = _width(sig.args)
+        return build(builder, *(_splat(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
+
+    kinds = [(Vec,)] if arity == 1 else [(Vec, Vec), (Vec, types.Number), (types.Number, Vec)]
+    for each in kinds:
+        lower_builtin(function, *each)(lower)
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    def build(builder: Any, a: Any) -> Any:
+        kind = ir.FunctionType(a.type, [a.type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{a.type.count}f64"), [a])
+
+    return build
+
+
+def _binary(name: str) -> Callable[..., Any]:
+    return lambda builder, a, b: getattr(builder, name)(a, b, flags=("contract",))
+
+
+def _compare(sign: str) -> Callable[..., Any]:
+    return lambda builder, a, b: builder.fcmp_ordered(sign, a, b)
+
+
+for _name, _plain, _inplace in (
+    ("fadd", operator.add, operator.iadd),
+    ("fsub", operator.sub, operator.isub),
+    ("fmul", operator.mul, operator.imul),
+    ("fdiv", operator.truediv, operator.itruediv),
+):
+    _register(_plain, 2, Vec, _binary(_name))
+    _register(_inplace, 2, Vec, _binary(_name))
+for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
+    _register(_operator, 2, Mask, _compare(_sign))
+_register(operator.neg, 1, Vec, lambda builder, a: builder.fneg(a))
+_register(math.sqrt, 1, Vec, _unary("sqrt"))
+_register(abs, 1, Vec, _unary("fabs"))
+_register(max, 2, Vec, lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b))
+_register(min, 2, Vec, lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b))
+
+
+@infer_global(operator.and_)
+@infer_global(operator.or_)
+class _MaskLogic(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(args[0], *args) if len(args) == 2 and isinstance(args[0], Mask) and args[0] == args[1] else None
+
+
+@lower_builtin(operator.and_, Mask, Mask)
+def _and(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.and_(*args)
+
+
+@lower_builtin(operator.or_, Mask, Mask)
+def _or(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.or_(*args)
+
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """Choose without a branch, lane by lane."""
+    return yes if condition else no
+
+
+def anywhere(condition: Any) -> bool:
+    """Whether a condition holds in any lane."""
+    return condition
+
+
+def alike(value: float, example: Any) -> Any:
+    """Return a number as what `example` is: a number, or a vector with it in every lane."""
+    return value
+
+
+@intrinsic
+def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        mask, *sides = args
+        width = condition.width
+        return builder.select(mask, *(_splat(context, builder, k, a, width) for k, a in zip(sig.args[1:], sides, strict=True)))
+
+    return Vec(condition.width)(condition, yes, no), build
+
+
+@intrinsic
+def _any(_typing: Any, condition: Any) -> Any:
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        bits = builder.bitcast(args[0], ir.IntType(condition.width))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(condition), build
+
+
+@intrinsic
+def _spread(_typing: Any, value: Any, example: Any) -> Any:
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _splat(context, builder, sig.args[0], args[0], example.width)
+
+    return example(value, example), build
+
+
+@overload(where, jit_options=INLINE)
+def _where(condition, yes, no):
+    if isinstance(condition, Mask):
+        return lambda condition, yes, no: _select(condition, yes, no)
+    return lambda condition, yes, no: yes if condition else no
+
+
+@overload(anywhere, jit_options=INLINE)
+def _anywhere(condition):
+    if isinstance(condition, Mask):
+        return lambda condition: _any(condition)
+    return lambda condition: condition
+
+
+@overload(alike, jit_options=INLINE)
+def _alike(value, example):
+    if isinstance(example, Vec):
+        return lambda value, example: _spread(value, example)
+    return lambda value, example: value
+
+
+def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: list[Any]) -> tuple[Any, list[Any], list[Any]]:
+    """Return the address of what the first indices select, and the lengths and strides of what is left."""
+    value = cgutils.create_struct_proxy(kind)(context, builder, array)
+    shape, strides = cgutils.unpack_tuple(builder, value.shape), cgutils.unpack_tuple(builder, value.strides)
+    offset = ir.Constant(WORD, 0)
+    for index, stride in zip(indices, strides, strict=False):
+        offset = builder.add(offset, builder.mul(index, stride, flags=("nsw",)), flags=("nsw",))
+    return builder.gep(value.data, [offset]), shape[len(indices) :], strides[len(indices) :]
+
+
+def _stored(kind: VecArray) -> Any:
+    return ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
+
+
+def _indices(context: Any, builder: Any, kind: types.Type, value: Any) -> list[Any]:
+    kinds, values = (list(kind), cgutils.unpack_tuple(builder, value)) if isinstance(kind, types.BaseTuple) else ([kind], [value])
+    return [context.cast(builder, v, k, types.intp) for k, v in zip(kinds, values, strict=True)]
+
+
+def _count(kind: types.Type) -> int:
+    """Return how many whole numbers an index has, 0 if it is none."""
+    if isinstance(kind, types.Integer):
+        return 1
+    whole = isinstance(kind, types.BaseTuple) and all(isinstance(each, types.Integer) for each in kind)
+    return len(kind) if whole else 0
+
+
+@infer_global(operator.getitem)
+class _GetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        array, index = args
+        count = _count(index) if isinstance(array, VecArray) else 0
+        if not 0 < count <= getattr(array, "ndim", 0):
+            return None
+        left = array.ndim - count
+        return signature(VecArray(array.width, left) if left else array.element, array, index)
+
+
+@lower_builtin(operator.getitem, VecArray, types.Any)
+def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, index = sig.args
+    at, shape, strides = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
+    if sig.return_type == kind.element:
+        return builder.load(builder.bitcast(at, _stored(kind).as_pointer()), align=8)
+    return _made(context, builder, sig.return_type, at, shape, strides)
+
+
+@infer_global(operator.setitem)
+class _SetItem(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        array, index, value = args
+        if not isinstance(array, VecArray) or _count(index) != array.ndim:
+            return None
+        fits = value == array.element or isinstance(value, types.Float | types.Integer)
+        return signature(types.void, array, index, value) if fits else None
+
+
+@lower_builtin(operator.setitem, VecArray, types.Any, types.Any)
+def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    kind, index, value = sig.args
+    at, _, _ = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
+    if kind.width > 1:
+        stored = _splat(context, builder, value, args[2], kind.width)
+    else:
+        stored = context.cast(builder, args[2], value, types.float64)
+    builder.store(stored, builder.bitcast(at, _stored(kind).as_pointer()), align=8)
+    return context.get_dummy_value()
+
+
+@infer_global(len)
+class _Len(AbstractTemplate):
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(types.intp, *args) if len(args) == 1 and isinstance(args[0], VecArray) else None
+
+
+@lower_builtin(len, VecArray)
+def _len(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    value = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
+    return builder.extract_value(value.shape, 0)
+
+
+def _made(context: Any, builder: Any, kind: VecArray, data: Any, shape: list[Any], strides: list[Any]) -> Any:
+    value = cgutils.create_struct_proxy(kind)(context, builder)
+    value.data = data
+    value.shape, value.strides = (cgutils.pack_array(builder, sizes) for sizes in (shape, strides))
+    return value._getvalue()
+
+
+def _constant(width: Any) -> int:
+    """Return a number that is known when compiling: a literal, or the length of a tuple."""
+    return width.count if isinstance(width, types.UniTuple) else width.literal_value
+
+
+@intrinsic(prefer_literal=True)
+def vectors(_typing: Any, array: Any, width: Any) -> Any:
+    """Lay vectors along the last axis of a contiguous array: shape (..., k * width) becomes (..., k). The width is a constant, or the
+    length of a tuple.
+    """
+    kind = VecArray(_constant(width), array.ndim)
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value = context.make_array(array)(context, builder, args[0])
+        shape = cgutils.unpack_tuple(builder, value.shape)
+        strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, value.strides)]
+        shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
+        strides[-1] = ir.Constant(WORD, kind.width)
+        return _made(context, builder, kind, value.data, shape, strides)
+
+    return kind(array, width), build
+
+
+@kernel
+def numbers(array):
+    """Take a contiguous array as one of numbers that does not own its memory."""
+    return vectors(array, 1)
+
+
+@intrinsic(prefer_literal=True)
+def columns(_typing: Any, array: Any, first: Any, width: Any) -> Any:
+    """Take columns of an array from `first` on, as many as `width` (see `vectors`), as an array of vectors, one a row."""
+    kind = VecArray(_constant(width), array.ndim - 1)
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        value = context.make_array(array)(context, builder, args[0])
+        shape = cgutils.unpack_tuple(builder, value.shape)[:-1]
+        strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, value.strides)][:-1]
+        at = builder.gep(value.data, [context.cast(builder, args[1], sig.args[1], types.intp)])
+        return _made(context, builder, kind, at, shape, strides)
+
+    return kind(array, first, width), build
+
+
+@intrinsic
+def lane(_typing: Any, vector: Any, index: Any) -> Any:
+    """Return the number in one lane."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+
+    return types.float64(vector, types.int64), build
+
+
+def _words(value: Any) -> tuple[Any, Callable[[int], Any]]:
+    """Return the type of 64-bit words as many as `value` has lanes, and how to make a constant of it."""
+    if isinstance(value.type, ir.VectorType):
+        kind = ir.VectorType(WORD, value.type.count)
+        return kind, lambda number: ir.Constant(kind, [number] * kind.count)
+    return WORD, lambda number: ir.Constant(WORD, number)
+
+
+@intrinsic
+def mantissa(_typing: Any, x: Any) -> Any:
+    """Return m of x = m 2^k, 1 <= m < 2, for a positive normal x."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind, constant = _words(args[0])
+        bits = builder.and_(builder.bitcast(args[0], kind), constant(2**52 - 1))
+        return builder.bitcast(builder.or_(bits, constant(1023 << 52)), args[0].type)
+
+    return x(x), build
+
+
+@intrinsic
+def exponent(_typing: Any, x: Any) -> Any:
+    """Return k of x = m 2^k, 1 <= m < 2, for a positive normal x, as a number."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind, constant = _words(args[0])
+        bits = builder.lshr(builder.bitcast(args[0], kind), constant(52))
+        return builder.sitofp(builder.sub(bits, constant(1023)), args[0].type)
+
+    return x(x), build
+
+
+@intrinsic
+def two_to(_typing: Any, k: Any) -> Any:
+    """Return 2^k for a whole k between -1022 and 1023."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind, constant = _words(args[0])
+        bits = builder.add(builder.fptosi(args[0], kind), constant(1023))
+        return builder.bitcast(builder.shl(bits, constant(52)), args[0].type)
+
+    return k(k), build
+
+
+@kernel
+def power(x, share):
+    """x^share to about six digits, for 1e-300 < x < 1e300 and |share| <= 1: a step size needs no more."""
+    m = mantissa(x)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    z = (exponent(x) + s * (2.8853900817779268 + z * (0.9617966939259756 + z * (0.5770780163555854 + z * 0.4121985831111324)))) * share
+    k = (z + 6755399441055744.0) - 6755399441055744.0
+    r = z - k
+    tail = 0.05550410866482158 + r * (0.009618129107628477 + r * 0.0013333558146428443)
+    return two_to(k) * (1.0 + r * (0.6931471805599453 + r * (0.2402265069591007 + r * tail)))

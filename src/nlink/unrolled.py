@@ -1,0 +1,145 @@
+"""Unrolled: a kernel's own source, run once in Python on numbers that write down what is done to them, becomes straight code.
+
+The processor meets no loops, no indices and no waiting for memory: what the source stores and reads again stays in registers.
+It pays for small sizes that are known when compiling. `Number` stands for a number or a vector, `Cells` for an array of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.dispatcher import Dispatcher
+
+from nlink.lanes import VecArray, vector_of
+
+def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
+    """Return the Python source of a kernel, calling the sources of other kernels."""
+    known = {} if known is None else known
+    source = getattr(function, "py_func", function)
+    if source not in known:
+        names: dict[str, Any] = {}
+        known[source] = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
+        for name, value in source.__globals__.items():
+            names[name] = plain(value, known) if isinstance(value, Dispatcher) and name in source.__code__.co_names else value
+    return known[source]
+
+
+class Number:
+    """A number or vector under way: the builder that writes the code, and its value."""
+
+    def __init__(self, builder: Any, value: Any) -> None:
+        self.builder, self.value = builder, value
+
+    def _with(self, other: Any) -> tuple[Any, Any]:
+        """Return both values, alike."""
+        a, b = self.value, other.value if isinstance(other, Number) else ir.Constant(ir.DoubleType(), float(other))
+        wide = next((each.type.count for each in (a, b) if isinstance(each.type, ir.VectorType)), 0)
+        return (vector_of(self.builder, a, wide), vector_of(self.builder, b, wide)) if wide else (a, b)
+
+    def _made(self, name: str, a: Any, b: Any) -> Number:
+        return Number(self.builder, getattr(self.builder, name)(a, b, flags=("contract",)))
+
+    def __add__(self, other: Any) -> Number:
+        if isinstance(other, float) and other == 0.0:
+            return self
+        return self._made("fadd", *self._with(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Number:
+        if isinstance(other, float) and other == 0.0:
+            return self
+        return self._made("fsub", *self._with(other))
+
+    def __rsub__(self, other: Any) -> Number:
+        if isinstance(other, float) and other == 0.0:
+            return -self
+        return self._made("fsub", *self._with(other)[::-1])
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, float) and other == 0.0:
+            return 0.0
+        return self._made("fmul", *self._with(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Number:
+        return self._made("fdiv", *self._with(other))
+
+    def __rtruediv__(self, other: Any) -> Number:
+        return self._made("fdiv", *self._with(other)[::-1])
+
+    def __neg__(self) -> Number:
+        return Number(self.builder, self.builder.fneg(self.value))
+
+
+    def _chosen(self, other: Number, lanes: list[int]) -> Number:
+        order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+        return Number(self.builder, self.builder.shuffle_vector(self.value, other.value, order))
+
+    def beside(self, other: Number) -> Number:
+        """Return one vector of both."""
+        return self._chosen(other, list(range(2 * self.value.type.count)))
+
+    def first(self) -> Number:
+        """Return the first half."""
+        return self._chosen(self, list(range(self.value.type.count // 2)))
+
+    def second(self) -> Number:
+        """Return the second half."""
+        count = self.value.type.count
+        return self._chosen(self, list(range(count // 2, count)))
+
+    def swapped(self) -> Number:
+        """Return the second half beside the first."""
+        count = self.value.type.count
+        return self._chosen(self, [(k + count // 2) % count for k in range(count)])
+
+    def moved(self, by: int) -> Number:
+        """Return a vector with everything some lanes later, and zeros for what comes in."""
+        count = self.value.type.count
+        zero = Number(self.builder, ir.Constant(self.value.type, [0.0] * count))
+        return self._chosen(zero, [k - by if 0 <= k - by < count else count for k in range(count)])
+
+    def unit(self, i: int, width: int, value: float) -> Number:
+        """Return a vector of zeros but for one lane."""
+        lanes = [value if k == i else 0.0 for k in range(width)]
+        return Number(self.builder, ir.Constant(ir.VectorType(ir.DoubleType(), width), lanes))
+
+    def lane(self, i: int) -> Number:
+        """Return what is in one lane in all lanes."""
+        return self._chosen(self, [i] * self.value.type.count)
+
+
+class Cells:
+    """An array of vectors: what has been read or written stays at hand, and is written to memory as well."""
+
+    def __init__(self, context: Any, builder: Any, kind: VecArray, value: Any) -> None:
+        self.builder, self.kind, self.known = builder, kind, {}
+        proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
+        self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
+
+    def _at(self, index: tuple[int, ...]) -> Any:
+        offset = ir.Constant(ir.IntType(64), 0)
+        for each, stride in zip(index, self.strides, strict=True):
+            offset = self.builder.add(offset, self.builder.mul(ir.Constant(ir.IntType(64), each), stride))
+        kind = ir.VectorType(ir.DoubleType(), self.kind.width) if self.kind.width > 1 else ir.DoubleType()
+        return self.builder.bitcast(self.builder.gep(self.data, [offset]), kind.as_pointer())
+
+    def __getitem__(self, index: tuple[int, ...]) -> Number:
+        if index not in self.known:
+            self.known[index] = Number(self.builder, self.builder.load(self._at(index), align=8))
+        return self.known[index]
+
+    def __setitem__(self, index: tuple[int, ...], value: Number) -> None:
+        self.known[index] = value
+        self.builder.store(value.value, self._at(index), align=8)
+
+
+def fields(builder: Any, kind: Any, value: Any) -> dict[str, tuple[types.Type, Any]]:
+    """Return the fields of a NamedTuple with their types."""
+    return {name: (kind.types[i], builder.extract_value(value, i)) for i, name in enumerate(kind.fields)}
