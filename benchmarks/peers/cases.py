@@ -44,13 +44,16 @@ class Case:
 
     @property
     def name(self) -> str:
+        """Return the name in tables and in references.json."""
         return f"{'loaded' if self.loaded else 'free'}-{self.n}"
 
     @property
     def start(self) -> np.ndarray:
+        """Return the angles at the start; the rates are zero."""
         return start(self.n)
 
     def chain(self) -> nlink.Chain:
+        """Return the chain."""
         return chain(self.n, self.loaded)
 
 

@@ -57,7 +57,16 @@ def integrate(n: int, y0: Any, t: float, tolerance: float) -> Any:
     control = dfx.PIDController(rtol=tolerance, atol=tolerance)
     adjoint = dfx.RecursiveCheckpointAdjoint(checkpoints=1)
     return dfx.diffeqsolve(
-        term, dfx.Dopri8(), 0.0, t, 1e-3, y0, saveat=dfx.SaveAt(t1=True), stepsize_controller=control, max_steps=1_000_000, adjoint=adjoint
+        term,
+        dfx.Dopri8(),
+        0.0,
+        t,
+        1e-3,
+        y0,
+        saveat=dfx.SaveAt(t1=True),
+        stepsize_controller=control,
+        max_steps=1_000_000,
+        adjoint=adjoint,
     ).ys[0]
 
 

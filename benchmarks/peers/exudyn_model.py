@@ -12,7 +12,7 @@ from exudyn.itemInterface import NodeGenericODE2, ObjectKinematicTree
 
 from .cases import Case
 
-SETTINGS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4)  # the step
+SETTINGS = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)  # the step
 
 
 def prepare(case: Case, step: float, method: str = "RK67") -> Callable[[float], np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .cases import Case
 
-SETTINGS = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)  # the step
+SETTINGS = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1e-4)  # the step
 
 
 def model(n: int, step: float) -> Any:

@@ -11,7 +11,7 @@ import pinocchio as pin
 from .cases import Case
 from .scipy_model import solver
 
-SETTINGS = (1e-5, 1e-7, 1e-9, 1e-11)
+SETTINGS = (1e-5, 1e-7, 1e-9, 1e-11, 1e-13)
 
 
 def model(n: int) -> Any:
