@@ -1,10 +1,10 @@
 """Reference solutions of the cases: angles at the horizon, kept in references.json; `python -m peers.reference` makes them anew.
 
 N <= 15: heyoka in 160 bits (MPFR), tolerance 1e-32, from the double-precision numbers every peer starts from; checked against
-nlink's Taylor(1e-18, order=24), which integrates other equations in double precision, so that the check differs by what rounding has
-grown to. N = 100 and 1000: that Taylor run, checked against scipy's DOP853 on the recursion.
-The free cases N = 2, 3, 5 were also held against the multi-precision solutions of tests/data/uniform_rods.json (pi and g as exact decimals):
-they differ by 1e-11, 1.3e-9 and 2.4e-10, what rounding those numbers to doubles grows to.
+nlink's Taylor(1e-18, order=24), which integrates other equations in double precision: the check differs by what rounding has grown
+to. N = 100 and 1000: that Taylor run, checked against scipy's DOP853 on the recursion.
+The free cases N = 2, 3, 5 were also held against the independent multi-precision solutions of the package's tests, where pi and g
+are exact decimals: they differ by 1e-11, 1.3e-9 and 2.4e-10, what rounding these numbers to doubles grows to.
 """
 
 from __future__ import annotations

@@ -247,7 +247,9 @@ def setups(say: Report, peers: Peers) -> None:
             for case in sizes:
                 skip = case.n > MOST.get(name, case.n) or (bool(extra) and case.n != sizes[0].n)
                 setting = 1e-3 if name in ("mujoco", "exudyn") else 1e-9
-                cost = None if skip else new_process(name, case, setting, 0.1, **extra)
+                runs = 0 if skip else 2 if label == "nlink" else 1  # the first may have to compile
+                costs = [new_process(name, case, setting, 0.1, **extra) for _ in range(runs)]
+                cost = min(costs, key=lambda c: c["cpu"], default=None)
                 cells.append(f"{cost['cpu']:.2f} s {cost['peak']:>5.0f} MiB" if cost else "-")
             say(f"{label:>30} " + " ".join(f"{cell:>18}" for cell in cells))
     say("(heyoka without its caches; a dash: set-up of minutes, or more memory than the machine has, or not asked for)")
