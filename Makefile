@@ -57,6 +57,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/stability.py
 	$(BIN)/python benchmarks/precision.py
+	PYTHONPATH=benchmarks $(BIN)/python -m peers.speed
 
 clean:
 	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
