@@ -245,3 +245,15 @@ def test_thinned_steps_grow_with_the_logarithm():
     assert max(np.diff(kept)) <= 128
     again, other = Thinning(8, *thinning.state), thinning.chosen(500)
     assert again.chosen(500) == other
+
+
+def test_a_wrong_model_leaves_nothing_but_never_takes_away_what_was_there(tmp_path):
+    with pytest.raises(ModelError, match=r"5000 links turn over about t = .* s, too many to keep the state at each; set run.flips"):
+        simulate(Chain.uniform(5000), np.pi - 1e-6, 1.0, t_end=0.1, events=[Flip()], file=tmp_path / "run.nc")
+    assert list(tmp_path.iterdir()) == []
+    run = simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
+    wrong = Event(lambda t, theta, omega: theta if t > 1.2 else 1.0)
+    with pytest.raises(ModelError, match="Event.function must return one number"):
+        run.resume(2.0, events=[wrong], file=tmp_path / "run.nc")
+    assert nlink.load(tmp_path / "run.nc.part").status.code == "interrupted"
+    assert nlink.load(tmp_path / "run.nc").status.code == "finished"

@@ -98,7 +98,7 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
         copy(writer, run, np.arange(len(run.t)), np.arange(len(run.knots.t) if run.knots else 0))
         writer.finish(run.status, run.stats, point, trusted_until=run.trusted_until)
     except BaseException:
-        writer.leave(remove=True)
+        writer.leave()
         raise
 
 

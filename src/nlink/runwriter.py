@@ -161,10 +161,10 @@ class RunWriter:
             self._release()
 
     def leave(self, remove: bool = False) -> None:
-        """Stop writing; what was committed stays in the part, unless it is to be removed."""
+        """Stop writing; what was committed stays in the part, unless it is to be removed or was never to be seen."""
         with contextlib.suppress(OSError, RuntimeError):
             self._file.close()
-        if remove:
+        if remove or self.part != part_name(self.path):
             self.part.unlink(missing_ok=True)
         self._release()
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from nlink._check import ModelError
 from nlink.integrators.base import Mark
-from nlink.recording import MOST_KNOT_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
+from nlink.recording import BLOCK_NUMBERS, MOST_KNOT_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
 from nlink.run import Checkpoint, Run, Stats, Status
 from nlink.runfile import attributes, copy, opened
 from nlink.runwriter import RunWriter, refuse_taken
@@ -71,7 +71,7 @@ class StreamedRecord(Record):
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
         self._committed, self._pause = time.perf_counter(), SECONDS
         self._thinning = Thinning(max(2, MOST_KNOT_NUMBERS // (2 * m)), *Checkpoint.thinning)
-        self._earlier = earlier
+        self._earlier, self._new = earlier, earlier is None
 
     def begin(self, mark: Mark, rates: np.ndarray) -> None:
         """Take over the earlier run, or the start, and let the file be seen."""
@@ -94,7 +94,9 @@ class StreamedRecord(Record):
             self.writer.append_knots((t[rows], *decoded(self.system, y[rows], f[rows])))
 
     def keep_up(self, cost: Stats, mark: Mark) -> None:
-        """Commit, if it is time."""
+        """Commit, if it is time; events of long chains are written at once, for each holds a state."""
+        if len(self.events) * self.system.full_size > BLOCK_NUMBERS:
+            self._bring()
         if time.perf_counter() - self._committed >= self._pause:
             self._commit(Status("running", f"at t = {mark.t:g} s"), cost, mark)
 
@@ -105,9 +107,9 @@ class StreamedRecord(Record):
         return replace(opened(self.path, self.path, verify=False), scenario=scenario, meta=meta)
 
     def __exit__(self, *failure: Any) -> None:
-        """Leave what was committed, unless the model turned out to be a wrong one."""
+        """Leave what was committed, unless the model turned out to be a wrong one at once."""
         if failure[0] is not None:
-            self.writer.leave(remove=issubclass(failure[0], ModelError))
+            self.writer.leave(remove=issubclass(failure[0], ModelError) and self._new and self.writer.commits < 2)
 
     def _take_over(self, earlier: Run) -> None:
         point = earlier.checkpoint
