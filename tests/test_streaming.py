@@ -253,7 +253,15 @@ def test_a_wrong_model_leaves_nothing_but_never_takes_away_what_was_there(tmp_pa
     assert list(tmp_path.iterdir()) == []
     run = simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
     wrong = Event(lambda t, theta, omega: theta if t > 1.2 else 1.0)
-    with pytest.raises(ModelError, match="Event.function must return one number"):
+    with pytest.raises(ModelError, match=r"Event.function must return one number"):
         run.resume(2.0, events=[wrong], file=tmp_path / "run.nc")
     assert nlink.load(tmp_path / "run.nc.part").status.code == "interrupted"
     assert nlink.load(tmp_path / "run.nc").status.code == "finished"
+
+
+def test_events_of_the_repeated_step_are_kept_once(tmp_path):
+    late = Event(lambda t, theta, omega: t - 0.9999, name="late")
+    run = simulate(Chain.uniform(2), 0.5, t_end=1.0, events=[late], file=tmp_path / "run.nc")
+    assert run.checkpoint.t < run.events[0].t
+    longer = run.resume(1.5, events=[late], file=tmp_path / "run.nc")
+    assert [event.name for event in longer.events] == ["late"]
