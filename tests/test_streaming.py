@@ -265,3 +265,14 @@ def test_events_of_the_repeated_step_are_kept_once(tmp_path):
     assert run.checkpoint.t < run.events[0].t
     longer = run.resume(1.5, events=[late], file=tmp_path / "run.nc")
     assert [event.name for event in longer.events] == ["late"]
+
+
+def test_a_run_killed_just_before_it_had_its_name_is_given_it(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("nlink.runwriter.os.fsync", lambda _: (_ for _ in ()).throw(RuntimeError("killed")))
+        with pytest.raises(RunFileError, match="killed"):
+            simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.nc.part"]
+    assert runfile.newest(tmp_path / "run.nc") == tmp_path / "run.nc"
+    assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
+    same(nlink.load(tmp_path / "run.nc"), simulate(Chain.uniform(2), 0.5, t_end=1.0))

@@ -127,9 +127,19 @@ def load(path: str | os.PathLike[str]) -> Run:
 
 
 def newest(path: Path) -> Path:
-    """Return the part of a run file, if there is one and the file is not younger; else the file."""
+    """Return the part of a run file, if there is one and the file is not younger; else the file.
+
+    A run that was killed when it had ended, but before it had its name, is given it.
+    """
     part = part_name(path)
-    return part if part.is_file() and (not path.is_file() or part.stat().st_mtime_ns >= path.stat().st_mtime_ns) else path
+    if not part.is_file() or (path.is_file() and path.stat().st_mtime_ns > part.stat().st_mtime_ns):
+        return path
+    run = opened(part, path)
+    if run.status.code in ("running", "interrupted"):
+        return part
+    save(run, path)
+    part.unlink()
+    return path
 
 
 def opened(source: Path, path: Path, verify: bool = True) -> Run:
