@@ -152,7 +152,8 @@ def test_nothing_outside_the_file_is_read(path, tmp_path):
 
 def test_a_failed_save_leaves_the_old_file_alone(run, path, monkeypatch):
     old = path.read_bytes()
-    monkeypatch.setattr("nlink.runfile._write", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    full = lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))  # noqa: E731
+    monkeypatch.setattr("nlink.runwriter.RunWriter._log", full)
     with pytest.raises(RunFileError, match=r"cannot write .*run.nc: No space left on device"):
         run.save(path)
     assert path.read_bytes() == old
@@ -170,13 +171,13 @@ def test_a_place_that_cannot_be_written_says_so(run, tmp_path):
 def test_a_killed_save_leaves_no_file_under_the_name(tmp_path):
     path = tmp_path / "big.nc"
     code = f"""
-import os, nlink, nlink.runfile
+import os, nlink, nlink.runwriter
 run = nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0)
-real = nlink.runfile._write
-def killed(file, data, attrs):
-    real(file, data, attrs)
+real = nlink.runwriter.RunWriter.commit
+def killed(*arguments, **options):
+    real(*arguments, **options)
     os._exit(9)
-nlink.runfile._write = killed
+nlink.runwriter.RunWriter.commit = killed
 try:
     run.save({str(path)!r})
 finally:

@@ -34,6 +34,8 @@ UNSURE = 1e-4
 PASSAGE_CUTS = 9
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
+MOST_EVENT_NUMBERS = 20_000_000
+"""Numbers of all states at which links turn over within a few steps: a long chain can do so everywhere at once."""
 MOST_IN_A_STEP = 8
 """A motion that blows up turns over without end within a step; only the first times are worth knowing."""
 
@@ -123,6 +125,11 @@ class Watch:
         marks = np.vstack([self.marks, self._marks(t[1:], chunk.at(t[1:]), self.marks)])
         self.marks = marks[-1]
         changed = np.argwhere(marks[1:] != marks[:-1])
+        if len(changed) * chunk.y.shape[1] > MOST_EVENT_NUMBERS:
+            raise ModelError(
+                f"{len(changed)} links turn over about t = {t[-1]:g} s, too many to keep the state at each; "
+                "set run.flips = 'off', or watch one with Flip(link)"
+            )
         return [
             event
             for k, column in changed.tolist()

@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, and files held by the process that writes them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where an open file cannot be replaced anyway
+    fcntl = None
 
 
 @contextmanager
@@ -27,3 +32,23 @@ def written_whole(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def hold(path: Path) -> int:
+    """Lock a file for as long as the descriptor returned stays open; a process that is killed lets go."""
+    descriptor = os.open(path, os.O_RDWR)
+    if fcntl:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+def locked(path: Path) -> bool:
+    """Whether a process holds a file."""
+    if not fcntl:
+        return False
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

@@ -7,7 +7,7 @@ import math
 import shlex
 import sys
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,26 +21,123 @@ from nlink.system import System, rates_many
 
 MOST_SAVED = 10**8
 MOST_KNOT_NUMBERS = 4_000_000
+BLOCK_NUMBERS = 1_000_000
+"""Numbers of states that are read out at a time, unless one state has more."""
 
 
 class Record:
-    """What a run keeps as it goes: `states` has a row for each time to be saved, of which the first `saved` are there; the
-    integrator's steps are kept too, thinned so that they never take more than a set amount of memory. Memory is only taken
-    as it is filled.
+    """What a run keeps as it goes, in memory: the saved points, read out some at a time, the events, and the integrator's steps,
+    thinned so that they never take more than a set amount of memory. Memory is only taken as it is filled.
     """
 
     def __init__(self, times: np.ndarray, system: System) -> None:
-        m = system.full_size
-        try:
-            self.states = np.empty((len(times), m))
-        except MemoryError:
-            size = f"{8e-9 * len(times) * m:.0f} GB"
-            raise ModelError(f"save would keep {len(times)} points, {size}, more than there is memory; save fewer") from None
-        room = max(4, MOST_KNOT_NUMBERS // (2 * m))
+        self.times, self.system, m = times, system, system.full_size
+        self.block = max(1, BLOCK_NUMBERS // m)
+        self.states = self._room(len(times), m)
+        self._columns: dict[str, np.ndarray] = {}
+        room = max(2, MOST_KNOT_NUMBERS // (2 * m))
         self.t, self.y, self.f = np.empty(room), np.empty((room, m)), np.empty((room, m))
         self.events: list[Occurrence] = []
-        self.saved = self.count = self.skip = 0
+        self.kept = self.fresh = self.count = self.skip = 0
         self.stride = 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go: nothing to do in memory."""
+
+    @property
+    def saved(self) -> int:
+        """Number of points saved so far: those read out, and fresh states."""
+        return self.kept + self.fresh
+
+    def waiting(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the times that are still to be saved, and the rows for their states."""
+        rows = self.states[self.fresh :]
+        return self.times[self.saved : self.saved + len(rows)], rows
+
+    def begin(self, mark: Mark, rates: np.ndarray) -> None:
+        """Take the point from which the run starts or goes on."""
+        self.add_knots(np.array([mark.t]), mark.y[None], rates[None])
+        self.add_start(mark)
+
+    def add_start(self, mark: Mark) -> None:
+        """Save the start, if it is to be saved."""
+        if len(self.times) and self.times[0] == mark.t:
+            self.states[0] = mark.y
+            self.add_points(1)
+
+    def add_points(self, count: int) -> None:
+        """Take the next `count` rows as saved, and read them out when they are many."""
+        self.fresh += count
+        if self.fresh >= self.block:
+            self.read_out()
+
+    def add_last(self, t: float, state: np.ndarray) -> None:
+        """Save a point at a time that was not asked for, if it is not there."""
+        if not self.saved or self.times[self.saved - 1] != t:
+            self.read_out()
+            self._append(read_out(self.system, np.array([t]), state[None]))
+
+    def read_out(self) -> None:
+        """Read the fresh states out in angles and energies, and make room for others."""
+        fresh, self.fresh = self.fresh, 0
+        for k in range(0, fresh, self.block):
+            states = self.states[k : min(k + self.block, fresh)]
+            self._append(read_out(self.system, self.times[self.kept : self.kept + len(states)], states))
+
+    def keep_up(self, cost: Stats, mark: Mark) -> None:
+        """Bring what has come to where it is kept: nothing to do in memory."""
+
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Mark, meta: dict[str, Any]) -> Run:
+        """Return the Run; `mark` is where it can go on."""
+        self.read_out()
+        if not self.kept:
+            self._append(read_out(self.system, np.empty(0), np.empty((0, self.system.full_size))))
+        data = {name: values[: self.kept] for name, values in self._columns.items()}
+        return Run(
+            scenario=scenario,
+            t=data["time"],
+            theta=data["theta"],
+            omega=data["omega"],
+            alpha=data["alpha"],
+            pin_force=data.get("pin_force"),
+            kinetic=data["kinetic"],
+            potential=data["potential"],
+            work={name: data[f"work_{name}"] for name in self.system.ledger},
+            drift=data["violation"],
+            status=status,
+            stats=cost,
+            meta=meta,
+            events=self.events,
+            knots=self._knots(scenario),
+            checkpoint=checkpoint(self.system, mark),
+        )
+
+    def _room(self, count: int, m: int) -> np.ndarray:
+        """Return rows for states; only those that are filled take memory."""
+        try:
+            return np.empty((count, m))
+        except MemoryError:
+            size = f"{8e-9 * count * m:.0f} GB"
+            raise ModelError(
+                f"save would keep {count} points, {size}, more than there is memory; save fewer, or save to a file"
+            ) from None
+
+    def _append(self, columns: dict[str, np.ndarray]) -> None:
+        end = self.kept + len(columns["time"])
+        for name, values in columns.items():
+            if name not in self._columns:
+                self._columns[name] = np.empty((len(self.times) + 1, *values.shape[1:]))
+            self._columns[name][self.kept : end] = values
+        self.kept = end
+
+    def _knots(self, scenario: Scenario) -> Track | None:
+        """Return the integrator's steps where they tell more than the saved points do, else None."""
+        if not self.count or (isinstance(scenario.settings.save, float) and self.saved >= self.count):
+            return None
+        return Track(self.t[: self.count], *decoded(self.system, self.y[: self.count], self.f[: self.count]))
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Keep steps: all, or every second, fourth, ... when they have become too many."""
@@ -81,48 +178,29 @@ def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
     return times if abs(times[-1] - t_end) <= 1e-9 * save else np.append(times, t_end)
 
 
-def read_out(scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark) -> Run:
-    """Return the Run of what was collected; `times` are those that were to be saved, `mark` where it can go on."""
+def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
+    """Return angles, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
+    own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t), 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
-        return _read_out(scenario, system, times, record, status, cost, mark)
+        rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
+        theta, omega, alpha = decoded(system, states, rates)
+        kinetic, potential = system.energy(own)
+        out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
+        out["violation"] = system.violation(own)
+    out |= {"pin_force": tip} if system.chain.pin else {}
+    return out | {f"work_{name}": states[:, system.size + LEDGER.index(name)] for name in system.ledger}
 
 
-def _read_out(
-    scenario: Scenario, system: System, times: np.ndarray, record: Record, status: Status, cost: Stats, mark: Mark
-) -> Run:
-    t = times[: record.saved]
-    states = record.states[: record.saved]
-    if status.code == "event" and (not len(t) or t[-1] != mark.t):
-        t, states = np.append(t, mark.t), np.concatenate([states, mark.y[None]])
-    own = states[:, : system.size]
-    theta, omega = system.decode(own)
-    kinetic, potential = system.energy(own)
-    alpha, pin_force = _accelerations(system, t, states)
-    work = {name: states[:, system.size + LEDGER.index(name)].copy() for name in system.ledger}
-    return Run(
-        scenario=scenario,
-        t=t,
-        theta=theta,
-        omega=omega,
-        alpha=alpha,
-        pin_force=pin_force,
-        kinetic=kinetic,
-        potential=potential,
-        work=work,
-        drift=system.violation(own),
-        status=status,
-        stats=cost,
-        meta=_meta(scenario),
-        events=record.events,
-        knots=_knots(scenario, system, record),
-        checkpoint=_checkpoint(system, mark),
-    )
+def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return angles, rates and accelerations of states and their rates."""
+    y, f = states[:, : system.size], rates[:, : system.size]
+    return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
 
 
 def joined(earlier: Run, later: Run) -> Run:
     """Return a resumed run with the part before it."""
     before = abs(earlier.checkpoint.t) if earlier.checkpoint else 0.0
-    seen = abs(earlier.scenario.settings.t_end) if earlier.status.code == "finished" else before
+    seen = watched_until(earlier)
     known = known_times(earlier, later.scenario)
     series = {
         name: np.concatenate([getattr(earlier, name)[known], getattr(later, name)])
@@ -135,9 +213,13 @@ def joined(earlier: Run, later: Run) -> Run:
     parts = [track for track in (kept, later.knots) if track is not None]
     knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
     events = earlier.events + [event for event in later.events if abs(event.t) > seen]
-    a, b = earlier.stats, later.stats
-    stats = Stats(a.nfev + b.nfev, a.steps + b.steps, a.rejected + b.rejected, a.wall + b.wall)
-    return replace(later, **series, work=work, knots=knots, events=events, stats=stats)
+    return replace(later, **series, work=work, knots=knots, events=events, stats=earlier.stats.plus(later.stats))
+
+
+def watched_until(earlier: Run) -> float:
+    """Return the time, without sign, up to which the events of an earlier run are known."""
+    assert earlier.checkpoint is not None
+    return abs(earlier.scenario.settings.t_end if earlier.status.code == "finished" else earlier.checkpoint.t)
 
 
 def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
@@ -147,29 +229,14 @@ def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
     return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
 
 
-def _accelerations(system: System, t: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the angular accelerations, and the force of the pin, if there is one."""
-    rates, tip = np.empty_like(states), np.empty((len(t), 2))
-    rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
-    alpha = system.formulation.decode_rates(system.chain, states[:, : system.size], rates[:, : system.size])
-    return alpha, tip if system.chain.pin else None
-
-
-def _knots(scenario: Scenario, system: System, record: Record) -> Track | None:
-    """Return the integrator's steps where they tell more than the saved points do, else None."""
-    if not record.count or (isinstance(scenario.settings.save, float) and record.saved >= record.count):
-        return None
-    y, f = record.y[: record.count, : system.size], record.f[: record.count, : system.size]
-    theta, omega = system.decode(y)
-    return Track(record.t[: record.count], theta, omega, system.formulation.decode_rates(system.chain, y, f))
-
-
-def _checkpoint(system: System, mark: Mark) -> Checkpoint:
+def checkpoint(system: System, mark: Mark) -> Checkpoint:
+    """Return a mark with its rates."""
     rates = system.rates(mark.t, mark.y) if mark.f is None else mark.f
     return Checkpoint(float(mark.t), float(mark.step), mark.y.copy(), rates.copy(), float(mark.origin), int(mark.count))
 
 
-def _meta(scenario: Scenario) -> dict[str, Any]:
+def origin(scenario: Scenario) -> dict[str, Any]:
+    """Return where a run comes from: version, date, command, method."""
     settings = scenario.settings
     return {
         "version": __version__,

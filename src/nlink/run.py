@@ -41,6 +41,11 @@ class Stats(NamedTuple):
     rejected: int
     wall: float
 
+    def plus(self, other: Stats) -> Stats:
+        """Return the cost of both."""
+        steps, rejected = self.steps + other.steps, self.rejected + other.rejected
+        return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
+
 
 class Occurrence(NamedTuple):
     """An event that happened: time, name, angles, rates, and what else is known of it."""
@@ -80,6 +85,8 @@ class Checkpoint:
     rates: np.ndarray
     origin: float = 0.0
     count: int = 0
+    thinning: tuple[int, int, int] = (1, 0, 0)
+    """How the steps in a file were thinned so far: stride, steps to skip, steps kept since (see streaming)"""
 
 
 @dataclass
@@ -168,11 +175,19 @@ class Run:
         order = order[::-1] if len(self.t) > 1 and self.t[-1] < self.t[0] else order
         return Track(*(values[order] for values in joined))
 
-    def resume(self, t_end: float | None = None, *, progress: bool = False, strict: bool = True, events: Any = ()) -> Run:
-        """Go on from where the run stopped, to t_end (its own if not given); return the whole run."""
+    def resume(
+        self,
+        t_end: float | None = None,
+        *,
+        file: str | os.PathLike[str] | None = None,
+        progress: bool = False,
+        strict: bool = True,
+        events: Any = (),
+    ) -> Run:
+        """Go on from where the run stopped, to t_end (its own if not given); return the whole run, or write it to `file`."""
         from nlink.simulation import resume  # the loop stands behind: see the layers
 
-        return resume(self, t_end, progress=progress, strict=strict, events=events)
+        return resume(self, t_end, file=file, progress=progress, strict=strict, events=events)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run as a netCDF4 file (.nc), whole or not at all."""
@@ -186,9 +201,9 @@ class Run:
 
         from nlink.runfile import attributes, variables
 
-        data = {name: (dims, values, attrs) for name, (dims, values, attrs) in variables(self).items()}
+        data = variables(self)
         coords = {name: data.pop(name) for name in ("time", "link")}
-        return xarray.Dataset(data, coords, attributes(self))
+        return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @property
     def resumable(self) -> bool:

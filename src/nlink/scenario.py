@@ -103,7 +103,7 @@ class Scenario:
             object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
 
     def run(self, **options: Any) -> Run:
-        """Simulate the scenario and return its Run; `options` go to `simulate` (progress, strict, events)."""
+        """Simulate the scenario and return its Run; `options` go to `simulate` (file, progress, strict, events)."""
         from nlink.simulation import simulate_scenario  # the loop stands behind: see the layers
 
         return simulate_scenario(self, **options)
@@ -132,13 +132,13 @@ class Scenario:
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as the tables of a model file, explicit in every value."""
         first = self.chain.links[0]
-        uniform = all(link == first for link in self.chain.links)
+        uniform = self.chain.links.count(first) == self.chain.n
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         return {
             "title": self.title,
             "loads": {"gravity": 0.0} | {_load_name(load): _load_table(load) for load in self.chain.loads},
             **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
-            "start": {"theta": _plain(self.theta), "omega": _plain(self.omega)},
+            "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
             **({"links": self.chain.n} | asdict(first) if uniform else {"links": [asdict(link) for link in self.chain.links]}),
         }
@@ -195,14 +195,15 @@ def _chain(table: dict[str, Any]) -> Chain:
             raise ModelError(f"{extra[0]} belongs inside the [[links]] tables when links are given one by one")
         if not links:
             raise ModelError("links must not be an empty list")
-        rows = [_table(row, f"links[{i}]") for i, row in enumerate(links)]
+        made = tuple(_link(f"links[{i}]", _table(row, f"links[{i}]")) for i, row in enumerate(links))
     else:
         n = whole("links", links)
         if n > MOST_LINKS:
             raise ModelError(f"links must be at most {MOST_LINKS:,}, got {n:,}")
         columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
-        rows = [{key: column[i] for key, column in columns.items()} for i in range(n)]
-    made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(rows))
+        same = not any(listed(table[key]) for key in columns)
+        made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
+        made = made * n if same else made
     return Chain(made, tuple(_loads(_table(table.get("loads", {}), "loads"))), _pin(table.get("pin")))
 
 
@@ -305,6 +306,13 @@ def _torque_table(torque: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def _short(values: Any) -> Any:
+    """Return a list, or the one number that stands in all of its places."""
+    first = values[0]
+    same = values.count(first) == len(values) and (first != 0 or len({math.copysign(1.0, v) for v in values}) == 1)
+    return first if same else list(values)
 
 
 def _setting(value: Any) -> Any:

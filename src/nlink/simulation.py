@@ -2,16 +2,18 @@
 
 The integrator advances in compiled chunks of about 50 ms. After each the loop reads off the saved points and the events
 from the method's dense output, shows progress, and looks whether the user has asked to stop. Whatever ends a run, what
-was computed is kept, and the run knows where to go on.
+was computed is kept, in memory or in a file, and the run knows where to go on.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,9 +26,10 @@ from nlink.formulations import formulate
 from nlink.integrators import integrator_record
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.progress import Bar, Notice
-from nlink.recording import Record, joined, known_times, read_out, saved_times
+from nlink.recording import Record, joined, known_times, origin, saved_times
 from nlink.run import Occurrence, Run, Stats, Status
 from nlink.scenario import Scenario, Settings
+from nlink.streaming import StreamedRecord
 from nlink.system import System, rates_many
 
 CHUNK_SECONDS = 0.05
@@ -59,6 +62,7 @@ def simulate(
     events: Any = (),
     state: Any = None,
     project: bool = True,
+    file: str | os.PathLike[str] | None = None,
     progress: bool = False,
     strict: bool = True,
 ) -> Run:
@@ -75,6 +79,7 @@ def simulate(
     events : Event and Flip records
     state : a raw state of the formulation instead of theta and omega
     project : bring a raw state that violates its constraints onto them; run.meta["start"] tells by how much it did
+    file : write the run there (.nc) as it goes, instead of keeping it in memory; it can be watched, and resumed after a kill
     progress : show a progress bar on a terminal
     strict : raise SimulationError if the run does not reach its end; else look at run.status
 
@@ -93,22 +98,28 @@ def simulate(
     method = integrator_record(integrator, rtol, atol, system.formulation.method)
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
     scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
-    return _simulate(scenario, system, mark, _listed_events(events), progress, strict, found=found)
+    return _simulate(scenario, system, mark, _listed_events(events), progress, strict, file, found=found)
 
 
-def simulate_scenario(scenario: Scenario, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
+def simulate_scenario(
+    scenario: Scenario, *, events: Any = (), file: Any = None, progress: bool = False, strict: bool = True
+) -> Run:
     """Simulate a scenario; see Scenario.run."""
     system = _system(scenario.chain, scenario.settings.formulation, progress)
     mark, found = _angle_start(system, scenario.theta, scenario.omega)
     watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, mark, watched, progress, strict, found=found)
+    return _simulate(scenario, system, mark, watched, progress, strict, file, found=found)
 
 
-def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: bool = False, strict: bool = True) -> Run:
+def resume(
+    run: Run, t_end: float | None = None, *, events: Any = (), file: Any = None, progress: bool = False, strict: bool = True
+) -> Run:
     """Go on with a run; see Run.resume."""
     settings = run.scenario.settings
     t_end = settings.t_end if t_end is None else number("t_end", t_end)
     point = run.checkpoint
+    if run.status.code == "running":
+        raise ModelError("this run is still under way in another process; wait for it to end, or stop it")
     if point is None or not run.resumable:
         raise ModelError("this run cannot be resumed: its torque was a Python function that the file does not hold; simulate again")
     reached = settings.t_end if run.status.code == "finished" else point.t
@@ -118,7 +129,7 @@ def resume(run: Run, t_end: float | None = None, *, events: Any = (), progress: 
     system = _system(scenario.chain, settings.formulation, progress)
     mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
     watched = (*_flip_events(settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, mark, watched, progress, strict, earlier=run)
+    return _simulate(scenario, system, mark, watched, progress, strict, file, earlier=run)
 
 
 def _simulate(
@@ -128,6 +139,7 @@ def _simulate(
     events: tuple[Any, ...],
     progress: bool,
     strict: bool,
+    file: str | os.PathLike[str] | None,
     earlier: Run | None = None,
     found: dict[str, Any] | None = None,
 ) -> Run:
@@ -141,14 +153,13 @@ def _simulate(
         stepper = method.stepper(system, mark, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
-    record = Record(times, system)
     watches, begun = [Watch(event, system, mark.t, mark.y) for event in events], time.perf_counter()
-    with _Interrupt() as interrupt, Bar("simulating", progress) as bar:
-        status, mark = _loop(system, method, stepper, mark, settings.t_end, times, watches, record, interrupt, bar)
-    cost = Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
-    run = read_out(scenario, system, times, record, status, cost, mark)
-    run = joined(earlier, run) if earlier else run
-    run.meta |= {"start": found} if found else {}
+    meta = origin(scenario) | ({"start": found} if found else {})
+    record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta, earlier)
+    with record, _Interrupt() as interrupt, Bar("simulating", progress) as bar:
+        status, mark = _loop(system, method, stepper, mark, settings.t_end, watches, record, interrupt, bar)
+        run = record.finished(scenario, status, _cost(stepper, begun), mark, meta)
+    run = joined(earlier, run) if earlier and file is None else run
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
     return run
@@ -187,7 +198,6 @@ def _loop(
     stepper: Any,
     mark: Mark,
     t_end: float,
-    times: np.ndarray,
     watches: list[Watch],
     record: Record,
     interrupt: _Interrupt,
@@ -196,26 +206,23 @@ def _loop(
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
     bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
-    t, limit, closed = mark.t, 4, system.chain.pin is not None
-    record.add_knots(np.array([t]), mark.y[None], system.rates(t, mark.y)[None])
-    if len(times) and times[0] == t:
-        record.states[0] = mark.y
-        record.saved = 1
+    t, limit, closed, started = mark.t, 4, system.chain.pin is not None, time.perf_counter()
+    record.begin(mark, system.rates(t, mark.y))
     stuck = closure.stuck(system.chain, *system.decode(mark.y[: system.size]))
     if stuck:
         return Status("undetermined", f"stopped at t = {t:g} s: {stuck[0]}", stuck[1]), mark
     while True:
         begun = time.perf_counter()
         left = method.max_steps - stepper.steps - stepper.rejected
-        k = record.saved
-        chunk = stepper.advance(
-            bounds[0], len(bounds) == 1, times[k:], record.states[k:], bool(watches) or closed, min(limit, left)
-        )
+        before = record.saved
+        chunk = stepper.advance(bounds[0], len(bounds) == 1, *record.waiting(), bool(watches) or closed, min(limit, left))
         seconds = time.perf_counter() - begun
-        limit = max(1, min(100_000, 4 * limit, int(limit * CHUNK_SECONDS / max(seconds, 1e-9))))
-        stop = _take(chunk, system, t_end, times, watches, record)
+        stop = _take(chunk, system, t_end, watches, record)
+        ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(record.saved - before, 1))
+        limit = max(1, min(100_000, 4 * limit, int(limit * ease)))
         if stop is not None:
             where = Mark(stop[0].t, 0.0, stop[1], None, stop[0].t, 0)
+            record.add_last(where.t, where.y)
             return _event_status(stop[0]), where
         t = float(chunk.t[-1])
         if chunk.code == ARRIVED and len(bounds) == 1:
@@ -232,12 +239,15 @@ def _loop(
             ), stepper.mark
         if interrupt.asked:
             return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), stepper.mark
+        record.keep_up(_cost(stepper, started), stepper.mark)
         bar.update(abs(t), abs(t_end))
 
 
-def _take(
-    chunk: Chunk, system: System, t_end: float, times: np.ndarray, watches: list[Watch], record: Record
-) -> tuple[Occurrence, np.ndarray] | None:
+def _cost(stepper: Stepper, begun: float) -> Stats:
+    return Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
+
+
+def _take(chunk: Chunk, system: System, t_end: float, watches: list[Watch], record: Record) -> tuple[Occurrence, np.ndarray] | None:
     """Record a chunk's saved points, knots and events; return a terminal event and its state, if one came."""
     if len(chunk.t) < 2:
         return None
@@ -251,15 +261,18 @@ def _take(
             break
     record.events += [e for e in passages(chunk, system) if e.t * sign <= end]
     record.events.sort(key=lambda event: event.t * sign)
-    count = int(np.searchsorted(sign * times[record.saved :], end, side="right"))
+    times, rows = record.waiting()
+    count = int(np.searchsorted(sign * times, end, side="right"))
+    if count == len(times) < len(record.times) - record.saved and record.times[record.saved + count] * sign <= end:
+        raise ModelError(f"save asks for more than {count} points within a step, more than there is memory for; save fewer")
     if count:
-        states = record.states[record.saved : record.saved + count]
+        states = rows[:count]
         if system.projected:
             states[:] = system.settled(states)[0]
         good = np.isfinite(states).all(1)
         if not good.all():  # the steps are finite, what lies between them is not
             chunk.code, count = NOT_FINITE, int(np.argmin(good))
-        record.saved += count
+        record.add_points(count)
     inside = slice(1, 1 + int(np.searchsorted(sign * chunk.t[1:], end, side="right")))
     record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
     if last is None:

@@ -49,19 +49,20 @@ def put_text(table: dict[str, Any], setting: str) -> None:
     put(table, key.strip(), value)
 
 
-def load_run(path: Path) -> Run:
-    """Read a run file, or say how to make one."""
+def load_run(path: Path, newest: bool = False) -> Run:
+    """Read a run file, or say how to make one; with `newest` the run that is being written under its name, or was cut off."""
+    from nlink import runfile
     from nlink.runfile import RunFileError, load
 
     if path.suffix == ".toml" or (not path.exists() and str(path) in presets()):
         raise RunFileError(f"{path} is a model, not a run; make one with: nlink run {path}")
-    return load(path)
+    return load(runfile.newest(path) if newest else path)
 
 
 def free_name(stem: str, suffix: str) -> Path:
     """Return a file name in this folder that is not taken yet."""
     path, count = Path(stem + suffix), 2
-    while path.exists():
+    while path.exists() or path.with_name(path.name + ".part").exists():
         path, count = Path(f"{stem}-{count}{suffix}"), count + 1
     return path
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
 from nlink import scenario as scenarios
 from nlink.cli.common import load_run, model_table
-from nlink.cli.texts import scenario_lines, sketch
+from nlink.cli.texts import run_state, scenario_lines, sketch
 from nlink.scenario import Scenario
 
 
@@ -29,23 +30,24 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """Print a system, its parameters and a sketch of its start."""
-    if model.endswith(".nc"):
-        from pathlib import Path
-
-        scenario = load_run(Path(model)).scenario
+    if model.endswith((".nc", ".nc.part")):
+        run = load_run(Path(model), newest=True)
+        scenario, said = run.scenario, run_state(run)
     else:
         name, table = model_table(model)
-        scenario = Scenario.from_dict(table, where=name)
-    typer.echo(json.dumps(scenario.to_dict(), indent=2) if as_json else _text(scenario, model))
+        scenario, said = Scenario.from_dict(table, where=name), {}
+    typer.echo(json.dumps(scenario.to_dict() | said, indent=2) if as_json else _text(scenario, model, said))
 
 
-def _text(scenario: Scenario, name: str) -> str:
+def _text(scenario: Scenario, name: str, said: dict[str, Any]) -> str:
     settings = scenario.settings
     save = f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"
     method = "chosen by nlink" if settings.integrator is None else settings.integrator
     lines = [scenario.title or name, *(f"  {key:<10} {value}" for key, value in scenario_lines(scenario))]
     lines += [f"  {'run':<10} to t = {settings.t_end:g} s, saved {save}", f"  {'method':<10} {settings.formulation}, {method}"]
-    lines += [f"  {'tolerance':<10} rtol {settings.rtol:g}, atol {settings.atol:g}", "", _links(scenario), ""]
+    lines += [f"  {'tolerance':<10} rtol {settings.rtol:g}, atol {settings.atol:g}"]
+    lines += [f"  {'state':<10} {said['message']}; {said['points']:,} points saved"] if said else []
+    lines += ["", _links(scenario), ""]
     last = "X pin" if scenario.chain.pin else "O last end"
     lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)

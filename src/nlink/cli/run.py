@@ -54,7 +54,7 @@ def run(
                 "--resume goes on with the run as it is; of the other options only --until, -o, -q and --json go with it"
             )
         path, scenario = output or resume, None
-        earlier = load_run(resume)
+        earlier = load_run(resume, newest=True)
     else:
         name, table = model_table(model or DEFAULT)
         scenario, earlier = changed(name, table, changes, settings or []), None
@@ -63,7 +63,7 @@ def run(
         return _dry_run(scenario or earlier.scenario, path)  # pyright: ignore[reportOptionalMemberAccess]
     _refuse_unwritable(path)
     try:
-        result = earlier.resume(until, progress=not quiet) if earlier else scenario.run(progress=not quiet)  # pyright: ignore[reportOptionalMemberAccess]
+        result = _result(scenario, earlier, until, path, quiet)
     except SimulationError as error:
         _report(error.run, path, as_json, quiet)
         _complain(error.status, path)
@@ -86,6 +86,13 @@ def changed(name: str, table: dict[str, Any], changes: dict[str, Any], settings:
     return Scenario.from_dict(table, where=name)
 
 
+def _result(scenario: Scenario | None, earlier: Run | None, until: float | None, path: Path, quiet: bool) -> Run:
+    if earlier is not None:
+        return earlier.resume(until, file=path, progress=not quiet)
+    assert scenario is not None
+    return scenario.run(file=path, progress=not quiet)
+
+
 def _dry_run(scenario: Scenario, path: Path) -> None:
     from nlink.formulations import formulate
     from nlink.integrators import integrator_record
@@ -101,20 +108,19 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
 
 
 def _trust(result: Run, path: Path, quiet: bool) -> None:
-    """Put the trusted time into the run, which is saved before: checking takes longer than running."""
+    """Put the trusted time into the run and its file."""
     from nlink.analysis.trust import ANGLE, trusted_until
 
-    result.save(path)
     try:
         result.trusted_until = trusted_until(result, progress=not quiet)
     except KeyboardInterrupt:
         print(f"nlink: interrupted; the run is in {path}, without the time until which it is trusted", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     result.meta["trusted_angle"] = ANGLE
+    result.save(path)
 
 
 def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:
-    result.save(path)
     if as_json:
         typer.echo(json.dumps(run_table(result, path), indent=2))
     elif not quiet:

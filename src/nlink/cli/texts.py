@@ -37,7 +37,7 @@ SLIGHT = 1e-9
 def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the system in words."""
     chain = scenario.chain
-    uniform = all(link == chain.links[0] for link in chain.links)
+    uniform = chain.links.count(chain.links[0]) == chain.n
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
@@ -127,10 +127,7 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
     return {
         "title": run.scenario.title,
         "links": run.chain.n,
-        "status": run.status.code,
-        "message": str(run.status),
-        "t": float(run.t[-1]) if len(run.t) else None,
-        "points": len(run.t),
+        **run_state(run),
         "formulation": run.meta["formulation"],
         "integrator": run.meta["integrator"],
         "steps": run.stats.steps,
@@ -144,6 +141,12 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
         "events": [{"t": event.t, "name": event.name, **event.info} for event in run.events],
         "file": str(path),
     }
+
+
+def run_state(run: Run) -> dict[str, Any]:
+    """Return how far a run has come as plain data."""
+    last = float(run.t[-1]) if len(run.t) else None
+    return {"status": run.status.code, "message": str(run.status), "t": last, "points": len(run.t)}
 
 
 def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
@@ -160,7 +163,7 @@ def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -
         grid[min(row, rows - 1)][min(column, columns - 1)] = mark
 
     for a, b in pairwise(points):
-        for share in np.linspace(0, 1, 4 * width):
+        for share in np.linspace(0, 1, 2 + int(4 * np.hypot(*(b - a)) / cell)):
             dot(a + share * (b - a), ".")
     for i, point in enumerate(points):
         dot(point, "o" if i < chain.n or chain.pin else "O")

@@ -1,0 +1,238 @@
+"""RunWriter: a run file that grows while the run goes on, and can be read at any moment, also after a kill.
+
+The file is netCDF4, in HDF5's mode for one writer and many readers (SWMR): what was flushed stays readable whatever happens to
+the writer. Until the run is done it stands beside its place as NAME.part, locked by the process that writes it; then it is renamed.
+
+Saved points, steps and events are only ever appended. After them a line of JSON goes into the variable `log`: how many of each
+there are, the status, what it cost, and which of two slots holds the state from which the run goes on. The last whole line counts.
+The last line of a finished file also has the checksum of all data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import uuid
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlink._version import __version__
+from nlink.files import hold, locked
+from nlink.run import Checkpoint, Occurrence, Stats, Status
+
+FORMAT = 2
+CHUNK = 32_768
+"""Numbers in a chunk of the file, unless a row has more."""
+MOTION = {
+    "theta": ("rad", "absolute angle from straight down, counter-clockwise"),
+    "omega": ("rad/s", "angular velocity"),
+    "alpha": ("rad/s^2", "angular acceleration"),
+}
+NOTES = {
+    "time": ("s", "time"),
+    **MOTION,
+    "kinetic": ("J", "kinetic energy"),
+    "potential": ("J", "potential energy of gravity and springs"),
+    "violation": ("", "distance from the constraints"),
+    "pin_force": ("N", "force of the pin on the last tip"),
+    "knot": ("s", "times of the integrator's steps"),
+    **{f"knot_{name}": (units, f"{meaning}, at the integrator's steps") for name, (units, meaning) in MOTION.items()},
+    "event_time": ("s", "times of the events"),
+    "event_theta": ("rad", "angles at the events"),
+    "event_omega": ("rad/s", "rates at the events"),
+    "event_text": ("", "names and details of the events, a line of JSON each"),
+    "link": ("", "link, counted from the pivot"),
+    "checkpoint": ("", "two slots of a state, and its rates, from which the run goes on"),
+    "log": ("", "what the run says of itself, lines of JSON; the last one counts"),
+}
+
+
+class RunFileError(OSError):
+    """A run file that cannot be read or written; the message says why."""
+
+
+def notes(name: str) -> dict[str, str]:
+    """Return the units and the meaning of a variable as attributes."""
+    units, meaning = NOTES[name] if name in NOTES else ("J", f"work done by {name.removeprefix('work_').replace('_', ' ')}")
+    return ({"units": units} if units else {}) | {"long_name": meaning}
+
+
+def dimensions(name: str) -> tuple[str, ...]:
+    """Return the dimensions of a variable."""
+    if name in ("link", "knot", "checkpoint", "log", "event_text"):
+        return {"checkpoint": ("slot", "part", "state"), "log": ("letter",), "event_text": ("sign",)}.get(name, (name,))
+    first = name.partition("_")[0] if name.startswith(("knot_", "event_")) else "time"
+    wide = name.rpartition("_")[2] in MOTION
+    return (first, "link") if wide else (first, "axis") if name == "pin_force" else (first,)
+
+
+def part_name(path: Path) -> Path:
+    """Return the name under which a run is written until it is done."""
+    return path.with_name(path.name + ".part")
+
+
+def refuse_taken(path: Path, going_on: bool) -> None:
+    """Refuse to write where another process writes, or over a run that was cut off, unless this goes on with it."""
+    part = part_name(path)
+    if part.exists() and locked(part):
+        raise RunFileError(f"{path} is being written by another process; wait for it to end, or give another file")
+    if part.exists() and not going_on:
+        raise RunFileError(f"{part} holds a run that was cut off; resume it, or delete that file to begin anew")
+
+
+class RunWriter:
+    """A run file being written.
+
+    Parameters
+    ----------
+    path : where the run will be when it is done
+    text, title : JSON of what does not change, scenario and meta, and a title
+    n, size : number of links, and of numbers in a checkpoint's state (0: it has none)
+    columns : names of the variables over time
+    points : most points that will be saved
+    """
+
+    def __init__(self, path: Path, text: str, title: str, n: int, size: int, columns: list[str], points: int) -> None:
+        self.path, self.text, self.size = path, text, size
+        self.part = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+        self.counts = {"time": 0, "knot": 0, "event": 0}
+        self.commits = self.letters = self.signs = 0
+        names = [*columns, "knot", *(f"knot_{name}" for name in MOTION), "event_time", "event_theta", "event_omega"]
+        self.sums = {name: hashlib.sha256() for name in (*names, "event_text")}
+        if path.is_dir():
+            raise RunFileError(f"cannot write {path}: it is a folder")
+        with self._told():
+            self.part.open("xb").close()
+            try:
+                self._file = self._created(title, n, names, points)
+                self._lock: int | None = hold(self.part)
+            except BaseException:
+                self.part.unlink()
+                raise
+
+    def publish(self) -> None:
+        """Let the file be seen, as the part of its name; until then it is hidden."""
+        with self._told():
+            os.replace(self.part, part_name(self.path))
+            self.part = part_name(self.path)
+
+    def append(self, columns: dict[str, np.ndarray]) -> None:
+        """Append saved points: name -> values, the first dimension time."""
+        self.counts["time"] = self._append(columns, self.counts["time"])
+
+    def append_knots(self, track: tuple[np.ndarray, ...]) -> None:
+        """Append steps of the integrator: time, theta, omega, alpha."""
+        names = ("knot", *(f"knot_{name}" for name in MOTION))
+        self.counts["knot"] = self._append(dict(zip(names, track, strict=True)), self.counts["knot"])
+
+    def append_events(self, events: list[Occurrence]) -> None:
+        """Append events."""
+        if events:
+            values = {"event_time": [e.t for e in events], "event_theta": [e.theta for e in events]}
+            values["event_omega"] = [e.omega for e in events]
+            self.counts["event"] = self._append({name: np.array(v, float) for name, v in values.items()}, self.counts["event"])
+            lines = "".join(json.dumps({"name": e.name, "info": e.info}) + "\n" for e in events)
+            self.signs = self._append({"event_text": np.frombuffer(lines.encode(), np.uint8)}, self.signs)
+
+    def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: Any) -> None:
+        """Bring all that was appended to the file, and then the line that makes it count."""
+        with self._told():
+            where = self._put_checkpoint(point)
+            for name in self.sums:
+                self._file[name].flush()
+            line = {"counts": self.counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": where, **more}
+            self._log(line)
+            self.commits += 1
+
+    def finish(self, status: Status, stats: Stats, point: Checkpoint | None, **more: Any) -> None:
+        """Commit for the last time, with the checksum, and give the file its name."""
+        self.commit(status, stats, point, **more)
+        with self._told():
+            digests = {name: [list(self._file[name].shape), total.hexdigest()] for name, total in self.sums.items()}
+            self._log({**self._last, "checksum": checksum(self.text, self._last, digests)})
+            self._file.close()
+            os.fsync(self._lock or 0)
+            os.replace(self.part, self.path)
+            self._release()
+
+    def leave(self, remove: bool = False) -> None:
+        """Stop writing; what was committed stays in the part, unless it is to be removed or was never to be seen."""
+        with contextlib.suppress(OSError, RuntimeError):
+            self._file.close()
+        if remove or self.part != part_name(self.path):
+            self.part.unlink(missing_ok=True)
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = None
+
+    def _created(self, title: str, n: int, names: list[str], points: int) -> Any:
+        import h5netcdf
+        import h5py
+
+        sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
+        sizes |= {"slot": 2, "part": 2, "state": self.size} if self.size else {}
+        with h5netcdf.File(self.part, "w", libver="latest") as file:
+            file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
+            file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(notes("link"))
+            for name in (*names, "event_text", "log", *(["checkpoint"] if self.size else [])):
+                dims, text = dimensions(name), name in ("event_text", "log")
+                row = int(np.prod([sizes[dim] for dim in dims[1:]]))
+                most = 4096 if text else 1 if name == "checkpoint" else points if dims[0] == "time" else 128
+                chunks = (max(1, min(most, CHUNK // row)), *(sizes[dim] for dim in dims[1:]))
+                file.create_variable(name, dims, "u1" if text else "f8", chunks=chunks).attrs.update(notes(name))
+            file.attrs.update({"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": self.text})
+        opened = h5py.File(self.part, "r+", libver="latest", locking=False)
+        opened.swmr_mode = True
+        return opened
+
+    def _append(self, columns: dict[str, np.ndarray], begin: int) -> int:
+        with self._told():
+            end = begin
+            for name, values in columns.items():
+                values = np.ascontiguousarray(values)
+                end = begin + len(values)
+                self._file[name].resize(end, axis=0)
+                self._file[name][begin:end] = values
+                self.sums[name].update(values.data.cast("B") if values.size else b"")
+            return end
+
+    def _put_checkpoint(self, point: Checkpoint | None) -> dict[str, Any] | None:
+        if point is None:
+            return None
+        slot, both = self.commits % 2, np.stack([point.state, point.rates])
+        self._file["checkpoint"][slot] = both
+        self._file["checkpoint"].flush()
+        scalars = {"t": point.t, "step": point.step, "origin": point.origin, "count": point.count, "thinning": point.thinning}
+        return scalars | {"slot": slot, "crc": zlib.crc32(both.data)}
+
+    def _log(self, line: dict[str, Any]) -> None:
+        self._last = line
+        text = (json.dumps(line) + "\n").encode()
+        log = self._file["log"]
+        log.resize(self.letters + len(text), axis=0)
+        log[self.letters :] = np.frombuffer(text, np.uint8)
+        log.flush()
+        self.letters += len(text)
+
+    @contextlib.contextmanager
+    def _told(self) -> Any:
+        """Turn what the system or HDF5 says of a write that failed into one sentence."""
+        try:
+            yield
+        except RunFileError:
+            raise
+        except (OSError, RuntimeError) as error:
+            raise RunFileError(f"cannot write {self.path}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def checksum(text: str, line: dict[str, Any], digests: dict[str, list[Any]]) -> str:
+    """Return the SHA-256 of the JSON text, the last line without its checksum, and shape and SHA-256 of each variable."""
+    return hashlib.sha256(json.dumps([text, line, dict(sorted(digests.items()))]).encode()).hexdigest()

@@ -1,0 +1,149 @@
+"""Runs written to their file as they go: memory for one block of saved points, whatever the length of the run.
+
+About once a second what has come is committed together with the state from which the run goes on, so that a run that was killed
+loses a second at most, and repeats the very steps it lost. A run that is resumed is copied to a new file first: nothing that
+was there is touched before the new file is complete.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.integrators.base import Mark
+from nlink.recording import BLOCK_NUMBERS, MOST_KNOT_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
+from nlink.run import Checkpoint, Run, Stats, Status
+from nlink.runfile import attributes, copy, opened
+from nlink.runwriter import RunWriter, refuse_taken
+from nlink.scenario import Scenario
+from nlink.system import System
+
+SECONDS = 1.0
+"""Time between two commits."""
+SHARE = 20
+"""A commit that takes long is followed by a pause so many times as long."""
+
+
+class Thinning:
+    """Which of a run's steps are kept: all at first, from then on every second, every fourth, ..., so that few are in the end.
+
+    `room` steps are kept at stride 1, and half as many at each stride after it: the number grows with the logarithm of all steps.
+    """
+
+    def __init__(self, room: int, stride: int, skip: int, since: int) -> None:
+        self.room, self.stride, self.skip, self.since = room, stride, skip, since
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """What it takes to go on."""
+        return self.stride, self.skip, self.since
+
+    def chosen(self, count: int) -> list[int]:
+        """Return which of the next `count` steps are kept."""
+        out: list[int] = []
+        while self.skip < count:
+            out.append(self.skip)
+            self.since += 1
+            if self.since >= self.room:
+                self.stride, self.since = 2 * self.stride, self.room // 2
+            self.skip += self.stride
+        self.skip -= count
+        return out
+
+
+class StreamedRecord(Record):
+    """What a run keeps as it goes, in a file."""
+
+    def __init__(
+        self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, Any], earlier: Run | None
+    ) -> None:
+        super().__init__(times, system)
+        self.scenario, self.path, m = scenario, path, system.full_size
+        refuse_taken(path, earlier is not None)
+        attrs, names = attributes(scenario, meta), list(read_out(system, np.empty(0), np.empty((0, m))))
+        self.writer = RunWriter(path, attrs["nlink"], attrs["title"], system.chain.n, m, names, max(1, len(times)))
+        self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
+        self._committed, self._pause = time.perf_counter(), SECONDS
+        self._thinning = Thinning(max(2, MOST_KNOT_NUMBERS // (2 * m)), *Checkpoint.thinning)
+        self._earlier, self._new = earlier, earlier is None
+
+    def begin(self, mark: Mark, rates: np.ndarray) -> None:
+        """Take over the earlier run, or the start, and let the file be seen."""
+        if self._earlier is not None:
+            self._take_over(self._earlier)
+        if self._earlier is None or self._earlier.status.code == "event":
+            self.add_knots(np.array([mark.t]), mark.y[None], rates[None])
+        self._earlier = None
+        self.add_start(mark)
+        self._commit(Status("running", f"begun at t = {mark.t:g} s"), Stats(0, 0, 0, 0.0), mark)
+        self.writer.publish()
+
+    def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
+        """Write steps that tell more than the saved points do, all or every second, fourth, ..."""
+        save, length = self.scenario.settings.save, np.abs(np.diff(t, prepend=self._at))
+        self._at = float(t[-1]) if len(t) else self._at
+        fine = np.flatnonzero(length < save * (1 - 1e-9)) if isinstance(save, float) else np.arange(len(t))
+        rows = fine[self._thinning.chosen(len(fine))]
+        if len(rows):
+            self.writer.append_knots((t[rows], *decoded(self.system, y[rows], f[rows])))
+
+    def keep_up(self, cost: Stats, mark: Mark) -> None:
+        """Commit, if it is time; events of long chains are written at once, for each holds a state."""
+        if len(self.events) * self.system.full_size > BLOCK_NUMBERS:
+            self._bring()
+        if time.perf_counter() - self._committed >= self._pause:
+            self._commit(Status("running", f"at t = {mark.t:g} s"), cost, mark)
+
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Mark, meta: dict[str, Any]) -> Run:
+        """Complete the file and return its run."""
+        self._bring()
+        self.writer.finish(status, self._cost.plus(cost), self._point(mark))
+        return replace(opened(self.path, self.path, verify=False), scenario=scenario, meta=meta)
+
+    def __exit__(self, *failure: Any) -> None:
+        """Leave what was committed, unless the model turned out to be a wrong one at once."""
+        if failure[0] is not None:
+            self.writer.leave(remove=issubclass(failure[0], ModelError) and self._new and self.writer.commits < 2)
+
+    def _take_over(self, earlier: Run) -> None:
+        point = earlier.checkpoint
+        assert point is not None
+        knots = np.empty(0) if earlier.knots is None else np.abs(np.asarray(earlier.knots.t))
+        copy(self.writer, earlier, np.flatnonzero(known_times(earlier, self.scenario)), np.flatnonzero(knots <= abs(point.t)))
+        self._thinning = Thinning(self._thinning.room, *point.thinning)
+        self._cost, self._seen = earlier.stats, watched_until(earlier)
+        self._at = point.t
+
+    def _room(self, count: int, m: int) -> np.ndarray:
+        """Return rows for all states that one call of the integrator may pass, or as many as can be had; most stay unused."""
+        while True:
+            try:
+                return np.empty((count, m))
+            except MemoryError:
+                count //= 2
+
+    def _append(self, columns: dict[str, np.ndarray]) -> None:
+        self.writer.append(columns)
+        self.kept += len(columns["time"])
+
+    def _commit(self, status: Status, cost: Stats, mark: Mark) -> None:
+        begun = time.perf_counter()
+        self._bring()
+        self.writer.commit(status, self._cost.plus(cost), self._point(mark))
+        self._committed = time.perf_counter()
+        self._pause = max(SECONDS, SHARE * (self._committed - begun))
+
+    def _bring(self) -> None:
+        """Bring what is still in memory to the file."""
+        self.read_out()
+        self.writer.append_events([event for event in self.events if abs(event.t) > self._seen])
+        self.events.clear()
+
+    def _point(self, mark: Mark) -> Checkpoint:
+        return replace(checkpoint(self.system, mark), thinning=self._thinning.state)
