@@ -123,13 +123,14 @@ class SeriesRoom(NamedTuple):
     u: Any
     """(SERIES_SCRATCH, links): what is of one order"""
     uv: Any
-    small: bool
-    """whether all links fit into one vector"""
+    small: Any
+    """a tuple as long as the way is numbered, which is so known when compiling: ORDER_BY_ORDER, UNROLLED, or UNROLLED_WITH_MOMENTS"""
     order: Any
     """a tuple as long as the order, which is so known when compiling"""
 
 
 SERIES_ROWS, SERIES_SCRATCH = 9, 21
+ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS = range(1, 4)
 
 
 def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:

@@ -18,9 +18,9 @@ Arrays come twice: as numbers (a link each), and `wide`, the same memory as vect
 from __future__ import annotations
 
 from numba import types
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
-from nlink._jit import kernel
+from nlink._jit import INLINE, kernel
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.kernels import (
     AMPLITUDE,
@@ -46,7 +46,7 @@ from nlink.kernels import (
     turn,
 )
 from nlink.lanes import alike, where
-from nlink.system import SERIES, Series
+from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, Series
 from nlink.unrolled import Cells, fields, plain
 
 X, Y, LAM, RATE, MOMENT, DRIVE, RELATIVE, SPEEDX, SPEEDY = range(9)
@@ -78,12 +78,7 @@ def chain_series(t, bound, ahead, y, p, room, order):
     for i in range(n):
         terms[Y, 1, i] = y[n + i]
         fastest = max(fastest, abs(y[n + i]))
-    if room.small and not chain.loaded:
-        straight(room, False)
-    elif room.small and not chain.swept:
-        straight(room, True)
-    else:
-        orders(room, order)
+    coefficients(room, order)
     for j in range(len(uv[LAST])):
         uv[LAST, j] = abs(wide[X, order, j]) + abs(wide[Y, order, j])
         uv[BEFORE, j] = abs(wide[X, order - 1, j]) + abs(wide[Y, order - 1, j])
@@ -207,6 +202,21 @@ def orders(room, order):
         hinges(len(uv[ALONG]), room.v, uv)
         outward(chain.n, w, u)
         found(k, wide, room.v, uv)
+
+
+def coefficients(room, order):
+    """Find the coefficients: unrolled for chains that fit into one vector, and then with or without moments; else order by order."""
+    orders(room, order)
+
+
+@overload(coefficients, jit_options=INLINE)
+def _coefficients(room, order):
+    small = room[room.fields.index("small")].count
+    if small == ORDER_BY_ORDER:
+        return lambda room, order: orders(room, order)
+    if small == UNROLLED:
+        return lambda room, order: straight(room, False)
+    return lambda room, order: straight(room, True)
 
 
 @intrinsic(prefer_literal=True)

@@ -19,7 +19,20 @@ from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL,
 from nlink.kernels import borrowed
 from nlink.lanes import numbers, power, vectors
 from nlink.loads import Drag
-from nlink.system import SERIES, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, polynomials, powers, series
+from nlink.system import (
+    ORDER_BY_ORDER,
+    SERIES,
+    SERIES_ROWS,
+    SERIES_SCRATCH,
+    UNROLLED,
+    UNROLLED_WITH_MOMENTS,
+    SeriesRoom,
+    System,
+    arrival,
+    polynomials,
+    powers,
+    series,
+)
 
 T, MARK_T = range(2)
 NFEV, STEPS, MARK_KNOT, FROZEN = range(4)
@@ -68,10 +81,10 @@ class TaylorStepper(Stepper):
 
     def __init__(self, system: System, mark: Mark, t_end: float, record: Taylor) -> None:
         self.system, self.mark, self.t_end, self.record = system, mark, t_end, record
-        n, m, order = system.chain.n, len(mark.y), record.terms
+        m, order = len(mark.y), record.terms
         self.y = mark.y
         self.f = system.rates(mark.t, mark.y) if mark.f is None else mark.f
-        self.arrays = workspace(n, order)
+        self.arrays = workspace(system.parameters.chain, order)
         self.q = np.zeros((order, m))
         self.room = Room(m, order)
         self.clock, self.counts = np.array([mark.t, mark.t]), np.array([1, 0, 0, 0])
@@ -94,13 +107,15 @@ class TaylorStepper(Stepper):
         return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
 
 
-def workspace(n: int, order: int) -> tuple[Any, ...]:
-    """Return the arrays of a series: links side by side, filled up to whole vectors."""
+def workspace(chain: Any, order: int) -> tuple[Any, ...]:
+    """Return the arrays of a series: links side by side, filled up to whole vectors; and its constants, as lengths of tuples."""
+    n = chain.n
     width = next((width for width in WIDTHS if n <= width), LANES)
+    way = ORDER_BY_ORDER if n > width or chain.swept else UNROLLED_WITH_MOMENTS if chain.loaded else UNROLLED
     lanes = -(-n // width) * width
     terms = np.zeros((SERIES_ROWS, order + 2, lanes))
     terms[0, 0] = 1.0
-    return terms, np.zeros((SERIES_SCRATCH, lanes)), np.zeros((SERIES_SCRATCH, lanes)), (0,) * width, (0,) * order
+    return terms, np.zeros((SERIES_SCRATCH, lanes)), np.zeros((SERIES_SCRATCH, lanes)), (0,) * width, (0,) * way, (0,) * order
 
 
 @kernel
@@ -113,10 +128,10 @@ def reach(tol, last, before, fastest, order):
 @entry
 def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arrays, q, ts, ys, fs, qs):
     """Take steps towards bound from ys[0]; return how many, and a code."""
-    terms, w, u, lanes, orders = arrays
+    terms, w, u, lanes, way, orders = arrays
     room = SeriesRoom(
         borrowed(p.chain), numbers(terms), vectors(terms, lanes), numbers(w), vectors(w, lanes), numbers(u), vectors(u, lanes),
-        p.chain.n <= len(lanes), orders,
+        way, orders,
     )  # fmt: skip
     states, coefficients, kept_states = numbers(ys), numbers(q), numbers(saved)
     order = len(orders)
