@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from nlink._check import ModelError
 from nlink.analysis.linearize import FLAT, Linearization, Mode
+from nlink.chain import wrapped
 from nlink.run import Track
 from nlink.scenario import Scenario
 from nlink.view.modes import FALL, SECONDS, TURN, bent
@@ -87,7 +89,11 @@ def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[dict
 
 
 def _motion(small: Linearization, mode: Mode) -> Track:
-    """Return one period without growth or decay; without a frequency a fall to rest, or a growth away from it, or a still shape."""
+    """Return one period without growth or decay; without a frequency a fall to rest, or a growth away from it, or a still shape.
+
+    The angles at rest are taken without whole turns.
+    """
+    small = replace(small, theta=wrapped(small.theta))
     share = np.arange(MOMENTS + 1) / MOMENTS
     if mode.frequency:
         span = 2 * math.pi / mode.frequency

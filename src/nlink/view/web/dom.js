@@ -43,7 +43,12 @@ export function icon(name) {
   return svg;
 }
 
-export function button(label, iconName, onclick, attributes = {}) {
+// A button with an icon. Pressed by a pointer it gives the focus back, so that the space bar goes on playing, not pressing it.
+export function button(label, iconName, act, attributes = {}) {
+  const onclick = (event) => {
+    if (event.detail) event.currentTarget.blur();
+    act();
+  };
   return el("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, icon(iconName));
 }
 

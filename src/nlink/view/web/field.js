@@ -77,8 +77,8 @@ export class Field {
       const colours = this.kindColours();
       return (value) => colours[value] || [128, 128, 128];
     }
-    const [low, high] = extent(layer.values.filter(Number.isFinite));
-    return (value) => (Number.isFinite(value) ? viridis(high > low ? (value - low) / (high - low) : 0.5) : parsed(this.colours.lines));
+    const scale = valueScale(layer.values);
+    return (value) => (Number.isFinite(value) ? viridis(scale.share(value)) : parsed(this.colours.lines));
   }
 
   kindColours() {
@@ -96,9 +96,9 @@ export class Field {
       }));
       return;
     }
-    const [low, high] = extent(layer.values.filter(Number.isFinite)), ramp = el("i", { class: "ramp" });
+    const { low, high, middle } = valueScale(layer.values), ramp = el("i", { class: "ramp" });
     ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${viridis(s).join(" ")})`).join(", ")})`;
-    this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}`));
+    this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}, in the middle ${valueText(middle, 3)}`));
   }
 
   fit() {
@@ -241,6 +241,14 @@ export class Field {
     event.preventDefault();
     acts[event.key]();
   }
+}
+
+// Which share of the colours a value takes: even between the ends, or, where a few values are far from all others, by asinh.
+function valueScale(values) {
+  const known = values.filter(Number.isFinite), [low, high] = extent(known), size = known.map(Math.abs).sort()[known.length >> 1];
+  const bend = high - low > 20 * size && size > 0 ? (value) => Math.asinh(value / size) : (value) => value;
+  const from = bend(low), span = bend(high) - from || 1, half = from + span / 2;
+  return { low, high, middle: bend(1) === 1 ? half : size * Math.sinh(half), share: (value) => (bend(value) - from) / span };
 }
 
 // The outer edges of cells about equally spaced values.

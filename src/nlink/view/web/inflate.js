@@ -27,6 +27,7 @@ class Bits {
 
   take(need) {
     while (this.count < need) {
+      if (this.at >= this.bytes.length) throw new Error("damaged data");
       this.held |= this.bytes[this.at++] << this.count;
       this.count += 8;
     }

@@ -56,10 +56,13 @@ export class Panels {
     });
     this.cards = {
       angles: card("Angles", this.angles.canvas, this.what, this.which),
-      energy: card("Energy changes", this.energy.canvas),
+      energy: card("Energy changes (J)", this.energy.canvas),
       phase: card("Phase portrait", this.phase.canvas),
       plane: card("Eigenvalues", this.plane.canvas),
     };
+    this.values = el("span", {});
+    this.trust = el("span", { class: "trust" });
+    this.cards.angles.legend.append(this.values, this.trust);
     this.node = el("aside", { class: "plots", "aria-label": "Plots" }, ...Object.values(this.cards).map((each) => each.node));
   }
 
@@ -73,6 +76,7 @@ export class Panels {
     this.cards.energy.node.hidden = !take.energy;
     this.cards.plane.node.hidden = !take.plane;
     this.cards.phase.node.hidden = Boolean(take.plane);
+    setText(this.trust, take.trusted === null ? "" : `trusted until ${valueText(take.trusted, 3)} s`);
     if (take.energy) this.showEnergy(take.energy);
     if (take.plane) this.plane.show(take.plane, index);
     this.showLink(link);
@@ -129,7 +133,7 @@ export class Panels {
       return { ...line, now: (at) => between(t, values, at) };
     });
     this.cards.energy.legend.replaceChildren(
-      ...this.changes.map((each) => el("span", { class: `key ${each.colour}` }, `${each.name} `, each.value)), el("span", { class: "unit" }, "J"),
+      ...this.changes.map((each) => el("span", { class: `key ${each.colour}` }, `${each.name} `, each.value)),
     );
     this.energy.show(this.changes, this.marks());
   }
@@ -150,7 +154,7 @@ export class Panels {
     if (take.plane) this.plane.draw(t);
     else this.phase.draw(t);
     const turned = valueText(motion.angles[link] * DEGREE, 4), rate = valueText(motion.rates[link], 3);
-    setText(this.cards.angles.legend, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate} rad/s`);
+    setText(this.values, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate} rad/s`);
     if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
     else setText(this.cards.phase.legend, "angle across, rate (rad/s) up");
     if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));

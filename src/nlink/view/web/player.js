@@ -23,15 +23,14 @@ export class Player {
     Object.assign(this, { root, content, elapsed: 0, playing: false, speed: SPEEDS.indexOf(1), link: 0 });
     if (content.look?.trail !== undefined) this.wished = [content.look.trail];
     this.look = { trail: 1, hinges: true, centres: false, forces: true, colours: "link", style: "bar", ...content.look };
+    this.listening = new AbortController();
+    this.ending = { signal: this.listening.signal };
     this.build(header);
     this.observer = new ResizeObserver(() => this.request());
     this.observer.observe(this.stage.canvas);
     this.observer.observe(this.panels.node);
-    this.keys = (event) => this.key(event);
-    document.addEventListener("keydown", this.keys);
-    this.dark = matchMedia("(prefers-color-scheme: dark)");
-    this.retheme = () => this.themed();
-    this.dark.addEventListener("change", this.retheme);
+    document.addEventListener("keydown", (event) => this.key(event), this.ending);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.themed(), this.ending);
     root.player = this;
     this.take(0);
     if (autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
@@ -59,8 +58,9 @@ export class Player {
     this.status = el("p", { class: "status", role: "note" });
     const takes = this.content.takes.map((take, k) => [k, take.name]);
     this.chooser = takes.length > 1 ? select("Mode", takes, 0, (k) => this.take(Number(k))) : null;
+    this.name = el("h1", {}, this.content.title);
     return el("header", { class: "head" },
-      el("div", { class: "names" }, el("h1", {}, this.content.title), this.summary, this.status), this.chooser,
+      el("div", { class: "names" }, this.name, this.summary, this.status), this.chooser,
       el("div", { class: "buttons" }, button("Model and run in words (i)", "info", () => this.about.showModal(), { class: "quiet" }),
         button("Keys and help (?)", "help", () => this.help.showModal(), { class: "quiet" }),
         button("Dark or light (d)", "theme", () => this.theme(), { class: "quiet theme" })));
@@ -99,9 +99,16 @@ export class Player {
       el("label", { class: "field" }, el("span", {}, "Trail"), this.trails),
       this.hingeBox, this.centreBox, checkbox("Springs and forces", this.look.forces, set("forces")));
     const menu = el("details", { class: "menu" }, el("summary", { "aria-label": "Look", title: "Look" }, icon("view"), el("span", {}, "Look")), panel);
-    document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+    document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; }, this.ending);
     menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
     return menu;
+  }
+
+  // Show other content, of as many takes.
+  load(content) {
+    this.content = content;
+    if (this.name) setText(this.name, content.title);
+    this.take(0);
   }
 
   // Show one of the takes from its start.
@@ -312,8 +319,7 @@ export class Player {
   remove() {
     this.pause();
     this.observer.disconnect();
-    document.removeEventListener("keydown", this.keys);
-    this.dark.removeEventListener("change", this.retheme);
+    this.listening.abort();
     this.root.replaceChildren();
   }
 }

@@ -205,7 +205,7 @@ export class PhasePlot extends Plot {
 
   lines(layer) {
     layer.strokeStyle = this.colours[this.colour] || this.colour;
-    layer.globalAlpha = 0.35;
+    layer.globalAlpha = this.colours.dark ? 0.5 : 0.4;
     layer.lineWidth = 1;
     layer.lineJoin = "round";
     this.path(layer, 0, this.t.length);
