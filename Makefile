@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: help setup system demo test lint format bench clean
 
 help:
-	@echo "make demo    set up, simulate five rods, leave the run, plots and an animation in demo/"
+	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
 	@echo "make test    set up, run the tests"
 	@echo "make lint    style, types and layers"
 	@echo "make bench   compare the speed with other packages"
@@ -27,16 +27,18 @@ $(VENV)/bench: $(VENV)/core
 
 setup: $(VENV)/dev
 
-# Debian packages that tests use: a virtual display for the live window.
+# Debian packages that tests use: a virtual display for the live window, a browser for the pages.
 system:
-	@command -v Xvfb >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends xvfb; } >/dev/null
+	@command -v Xvfb >/dev/null && command -v chromium >/dev/null || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends xvfb chromium; } >/dev/null
 
 demo: $(VENV)/core
 	@mkdir -p demo
 	$(BIN)/nlink run chaotic-5 -o demo/run.nc
 	$(BIN)/nlink plot demo/run.nc -o demo/plots
 	$(BIN)/nlink animate demo/run.nc -o demo/animation.gif
-	@echo "look into demo/: run.nc, plots/ and animation.gif"
+	$(BIN)/nlink animate demo/run.nc -o demo/run.html
+	@echo "look into demo/: run.nc, plots/, animation.gif, and run.html for the browser"
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile

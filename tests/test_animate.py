@@ -274,8 +274,8 @@ def test_mp4_without_its_package_names_the_remedy(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("a.avi", {}, r"an animation must end in \.gif or \.mp4, got 'a\.avi'"),
-        ("a", {}, r"an animation must end in \.gif or \.mp4, got 'a'"),
+        ("a.avi", {}, r"an animation must end in \.gif, \.mp4 or \.html, got 'a\.avi'"),
+        ("a", {}, r"an animation must end in \.gif, \.mp4 or \.html, got 'a'"),
         ("a.gif", {"fps": 120}, r"fps must be from 0\.01 to 100 for a \.gif, got 120"),
         ("a.gif", {"fps": 0}, r"fps must be from 0\.01 to 100 for a \.gif, got 0"),
         ("a.mp4", {"fps": 2000}, r"fps must be from 0\.01 to 1000 for a \.mp4, got 2000"),

@@ -239,7 +239,7 @@ def test_dead_positions_are_told(closed: tuple[Path, str]) -> None:
 def test_one_dead_position_is_told() -> None:
     from made_loop import made_loop
 
-    from nlink.cli.texts import run_lines
+    from nlink.view.words import run_lines
 
     run = made_loop(dead=(0.25,))
     run.meta = {"formulation": "recursive", "integrator": "DOP853"}

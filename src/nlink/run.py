@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -204,6 +205,18 @@ class Run:
         data = variables(self)
         coords = {name: data.pop(name) for name in ("time", "link")}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
+
+    def html(self, path: str | os.PathLike[str] | None = None) -> str | Path:
+        """Return the run as one self-contained page that plays it, or write it to `path` (.html) and return that."""
+        from nlink.view.page import run_page  # pictures stand behind: see the layers
+
+        return run_page(self, path)
+
+    def _repr_html_(self) -> str | None:
+        """Return the page in a frame, for a notebook; nothing for a run without a saved point."""
+        from nlink.view.page import notebook_frame
+
+        return notebook_frame(self) if len(self.t) else None
 
     @property
     def resumable(self) -> bool:

@@ -11,8 +11,9 @@ import typer
 
 from nlink import scenario as scenarios
 from nlink.cli.common import load_run, model_table
-from nlink.cli.texts import run_state, scenario_lines, sketch
+from nlink.cli.texts import run_state, sketch
 from nlink.scenario import Scenario
+from nlink.view.words import scenario_lines
 
 
 def presets(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:

@@ -15,8 +15,8 @@ from nlink._check import ModelError, choice, whole
 from nlink.chain import wrapped
 from nlink.cli.common import DEFAULT, model_table
 from nlink.cli.run import changed
-from nlink.cli.texts import scenario_lines
 from nlink.progress import Bar
+from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
@@ -44,7 +44,9 @@ def modes(
         str, typer.Option("--from", help="Where the equilibrium is looked for: rest (down, or as a loop hangs) or start.")
     ] = "rest",
     count: Annotated[int, typer.Option(help="Most modes that are printed.")] = 20,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A folder for pictures of shapes and eigenvalues.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A folder for pictures of shapes and eigenvalues, or a page (.html).")
+    ] = None,
     kind: Annotated[str, typer.Option("--format", help="Of the pictures: png, svg or pdf.")] = "png",
     animate: Annotated[int | None, typer.Option(metavar="K", help="Write an animation of mode K too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -52,14 +54,14 @@ def modes(
 ) -> None:
     """Find an equilibrium of a chain and its modes: frequencies, damping, shapes, and whether it is stable.
 
-    Examples: nlink modes nice-3 | nlink modes follower-5 -o pictures | nlink modes four-bar --from start --animate 1
+    Examples: nlink modes nice-3 -o modes.html | nlink modes follower-5 -o pictures | nlink modes four-bar --from start --animate 1
     """
     from nlink.analysis.equilibrium import equilibrium
     from nlink.analysis.linearize import linearize
 
     name, table = model_table(model or DEFAULT)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
-    _refuse(guess, count, kind, folder)
+    _refuse(guess, count, kind, folder, animate)
     scenario = changed(name, table, {"links": links}, settings or [])
     if scenario.chain.n > MANY and guess == "rest":
         _slowest(scenario, count, folder, as_json, quiet)
@@ -93,12 +95,15 @@ def _slowest(scenario: Scenario, count: int, folder: Path | None, as_json: bool,
         typer.echo("\n".join([scenario.title] * bool(scenario.title) + lines + slowest))
 
 
-def _refuse(guess: str, count: int, kind: str, folder: Path | None) -> None:
+def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int | None) -> None:
     """Fail before the work, not after it."""
     choice("--from", guess, ("rest", "start"))
     whole("--count", count)
     choice("--format", kind, FORMATS)
-    if folder is not None and folder.exists() and not folder.is_dir():
+    if folder is not None and folder.suffix == ".html":
+        if animate is not None:
+            raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
+    elif folder is not None and folder.exists() and not folder.is_dir():
         raise OSError(f"{folder} is a file; give a folder for the pictures with -o")
 
 
@@ -212,8 +217,10 @@ def _draw(
     scenario: Scenario, small: Linearization, found: list[Mode], folder: Path, kind: str, animate: int | None, quiet: bool
 ) -> None:
     from nlink.view.modes import animate_mode, save_modes
+    from nlink.view.modes_page import modes_page
 
-    files = save_modes(scenario, small, found, folder, kind)
+    page = folder.suffix == ".html"
+    files = [modes_page(scenario, small, found, folder)] if page else save_modes(scenario, small, found, folder, kind)
     if animate is not None:
         with Bar("animating", not quiet) as bar:
             files.append(animate_mode(scenario, small, found, animate, folder, bar.update))

@@ -46,10 +46,13 @@ def plot(
 
 def animate(
     run: RunFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A .gif or .mp4; a live window if not given.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="A .gif, .mp4 or .html; a live window if not given."),
+    ] = None,
     speed: Annotated[float, typer.Option(help="1 is real time, 2 twice as fast.")] = 1.0,
-    fps: Annotated[float, typer.Option(help="Frames a second.")] = 50.0,
-    size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels.")] = "640x640",
+    fps: Annotated[float, typer.Option(help="Frames a second of a .gif or .mp4.")] = 50.0,
+    size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels of a .gif or .mp4.")] = "640x640",
     trail: Annotated[float, typer.Option(help="Seconds shown of the path of the last end, or of a closed chain's middle.")] = 1.0,
     hinges: Annotated[bool, typer.Option("--hinges/--no-hinges", help="Show the hinges.")] = True,
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
@@ -57,7 +60,7 @@ def animate(
     style: Annotated[str, typer.Option(help="bar or line.")] = "bar",
     quiet: Quiet = False,
 ) -> None:
-    """Animate a run: a GIF or MP4, or a live window."""
+    """Animate a run: a GIF or MP4, a page for the browser, or a live window."""
     from nlink.view.animate import animate as write
     from nlink.view.live import has_display, live
 

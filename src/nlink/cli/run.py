@@ -12,8 +12,9 @@ import typer
 
 from nlink._check import ModelError
 from nlink.cli.common import DEFAULT, free_name, load_run, model_table, put, put_text
-from nlink.cli.texts import run_lines, run_table, scenario_lines
+from nlink.cli.texts import run_table
 from nlink.scenario import Scenario
+from nlink.view.words import run_lines, scenario_lines
 
 if TYPE_CHECKING:
     from nlink.run import Run, Status

@@ -50,7 +50,7 @@ def stability(
     ] = None,
     links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf).")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf; a map also .html).")] = None,
     csv: Annotated[Path | None, typer.Option(help="The numbers behind the picture as CSV.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -58,7 +58,7 @@ def stability(
     """Say at which loads a chain loses its stability, by flutter or by divergence, and draw how its eigenvalues move.
 
     Examples: nlink stability follower-5 --vary follower --from 0 --to 0.4 -o locus.png |
-    nlink stability follower-5 --from 0 --to 0.4 --vary2 damping --from2 0 --to2 0.02 -o map.png
+    nlink stability follower-5 --from 0 --to 0.4 --vary2 damping --from2 0 --to2 0.02 -o map.html
     """
     name, table = model_table(model)
     scenario = changed(name, table, {"links": links}, settings or [])
@@ -164,7 +164,13 @@ def _map(
         grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
         values = np.column_stack([grid, found.kind.ravel(), found.growth.ravel()])
         _write_csv(csv, ["x", "y", "kind", "growth"], values, quiet)
-    if output is not None:
+    if output is not None and output.suffix == ".html":
+        from nlink.view.map_page import stability_page
+        from nlink.view.words import scenario_lines
+
+        stability_page(found, label, label2, scenario.title, scenario_lines(scenario), output)
+        _wrote(output, quiet)
+    elif output is not None:
         from nlink.view.stability import map_figure
 
         _draw(map_figure(found, label, label2, scenario.title), output, quiet)

@@ -1,8 +1,7 @@
-"""Scenarios and runs in words and as JSON, and a sketch of a chain: what `run` and `show` print."""
+"""A run as plain data, and a sketch of a chain: what `run` and `show` print beside the words."""
 
 from __future__ import annotations
 
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,115 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink import kinematics
-from nlink.analysis.cycle import limit_cycle
 from nlink.chain import Chain
-from nlink.loads import FollowerForce, JointTorque, Load, Sine, Table
-from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     from nlink.run import Run
-
-WORDS = {
-    "Gravity": "gravity",
-    "JointSpring": "joint springs",
-    "JointDamper": "joint dampers",
-    "LinkDamper": "link dampers",
-    "JointTorque": "joint torques",
-    "Drag": "drag",
-    "FollowerForce": "follower force",
-    "TipForce": "tip force",
-}
-
-
-SLIGHT = 1e-9
-"""A change of the start below this is rounding, and not worth a line."""
-
-
-def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
-    """Return the system in words."""
-    chain = scenario.chain
-    uniform = chain.links.count(chain.links[0]) == chain.n
-    count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
-    total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
-    pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
-    return [("system", total), *pin, ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
-
-
-def load_text(load: Load) -> str:
-    """Return a load in words."""
-    if isinstance(load, JointTorque):
-        return f"joint torques {_torque_text(load.torque)}"
-    word = WORDS[type(load).__name__]
-    values = {f.name: _value_text(getattr(load, f.name)) for f in fields(load) if getattr(load, f.name) != 0.0}
-    if len(fields(load)) == 1 or list(values) == ["stiffness"]:
-        return f"{word} {next(iter(values.values()), '0')}"
-    return f"{word} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
-
-
-def _torque_text(torque: Any) -> str:
-    if isinstance(torque, Sine):
-        return f"{torque.amplitude:g} sin(2 pi {torque.frequency:g} t + {torque.phase:g})"
-    if isinstance(torque, Table):
-        return f"from a table of {len(torque.times)} points"
-    if callable(torque):
-        return f"from the function {getattr(torque, '__name__', getattr(torque, 'name', 'given'))}"
-    return "[" + ", ".join(_torque_text(t) for t in torque) + "]" if isinstance(torque, tuple) else f"{torque:g}"
-
-
-def _value_text(value: Any) -> str:
-    return "[" + ", ".join(f"{v:g}" for v in value) + "]" if isinstance(value, tuple) else f"{value:g}"
-
-
-def run_lines(run: Run) -> list[tuple[str, str]]:
-    """Return what happened in a run, in words."""
-    stats, meta = run.stats, run.meta
-    done = abs(run.t[-1]) if len(run.t) else 0.0
-    speed = f": {done / stats.wall:,.0f} times faster than real time" if stats.wall > 0 and done > stats.wall else ""
-    lines = [
-        ("method", f"{meta['formulation']}, {meta['integrator']}"),
-        ("steps", f"{stats.steps:,}, {stats.rejected:,} rejected; {stats.nfev:,} evaluations"),
-    ]
-    moved, sped = (meta.get("start", {}).get(key, 0.0) for key in ("moved", "sped"))
-    if moved > SLIGHT or sped > SLIGHT:
-        lines.append(("start", f"closed by turning links up to {moved:.2g} rad and changing rates up to {sped:.2g} rad/s"))
-    if len(run.t):
-        lines.append(("energy", _energy_text(run)))
-    if run.events:
-        lines.append(("events", _events_text(run)))
-    cycle = limit_cycle(run) if any(run.chain.load(kind) for kind in (FollowerForce, JointTorque)) else None
-    if cycle:
-        swing = f"the last link swings {np.degrees(cycle.amplitude[-1]):.4g} degrees to either side"
-        lines.append(("cycle", f"settled on a limit cycle of {cycle.period:.6g} s: {swing}"))
-    lines.append(("time", f"{stats.wall:.3g} s for {done:g} s of motion{speed}"))
-    if run.trusted_until is not None:
-        angle = f" (angles within {meta['trusted_angle']:g} rad)" if "trusted_angle" in meta else ""
-        lines.append(("trusted", f"until t = {run.trusted_until:.4g} s{angle}"))
-    return lines + ([("stopped", run.status.message.removeprefix("stopped "))] if run.status.code == "event" else [])
-
-
-def _energy_text(run: Run) -> str:
-    energy = run.energy()
-    scale = max(float(np.ptp(energy.kinetic)), float(np.ptp(energy.potential)), 1e-300)
-    worst = float(np.abs(energy.residual).max())
-    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items())
-    return f"residual {worst:.2g} J, {worst / scale:.1g} of the energy exchanged{rows and '; work' + rows[1:]}"
-
-
-def _events_text(run: Run) -> str:
-    names = sorted({event.name for event in run.events})
-    parts = []
-    for name in names:
-        events = [event for event in run.events if event.name == name]
-        first = events[0]
-        if name == "flip":
-            times = f", {len(events)} times in all" if len(events) > 1 else ""
-            parts.append(f"link {first.info['link'] + 1} is the first to turn over, at t = {first.t:.6g} s{times}")
-        elif name == "dead position":
-            count = f"{len(events)} dead positions, the first" if len(events) > 1 else "1 dead position,"
-            parts.append(f"{count} at t = {first.t:.6g} s")
-        else:
-            parts.append(f"{name} first at t = {first.t:.6g} s, {len(events)} in all")
-    return "; ".join(parts)
 
 
 def run_table(run: Run, path: Path) -> dict[str, Any]:

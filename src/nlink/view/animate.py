@@ -1,4 +1,4 @@
-"""Animations of a run as GIF or MP4, frame by frame, so that memory does not grow with their length.
+"""Animations of a run as GIF or MP4, frame by frame, so that memory does not grow with their length; or as a page (see page.py).
 
 A GIF has one fixed palette: the colours of the picture, each in steps towards the ground for smooth edges. A frame
 stores only the rectangle that changed, and in it only the pixels that changed; the rest is transparent.
@@ -6,6 +6,7 @@ stores only the rectangle that changed, and in it only the pixels that changed; 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +19,12 @@ from nlink._check import ModelError, number
 from nlink.files import written_whole
 from nlink.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
+from nlink.view.page import run_page
 from nlink.view.scene import GROUND, LINES
 from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed
 
-FASTEST = {".gif": 100.0, ".mp4": 1000.0}
-"""The kinds of files, and the frames a second each can hold."""
+FASTEST = {".gif": 100.0, ".mp4": 1000.0, ".html": math.inf}
+"""The kinds of files, and the frames a second each can hold; a page draws as many as the screen shows."""
 SLOWEST = 0.01
 CLEAR = 255
 """The palette's index for a pixel that stays as it was."""
@@ -44,15 +46,15 @@ def animate(
     style: str = "bar",
     progress: Progress | None = None,
 ) -> Path:
-    """Write an animation of a run, .gif or .mp4, and return its path.
+    """Write an animation of a run, .gif, .mp4 or .html, and return its path.
 
     Parameters
     ----------
     speed : 1 is real time, 2 twice as fast
-    fps : frames a second; browsers slow a .gif above 50 down
-    size : width and height in pixels (an .mp4 is rounded up to even numbers)
+    fps : frames a second; browsers slow a .gif above 50 down, and a page (.html) keeps to the rate of its screen
+    size : width and height in pixels (an .mp4 is rounded up to even numbers); a page takes the size of its window
     trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
-    hinges, timer, centres : whether the hinges, the time and the centres of mass are drawn
+    hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
     style : "bar" or "line"
     progress : called with (done, total) after each frame
 
@@ -64,6 +66,8 @@ def animate(
     path = Path(path)
     kind = _kind(path, fps)
     look = Look(_even(size) if kind == ".mp4" else size, trail, hinges, timer, centres, style)
+    if kind == ".html":
+        return _write_page(run, path, number("speed", speed, above=0), look)
     times = frame_times(run, speed, fps)
     write = _write_mp4 if kind == ".mp4" else _write_gif
     frames = Frames(run, times, look)
@@ -72,11 +76,18 @@ def animate(
     return path
 
 
+def _write_page(run: Run, path: Path, speed: float, look: Look) -> Path:
+    """Write the page of a run with this look; at real time it keeps its own pace for very short and long runs."""
+    chosen = {"trail": look.trail, "hinges": look.hinges, "centres": look.centres, "style": look.style}
+    run_page(run, path, **chosen, **({} if speed == 1.0 else {"speed": speed}))
+    return path
+
+
 def _kind(path: Path, fps: float) -> str:
     """Return the kind of file, if it can hold these frames a second."""
     kind = path.suffix.lower()
     if kind not in FASTEST:
-        raise ModelError(f"an animation must end in {' or '.join(FASTEST)}, got {path.name!r}")
+        raise ModelError(f"an animation must end in .gif, .mp4 or .html, got {path.name!r}")
     if not SLOWEST <= number("fps", fps) <= FASTEST[kind]:
         raise ModelError(f"fps must be from {SLOWEST:g} to {FASTEST[kind]:g} for a {kind}, got {fps:g}")
     return kind

@@ -1,0 +1,105 @@
+"""The page of a map: a two-dimensional array, or several over the same axes, as a picture to zoom into and read values from."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.view.packing import Packer
+from nlink.view.page import finished, page
+from nlink.view.takes import about, cut, words
+
+if TYPE_CHECKING:
+    from nlink.analysis.stability_map import StabilityMap
+
+CELLS = 2_000_000
+"""Most cells of one layer."""
+
+
+class Layer(NamedTuple):
+    """What a map shows at each cell: values (Y, X); numbers with a unit, or numbers of the `kinds` that they name."""
+
+    name: str
+    values: np.ndarray
+    unit: str = ""
+    kinds: tuple[str, ...] = ()
+
+
+def map_page(
+    x: np.ndarray,
+    y: np.ndarray,
+    layers: list[Layer],
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str = "Map",
+    summary: str = "",
+    lines: list[tuple[str, str]] | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> str | Path:
+    """Return the page of a map over equally spaced x (X,) and y (Y,), or write it to `path` and return that.
+
+    Values that are not finite are left blank. `lines`: what the page tells about the map, as pairs of a name and a text.
+
+    >>> x, y = np.linspace(0, 1, 30), np.linspace(0, 2, 20)
+    >>> text = map_page(x, y, [Layer("product", np.outer(y, x))], xlabel="x", ylabel="y")
+    """
+    _check(x, y, layers)
+    packer = Packer()
+    content = {
+        "title": cut(title, 200),
+        "summary": cut(summary, 160),
+        "about": about(),
+        "words": words(lines or []),
+        "x": packer.exact(x),
+        "y": packer.exact(y),
+        "xlabel": xlabel,
+        "ylabel": ylabel,
+        "layers": [_packed(layer, packer) for layer in layers],
+    }
+    return finished(page("map", content, packer), path)
+
+
+def stability_page(
+    found: StabilityMap,
+    xlabel: str,
+    ylabel: str,
+    title: str = "",
+    lines: list[tuple[str, str]] | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> str | Path:
+    """Return the page of a stability map: where a chain is stable, flutters or diverges, and how fast motions grow."""
+    from nlink.analysis.stability_map import KINDS
+
+    shares = ", ".join(f"{kind} {100 * np.mean(found.kind == k):.1f} %" for k, kind in enumerate(KINDS) if (found.kind == k).any())
+    summary = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} chains: {shares}"
+    layers = [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
+    name = " ".join(title.split())
+    told = [("map", summary), ("across", xlabel), ("up", ylabel), *(lines or [])]
+    heading = f"Stability of {name[:1].lower() + name[1:]}" if name else "Stability"
+    return map_page(found.x, found.y, layers, xlabel=xlabel, ylabel=ylabel, title=heading, summary=summary, lines=told, path=path)
+
+
+def _packed(layer: Layer, packer: Packer) -> dict[str, Any]:
+    values = np.asarray(layer.values, float)
+    holes = not np.isfinite(values).all()
+    packed = packer.exact(values.ravel()) if holes else packer.rounded(values, 1.0) if layer.kinds else packer.spread(values)
+    return {"name": layer.name, "unit": layer.unit, "kinds": list(layer.kinds) or None, "values": packed}
+
+
+def _check(x: np.ndarray, y: np.ndarray, layers: list[Layer]) -> None:
+    if not layers:
+        raise ModelError("a map needs at least one layer")
+    if not len(x) or not len(y) or len(x) * len(y) > CELLS:
+        raise ModelError(f"a map must have from 1 to {CELLS:,} cells, got {len(x)} x {len(y)}")
+    for axis, values in (("x", x), ("y", y)):
+        steps = np.diff(values)
+        if len(steps) and (not steps[0] > 0 or np.ptp(steps) > 1e-6 * abs(values[-1] - values[0])):
+            raise ModelError(f"{axis} of a map must be equally spaced and increase")
+    for layer in layers:
+        if np.shape(layer.values) != (len(y), len(x)):
+            raise ModelError(f"the layer {layer.name!r} must have the shape ({len(y)}, {len(x)}), got {np.shape(layer.values)}")

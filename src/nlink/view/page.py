@@ -1,0 +1,133 @@
+"""One self-contained HTML page for a run, for the modes of a chain, or for a map: all code, style and data in one file.
+
+The code is the ES modules in `web/`, put one after another with their import and export words taken off, so their outermost names
+must differ. A content policy allows this very code and style, by their hashes, and nothing else: no request can leave the page.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import importlib.resources
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nlink.files import written_whole
+from nlink.view.packing import Packer
+from nlink.view.takes import LITTLE, run_content
+
+if TYPE_CHECKING:
+    from nlink.run import Run
+
+ENTRY = "app.js"
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
+OUTERMOST = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+HEIGHT = 640
+"""Pixels that a run takes in a notebook."""
+
+TEMPLATE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="nlink">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="nlink"><noscript>This page shows a moving chain; it needs JavaScript.</noscript></div>
+<script type="application/json" id="nlink-data">{data}</script>
+<script type="module">{script}</script>
+</body>
+</html>
+"""
+
+
+def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: Any) -> str | Path:
+    """Return the page of a run as text, or write it to `path` and return that.
+
+    `look`: how the page begins: speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
+
+    >>> import nlink
+    >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
+    >>> run_page(run, "double.html")  # doctest: +SKIP
+    PosixPath('double.html')
+    """
+    packer = Packer()
+    return finished(page("run", run_content(run, packer, look=look), packer), path)
+
+
+def notebook_frame(run: Run) -> str:
+    """Return a run for a notebook: its page in a frame of its own, with fewer moments."""
+    packer = Packer()
+    text = html.escape(page("run", run_content(run, packer, LITTLE), packer))
+    style = f"width:100%;height:{HEIGHT}px;border:0"
+    return f'<iframe title="A run" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{text}"></iframe>'
+
+
+def page(kind: str, content: dict[str, Any], packer: Packer) -> str:
+    """Return a page of a kind (run, modes, map) with its content and the arrays that it names."""
+    data = json.dumps({"kind": kind, "content": content, "data": packer.text()}, separators=(",", ":"))
+    script, style = bundle(), _asset("theme.css")
+    return TEMPLATE.format(
+        policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'",
+        title=html.escape(content["title"]),
+        style=style,
+        data=_inert(data),
+        script=script,
+    )
+
+
+def finished(text: str, path: str | os.PathLike[str] | None) -> str | Path:
+    """Write a page, whole or not at all, if there is a path for it."""
+    if path is None:
+        return text
+    path = Path(path)
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+@cache
+def bundle() -> str:
+    """Return the code of the page: every module that the entry needs, those it builds on first."""
+    order: list[str] = []
+    _visit(ENTRY, order)
+    parts = [_asset(name) for name in order]
+    names = [name for part in parts for name in OUTERMOST.findall(part)]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"names that more than one module of the page has: {', '.join(sorted(twice))}")
+    return "\n".join(re.sub(r"^export ", "", IMPORT.sub("", part), flags=re.MULTILINE) for part in parts)
+
+
+def _visit(name: str, order: list[str]) -> None:
+    for needed in IMPORT.findall(_asset(name)):
+        if needed not in order:
+            _visit(needed, order)
+    if name not in order:
+        order.append(name)
+
+
+@cache
+def _asset(name: str) -> str:
+    return (importlib.resources.files("nlink.view") / "web" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _inert(data: str) -> str:
+    """Return JSON in which nothing can end its element or begin another."""
+    for sign in "<>&\u2028\u2029":
+        data = data.replace(sign, f"\\u{ord(sign):04x}")
+    return data

@@ -1,0 +1,83 @@
+"""The moments of a run that a page holds: as few as cubic Hermite interpolation needs to follow it, as many as there is room for.
+
+It begins with some of the saved points and halves every interval in whose middle the cubic is off by more than TOLERANCE; if that
+would be more than the room, the worst ones first. So calm stretches of a long run are thinned and a run saved coarsely is filled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from nlink.run import Run, Track
+
+TOLERANCE = 2e-5
+"""Error in rad of the interpolation that is not refined further."""
+FIRST = 256
+"""Points to begin with."""
+ROUNDS = 16
+BLOCK = 2_000_000
+"""Values interpolated at once, which bounds the memory."""
+
+
+class Sample(NamedTuple):
+    """Times (T,), angles and rates (T, N), and the largest error of the cubic between them, in rad."""
+
+    t: np.ndarray
+    theta: np.ndarray
+    omega: np.ndarray
+    error: float
+
+
+def finite(run: Run) -> Run:
+    """Return the run up to the last point before its angles or rates stop being numbers."""
+    good = np.isfinite(run.theta).all(1) & np.isfinite(run.omega).all(1) & np.isfinite(run.alpha).all(1)
+    if good.all():
+        return run
+    end = int(np.argmin(good))
+    until = abs(run.t[end - 1] - run.t[0]) if end else -1.0
+    knots = run.knots and Track(*(values[np.abs(run.knots.t - run.t[0]) <= until] for values in run.knots))
+    rows = {name: getattr(run, name)[:end] for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")}
+    return replace(run, **rows, work={name: values[:end] for name, values in run.work.items()}, knots=knots)
+
+
+def sampled(run: Run, room: int) -> Sample:
+    """Return at most about `room` angles of a run at the moments that matter."""
+    points = max(2, room // run.chain.n)
+    if len(run.t) == 1:
+        return Sample(run.t, run.theta, run.omega, 0.0)
+    chosen = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), FIRST, points)).round().astype(int))
+    t, theta, omega = run.t[chosen], run.theta[chosen], run.omega[chosen]
+    error, done = 0.0, np.zeros(len(t) - 1, bool)
+    for _ in range(ROUNDS):
+        open_ = np.flatnonzero(~done)
+        middle = (t[open_] + t[open_ + 1]) / 2
+        true = _at(run, middle)
+        off = np.abs(true.theta - _cubic(t, theta, omega, open_)).max(1)
+        worst = np.argsort(-off)[: max(0, points - len(t))]
+        split = np.sort(worst[off[worst] > TOLERANCE])
+        error = float(np.delete(off, split).max(initial=error))
+        if not len(split):
+            break
+        done[np.delete(open_, split)] = True
+        at = open_[split] + 1
+        t, theta, omega = (
+            np.insert(values, at, more[split], axis=0)
+            for values, more in zip((t, theta, omega), (middle, true.theta, true.omega), strict=True)
+        )
+        done = np.insert(done, at, False)
+    return Sample(t, theta, omega, error)
+
+
+def _at(run: Run, times: np.ndarray) -> Track:
+    size = max(1, BLOCK // run.chain.n)
+    parts = [run.at(block) for block in np.split(times, range(size, len(times), size))]
+    return Track(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _cubic(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Return the angles of the cubic Hermite in the middle of the intervals k."""
+    h = (t[k + 1] - t[k])[:, None]
+    return (theta[k] + theta[k + 1]) / 2 + h * (omega[k] - omega[k + 1]) / 8

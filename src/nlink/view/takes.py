@@ -1,0 +1,146 @@
+"""What a page shows of a run: the chain, its motion, energies, events and settings as plain data, its arrays packed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlink._version import __version__
+from nlink.chain import Chain
+from nlink.loads import FollowerForce, JointSpring, TipForce
+from nlink.run import Occurrence, Run
+from nlink.scenario import Scenario
+from nlink.view.packing import Packer
+from nlink.view.sampling import Sample, finite, sampled
+from nlink.view.style import heading, refuse_empty
+from nlink.view.words import run_lines, scenario_lines
+
+ROOM, LITTLE = 250_000, 80_000
+"""Most angles that a page holds, and one inside a notebook."""
+ANGLE = 1e-5
+"""Angles are rounded to this many rad, or finer where a motion is small."""
+RATE_BITS = 18
+"""Rates are rounded to the largest one divided by two to this."""
+ENERGIES = 3000
+"""Most moments at which the energies are kept."""
+EVENTS = 2000
+WORDS = 400
+"""Most letters of one line about the model."""
+ANGLES = 8
+"""Most links whose start is told one by one."""
+
+
+def run_content(run: Run, packer: Packer, room: int = ROOM, look: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what the page of a run shows; `look`: with which speed, trail, hinges, centres and style it begins."""
+    refuse_empty(run)
+    run = finite(run)
+    refuse_empty(run)
+    chosen = dict(look or {})
+    take = {**_take(run, sampled(run, room), packer), "rate": chosen.pop("speed", None)}
+    return {"title": heading(run, 200), "about": about(), "words": [], "look": chosen, "takes": [take]}
+
+
+def about() -> str:
+    """Return who made the page."""
+    return f"Made by nlink {__version__}. The page holds its data and needs no network."
+
+
+def _take(run: Run, sample: Sample, packer: Packer) -> dict[str, Any]:
+    lines = scenario_lines(run.scenario)
+    return {
+        "name": heading(run),
+        "summary": cut(lines[0][1] + "; " + lines[-1][1], 160),
+        "status": "" if run.status.ok else str(run.status),
+        "words": words([*lines, *_settings(run.scenario), *run_lines(run), *_thinned(run, sample)]),
+        "chain": chain_data(run.chain),
+        **motion_data(sample.t, sample.theta, sample.omega, packer),
+        "energy": _energy(run, packer),
+        "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if _within(run, event.t)],
+        "trusted": run.trusted_until if _within(run, run.trusted_until) else None,
+        "step": _step(run.t),
+    }
+
+
+def chain_data(chain: Chain) -> dict[str, Any]:
+    """Return the measures of a chain that its picture needs."""
+    tip, follower = chain.load(TipForce), chain.load(FollowerForce)
+    spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None
+    return {
+        "n": chain.n,
+        "length": chain.length.tolist(),
+        "mass": chain.mass.tolist(),
+        "com": chain.com.tolist(),
+        "offset": chain.offset.tolist(),
+        "point": (chain.inertia == 0).tolist(),
+        "pin": chain.pin and list(chain.pin),
+        "spring": None if spring is None else spring.tolist(),
+        "rest": None if spring is None else chain.each(JointSpring, "rest").tolist(),
+        "tip": tip and [tip.fx, tip.fy],
+        "follower": follower and follower.force,
+    }
+
+
+def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, packer: Packer) -> dict[str, Any]:
+    """Return the packed motion: times exact, angles to ANGLE, rates to a small part of the largest."""
+    fine = min(ANGLE, float(np.ptp(theta)) * 2.0**-16 or ANGLE)
+    peak = float(np.abs(omega).max(initial=0.0)) or 1.0
+    return {
+        "t": packer.exact(t),
+        "theta": packer.rounded(theta.T, fine),
+        "omega": packer.rounded(omega.T, peak * 2.0**-RATE_BITS),
+    }
+
+
+def words(lines: list[tuple[str, str]]) -> list[list[str]]:
+    """Return lines about a model, none too long."""
+    return [[name, cut(text, WORDS)] for name, text in lines]
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many letters."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _energy(run: Run, packer: Packer) -> dict[str, Any]:
+    """Return the changes of the energies since the start; the total by itself, since it may be far smaller than its parts."""
+    kept = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), ENERGIES)).round().astype(int))
+
+    def change(values: np.ndarray) -> dict[str, Any]:
+        return packer.spread(values[kept] - values[0])
+
+    return {
+        "t": packer.exact(run.t[kept]),
+        "kinetic": change(run.kinetic),
+        "potential": change(run.potential),
+        "total": change(run.kinetic + run.potential),
+        "work": {name.replace("_", " "): change(values) for name, values in run.work.items()},
+    }
+
+
+def _settings(scenario: Scenario) -> list[tuple[str, str]]:
+    theta, settings = np.degrees(scenario.theta), scenario.settings
+    each = len(theta) <= ANGLES
+    angles = "at " + ", ".join(f"{a:.4g}" for a in theta) if each else f"at angles from {theta.min():.4g} to {theta.max():.4g}"
+    saved = f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"
+    moving = ", moving" if any(scenario.omega if isinstance(scenario.omega, tuple) else [scenario.omega]) else ", at rest"
+    return [("start", f"{angles} degrees{moving}"), ("asked for", f"t = {settings.t_end:g} s, saved {saved}")]
+
+
+def _thinned(run: Run, sample: Sample) -> list[tuple[str, str]]:
+    shown = f"{len(sample.t):,} moments of {len(run.t):,} saved ones, between them cubic curves"
+    return [("shown", f"{shown} that are off by at most {sample.error + ANGLE / 2:.1g} rad")] if len(run.t) > 1 else []
+
+
+def _event_text(event: Occurrence) -> str:
+    at = f"at t = {event.t:.6g} s"
+    return f"link {event.info['link'] + 1} turns over {at}" if event.name == "flip" else f"{event.name} {at}"
+
+
+def _within(run: Run, time: float | None) -> bool:
+    return time is not None and bool(run.t.min() <= time <= run.t.max())
+
+
+def _step(t: np.ndarray) -> float:
+    """Return how far one press of a key goes: the usual distance of the saved points, but not less than a small part of all."""
+    return max(float(np.median(np.abs(np.diff(t)))), abs(float(t[-1] - t[0])) / 5000) if len(t) > 1 else 1.0

@@ -1,0 +1,48 @@
+// Colours: those of the page, read from its style sheet, and those of links and values, after viridis.
+
+const VIRIDIS = [
+  [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
+  [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
+];
+const NAMES = ["ground", "panel", "ink", "muted", "lines", "edge", "accent", "second", "third", "fourth", "fifth", "warn"];
+
+export function viridis(share) {
+  const x = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1), k = Math.min(VIRIDIS.length - 2, Math.floor(x));
+  return VIRIDIS[k].map((part, i) => Math.round(part + (x - k) * (VIRIDIS[k + 1][i] - part)));
+}
+
+export function rgb(parts) {
+  return `rgb(${parts[0]} ${parts[1]} ${parts[2]})`;
+}
+
+// n colours from the pivot outwards, without the end of the scale that the ground would swallow.
+export function linkColours(n, dark) {
+  const [low, high] = dark ? [0.4, 0.97] : [0.1, 0.78];
+  return Array.from({ length: n }, (_, i) => rgb(viridis(low + (high - low) * (n > 1 ? i / (n - 1) : 0.35))));
+}
+
+export function shade(share, dark) {
+  return rgb(viridis(dark ? 0.25 + 0.75 * share : 0.08 + 0.8 * share));
+}
+
+// The colours that the style sheet gives an element.
+export function tokens(element) {
+  const style = getComputedStyle(element);
+  const found = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  found.font = style.fontFamily;
+  found.dark = style.getPropertyValue("--dark").trim() === "1";
+  return found;
+}
+
+export function parsed(colour) {
+  const hex = /^#([0-9a-f]{6})$/i.exec(colour);
+  return hex ? [0, 2, 4].map((k) => parseInt(hex[1].slice(k, k + 2), 16)) : [128, 128, 128];
+}
+
+// Turn between light and dark; the first time away from what the system asks for.
+export function toggleTheme() {
+  const page = document.documentElement;
+  const dark = page.dataset.theme ? page.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  page.dataset.theme = dark ? "light" : "dark";
+  return page.dataset.theme;
+}

@@ -1,0 +1,104 @@
+// Small helpers for the document: elements, icons, buttons. Text is only ever set as text, never parsed as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// Shapes on a grid of 24: filled paths, or (after a ~) stroked ones.
+const ICONS = {
+  play: "M8 5.2v13.6a.6.6 0 0 0 .92.5l10.4-6.8a.6.6 0 0 0 0-1L8.92 4.7A.6.6 0 0 0 8 5.2z",
+  pause: "M7 5h3.4v14H7zM13.6 5H17v14h-3.4z",
+  back: "~M14.5 6 8.5 12l6 6M18 6v12",
+  forward: "~M9.5 6l6 6-6 6M6 6v12",
+  start: "~M18 6l-6 6 6 6M12 6l-6 6 6 6",
+  loop: "~M17 3l3 3-3 3M4 11V9a3 3 0 0 1 3-3h13M7 21l-3-3 3-3M20 13v2a3 3 0 0 1-3 3H4",
+  plus: "~M12 5v14M5 12h14",
+  minus: "~M5 12h14",
+  fit: "~M4 9V4h5M20 9V4h-5M4 15v5h5M20 15v5h-5",
+  camera: "~M4 8h3.5L9 5.5h6L16.5 8H20v11H4zM12 16.5a3.3 3.3 0 1 0 0-6.6 3.3 3.3 0 0 0 0 6.6z",
+  theme: "~M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16zM12 4v16M12 8h6.5M12 12h8M12 16h6.5",
+  help: "~M9.2 9.2a2.9 2.9 0 1 1 4.3 2.6c-1 .55-1.5 1.2-1.5 2.4M12 17.4v.1M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
+  info: "~M12 11v6M12 7.4v.1M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
+  view: "~M4 7h9M17 7h3M4 12h3M11 12h9M4 17h7M15 17h5M15 5v4M9 10v4M13 15v4",
+  close: "~M6 6l12 12M18 6L6 18",
+};
+
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+export function icon(name) {
+  const shape = ICONS[name], stroked = shape.startsWith("~");
+  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("class", stroked ? "icon stroked" : "icon");
+  svg.setAttribute("aria-hidden", "true");
+  path.setAttribute("d", stroked ? shape.slice(1) : shape);
+  svg.append(path);
+  return svg;
+}
+
+// A button with an icon. Pressed by a pointer it gives the focus back, so that the space bar goes on playing, not pressing it.
+export function button(label, iconName, act, attributes = {}) {
+  const onclick = (event) => {
+    if (event.detail) event.currentTarget.blur();
+    act();
+  };
+  return el("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, icon(iconName));
+}
+
+export function select(label, options, value, onchange) {
+  const box = el("select", { "aria-label": label, title: label });
+  for (const [key, text] of options) box.append(el("option", { value: key, selected: String(key) === String(value) }, text));
+  box.addEventListener("change", () => onchange(box.value));
+  return box;
+}
+
+export function checkbox(label, checked, onchange) {
+  const box = el("input", { type: "checkbox", checked });
+  box.addEventListener("change", () => onchange(box.checked));
+  return el("label", { class: "check" }, box, el("span", {}, label));
+}
+
+// A dialog with a title, a button that closes it, and what it holds.
+export function dialog(title, ...children) {
+  const close = button("Close", "close", () => box.close(), { class: "quiet" });
+  const box = el("dialog", { "aria-label": title }, el("header", {}, el("h2", {}, title), close), ...children);
+  box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
+  return box;
+}
+
+export function definitions(rows) {
+  return el("dl", {}, ...rows.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
+}
+
+// Give a canvas the pixels of its place on the screen; return its context, width and height in CSS pixels.
+export function sized(canvas) {
+  const ratio = Math.min(window.devicePixelRatio || 1, 3);
+  const width = Math.max(1, canvas.clientWidth), height = Math.max(1, canvas.clientHeight);
+  const wide = Math.round(width * ratio), high = Math.round(height * ratio);
+  if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+  const context = canvas.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return { context, width, height };
+}
+
+export function download(canvas, name) {
+  canvas.toBlob((blob) => {
+    const link = el("a", { href: URL.createObjectURL(blob), download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  }, "image/png");
+}
+
+export function fileName(title, ending) {
+  const stem = title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+  return `${stem || "nlink"}${ending}`;
+}

@@ -1,0 +1,170 @@
+// The plots beside the stage: angles or rates, energy changes, a phase portrait, or the eigenvalues of modes.
+
+import { PhasePlot, PlanePlot, TimePlot } from "./plots.js";
+import { el, select } from "./dom.js";
+import { extent, valueText } from "./axes.js";
+import { linkColours } from "./colours.js";
+
+const DEGREE = 180 / Math.PI;
+const MANY = 24;
+const WORKS = ["fourth", "fifth", "accent", "warn", "second", "third"];
+
+function wrap(degrees) {
+  return degrees - 360 * Math.ceil((degrees - 180) / 360);
+}
+
+function scaledBy(values, factor, change = (value) => value) {
+  const out = new Float64Array(values.length);
+  for (let k = 0; k < out.length; k++) out[k] = change(values[k] * factor);
+  return out;
+}
+
+// Straight lines through (times, values), for readouts.
+function between(times, values, t) {
+  const sign = times[times.length - 1] < times[0] ? -1 : 1;
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (sign * (t - times[middle]) >= 0) low = middle;
+    else high = middle;
+  }
+  const h = times[high] - times[low], share = h ? Math.min(1, Math.max(0, (t - times[low]) / h)) : 0;
+  return values[low] + share * (values[high] - values[low]);
+}
+
+function card(title, canvas, ...controls) {
+  const legend = el("div", { class: "legend" });
+  const node = el("section", { class: "card", "aria-label": title }, el("header", {}, el("h2", {}, title), ...controls), legend, canvas);
+  return { node, legend, title: node.querySelector("h2") };
+}
+
+export class Panels {
+  // seek(t) goes to a time, choose(k) shows another take, pick(i) chooses a link.
+  constructor({ seek, choose, pick }) {
+    const canvas = (label) => el("canvas", { role: "img", "aria-label": label });
+    this.pick = pick;
+    this.quantity = "";
+    this.angles = new TimePlot(canvas("Angles of the links over time"), seek);
+    this.energy = new TimePlot(canvas("Changes of the energies over time"), seek);
+    this.phase = new PhasePlot(canvas("Angle against rate of one link"));
+    this.plane = new PlanePlot(canvas("Eigenvalues in the complex plane"), choose);
+    this.which = el("select", { "aria-label": "Link", title: "Link" });
+    this.which.addEventListener("change", () => pick(Number(this.which.value)));
+    this.what = select("Quantity", [["wrapped", "angle \u00b1180\u00b0"], ["angle", "angle with turns"], ["rate", "rate"]], "angle", (value) => {
+      this.quantity = value;
+      this.showAngles();
+    });
+    this.cards = {
+      angles: card("Angles", this.angles.canvas, this.what, this.which),
+      energy: card("Energy changes (J)", this.energy.canvas),
+      phase: card("Phase portrait", this.phase.canvas),
+      plane: card("Eigenvalues", this.plane.canvas),
+    };
+    this.values = el("span", {});
+    this.trust = el("span", { class: "trust" });
+    this.cards.angles.legend.append(this.values, this.trust);
+    this.node = el("aside", { class: "plots", "aria-label": "Plots" }, ...Object.values(this.cards).map((each) => each.node));
+  }
+
+  show(take, motion, index, link) {
+    Object.assign(this, { take, motion, link });
+    const [low, high] = extent(motion.theta);
+    if (!this.quantity) this.quantity = high - low > 4 * Math.PI ? "wrapped" : "angle";
+    this.what.value = this.quantity;
+    this.which.replaceChildren(...Array.from({ length: motion.n }, (_, i) => el("option", { value: i }, `link ${i + 1}`)));
+    this.which.hidden = motion.n === 1;
+    this.cards.energy.node.hidden = !take.energy;
+    this.cards.plane.node.hidden = !take.plane;
+    this.cards.phase.node.hidden = Boolean(take.plane);
+    setText(this.trust, take.trusted === null ? "" : `trusted until ${valueText(take.trusted, 3)} s`);
+    if (take.energy) this.showEnergy(take.energy);
+    if (take.plane) this.plane.show(take.plane, index);
+    this.showLink(link);
+  }
+
+  showLink(link) {
+    this.link = link;
+    this.which.value = link;
+    this.cards.phase.title.textContent = this.motion.n > 1 ? `Phase portrait of link ${link + 1}` : "Phase portrait";
+    this.showAngles();
+    this.showPhase();
+  }
+
+  marks() {
+    const { motion, take } = this;
+    const trusted = take.trusted, backwards = motion.sign < 0;
+    return { trusted, backwards, from: Math.min(motion.start, motion.end), to: Math.max(motion.start, motion.end) };
+  }
+
+  row(values, i) {
+    return values.subarray(i * this.motion.count, (i + 1) * this.motion.count);
+  }
+
+  showAngles() {
+    const { motion, quantity, link } = this, n = motion.n, wrapped = quantity === "wrapped", rate = quantity === "rate";
+    const colours = linkColours(n, this.dark()), change = wrapped ? wrap : undefined;
+    const line = (i, strong) => ({
+      t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), rate ? 1 : DEGREE, change), colour: colours[i],
+      period: wrapped ? 360 : undefined, width: strong ? 2 : n <= 6 ? 1.3 : n <= MANY ? 0.9 : 0.6, alpha: strong ? 1 : n <= 6 ? 0.75 : 0.5,
+      now: strong ? () => (rate ? motion.rates[i] : wrapped ? wrap(motion.angles[i] * DEGREE) : motion.angles[i] * DEGREE) : null,
+    });
+    const drawn = Math.min(n, MANY), others = Array.from({ length: drawn }, (_, k) => Math.round(((drawn - 1 - k) * (n - 1)) / Math.max(1, drawn - 1))).filter((i) => i !== link);
+    this.angles.show([...others.map((i) => line(i, false)), line(link, true)], this.marks(), { degrees: !rate, range: wrapped ? [-190, 190] : null });
+    this.cards.angles.title.textContent = (rate ? "Rates" : "Angles") + (n > MANY ? ` of ${MANY} links` : "");
+    this.redraw?.();
+  }
+
+  showPhase() {
+    const { motion, link } = this, degrees = scaledBy(this.row(motion.theta, link), DEGREE), [low, high] = extent(degrees);
+    const wrapped = high - low > 720, change = wrapped ? wrap : (value) => value;
+    this.phase.show({
+      t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: this.row(motion.omega, link), wrapped,
+      colour: linkColours(motion.n, this.dark())[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link]],
+    });
+    this.redraw?.();
+  }
+
+  showEnergy({ t, kinetic, potential, total, work }) {
+    const rows = [["kinetic", kinetic, "second"], ["potential", potential, "third"]];
+    Object.entries(work).forEach(([name, values], k) => rows.push([`work of ${name}`, values, WORKS[k % WORKS.length]]));
+    rows.push(["total", total, "ink"]);
+    this.changes = rows.map(([name, values, colour]) => {
+      const value = el("b", {}), line = { name, t, values, colour, width: name === "total" ? 1.8 : 1.4, value };
+      return { ...line, now: (at) => between(t, values, at) };
+    });
+    this.cards.energy.legend.replaceChildren(
+      ...this.changes.map((each) => el("span", { class: `key ${each.colour}` }, `${each.name} `, each.value)),
+    );
+    this.energy.show(this.changes, this.marks());
+  }
+
+  dark() {
+    return getComputedStyle(this.node).getPropertyValue("--dark").trim() === "1";
+  }
+
+  retheme() {
+    this.showLink(this.link);
+    for (const plot of [this.energy, this.plane]) plot.refresh();
+  }
+
+  draw(t) {
+    const { take, motion, link } = this;
+    this.angles.draw(t);
+    if (take.energy) this.energy.draw(t);
+    if (take.plane) this.plane.draw(t);
+    else this.phase.draw(t);
+    const turned = valueText(motion.angles[link] * DEGREE, 4), rate = valueText(motion.rates[link], 3);
+    setText(this.values, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate} rad/s`);
+    if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
+    else setText(this.cards.phase.legend, "angle across, rate (rad/s) up");
+    if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));
+  }
+}
+
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function subscript(number) {
+  return String(number).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit)));
+}

@@ -1,0 +1,274 @@
+// Compact plots on canvas that follow the time: a still layer, drawn when data or size change, and a moving cursor over it.
+
+import { extent, multiples, padded, tickStep, tickText } from "./axes.js";
+import { sized } from "./dom.js";
+import { tokens } from "./colours.js";
+
+const LEFT = 46, RIGHT = 16, TOP = 8, BOTTOM = 22;
+
+// What plots share: axes, the still layer, and where a value lies.
+export class Plot {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.still = document.createElement("canvas");
+    this.stale = true;
+  }
+
+  refresh() {
+    this.stale = true;
+  }
+
+  px(x) {
+    return LEFT + ((x - this.xr[0]) / (this.xr[1] - this.xr[0])) * (this.width - LEFT - RIGHT);
+  }
+
+  py(y) {
+    return TOP + ((this.yr[1] - y) / (this.yr[1] - this.yr[0])) * (this.height - TOP - BOTTOM);
+  }
+
+  // Draw at the time t: the still layer, then whatever moves.
+  draw(t) {
+    const { context, width, height } = sized(this.canvas);
+    if (this.stale || this.width !== width || this.height !== height || this.still.width !== this.canvas.width) {
+      Object.assign(this, { width, height, colours: tokens(this.canvas), stale: false });
+      [this.still.width, this.still.height] = [this.canvas.width, this.canvas.height];
+      const layer = this.still.getContext("2d");
+      layer.setTransform(context.getTransform());
+      this.axes(layer);
+      layer.save();
+      layer.beginPath();
+      layer.rect(LEFT, TOP, width - LEFT - RIGHT, height - TOP - BOTTOM);
+      layer.clip();
+      this.lines(layer);
+      layer.restore();
+    }
+    context.clearRect(0, 0, width, height);
+    context.drawImage(this.still, 0, 0, width, height);
+    context.save();
+    context.beginPath();
+    context.rect(LEFT - 5, TOP - 5, width - LEFT - RIGHT + 10, height - TOP - BOTTOM + 10);
+    context.clip();
+    this.cursor(context, t);
+    context.restore();
+  }
+
+  axes(layer) {
+    const { width, height, colours, xr, yr } = this;
+    layer.clearRect(0, 0, width, height);
+    layer.font = `10.5px ${colours.font}`;
+    layer.lineWidth = 1;
+    const xstep = tickStep(...xr, Math.max(2, (width - LEFT - RIGHT) / 64), this.degreesX);
+    const ystep = tickStep(...yr, Math.max(2, (height - TOP - BOTTOM) / 21), this.degreesY);
+    layer.strokeStyle = colours.lines;
+    layer.fillStyle = colours.muted;
+    layer.textAlign = "center";
+    layer.textBaseline = "top";
+    layer.beginPath();
+    for (const x of multiples(...xr, xstep)) {
+      const at = Math.round(this.px(x)) + 0.5, unit = this.unitX || "";
+      layer.moveTo(at, TOP);
+      layer.lineTo(at, height - BOTTOM);
+      if (at < width - 8) layer.fillText(tickText(x, xstep) + (Math.abs(x) < xstep / 2 ? unit : ""), at, height - BOTTOM + 6);
+    }
+    layer.textAlign = "right";
+    layer.textBaseline = "middle";
+    for (const y of multiples(...yr, ystep)) {
+      const at = Math.round(this.py(y)) + 0.5;
+      layer.moveTo(LEFT, at);
+      layer.lineTo(width - RIGHT, at);
+      layer.fillText(tickText(y, ystep), LEFT - 6, at);
+    }
+    layer.stroke();
+  }
+
+  dot(context, x, y, colour, radius = 3.6) {
+    context.fillStyle = this.colours.panel;
+    context.beginPath();
+    context.arc(this.px(x), this.py(y), radius + 1.4, 0, 2 * Math.PI);
+    context.fill();
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(this.px(x), this.py(y), radius, 0, 2 * Math.PI);
+    context.fill();
+  }
+
+  // A line through the points from..to of (x, y). Where a value that is wrapped to a period jumps by more than half of it, the
+  // line leaves at one edge and comes back at the other.
+  polyline(layer, x, y, from, to, { periodX = Infinity, periodY = Infinity } = {}) {
+    layer.beginPath();
+    for (let k = from; k < to; k++) {
+      const dx = k > from ? turn(x[k] - x[k - 1], periodX) : 0, dy = k > from ? turn(y[k] - y[k - 1], periodY) : 0;
+      if (dx || dy) {
+        layer.lineTo(this.px(x[k] - dx), this.py(y[k] - dy));
+        layer.moveTo(this.px(x[k - 1] + dx), this.py(y[k - 1] + dy));
+      }
+      layer.lineTo(this.px(x[k]), this.py(y[k]));
+    }
+    layer.stroke();
+  }
+}
+
+// The whole turns in a step between two wrapped values.
+function turn(step, period) {
+  return Math.abs(step) > period / 2 ? Math.sign(step) * period : 0;
+}
+
+// Lines over time; a press or a drag on it goes to that time.
+export class TimePlot extends Plot {
+  constructor(canvas, seek) {
+    super(canvas);
+    this.unitX = " s";
+    const go = (event) => {
+      const box = canvas.getBoundingClientRect(), share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+      seek(this.xr[0] + Math.min(1, Math.max(0, share)) * (this.xr[1] - this.xr[0]));
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      go(event);
+    });
+    canvas.addEventListener("pointermove", (event) => { if (canvas.hasPointerCapture(event.pointerId)) go(event); });
+    canvas.style.touchAction = "pan-y";
+  }
+
+  // series: [{ name, colour, t, values, width, period }], the last ones on top; marks: { trusted, events, from, to }.
+  show(series, marks, { degrees = false, range = null } = {}) {
+    this.series = series;
+    this.marks = marks;
+    this.degreesY = degrees;
+    this.xr = marks.to > marks.from ? [marks.from, marks.to] : [marks.from - 1, marks.from + 1];
+    const ends = series.map((line) => extent(line.values));
+    this.yr = range || padded(Math.min(...ends.map((end) => end[0])), Math.max(...ends.map((end) => end[1])));
+    this.refresh();
+  }
+
+  lines(layer) {
+    const { marks, colours } = this;
+    markTrusted(this, layer, marks);
+    layer.lineJoin = "round";
+    for (const line of this.series) {
+      layer.strokeStyle = colours[line.colour] || line.colour;
+      layer.lineWidth = line.width || 1.4;
+      layer.globalAlpha = line.alpha ?? 1;
+      this.polyline(layer, line.t, line.values, 0, line.t.length, { periodY: line.period });
+    }
+    layer.globalAlpha = 1;
+  }
+
+  cursor(context, t) {
+    context.strokeStyle = this.colours.ink;
+    context.lineWidth = 1;
+    context.beginPath();
+    context.moveTo(this.px(t), TOP);
+    context.lineTo(this.px(t), this.height - BOTTOM);
+    context.stroke();
+    for (const line of this.series) if (line.now) this.dot(context, t, line.now(t), this.colours[line.colour] || line.colour, 3);
+  }
+}
+
+// Shade what lies beyond the trusted time, behind a dashed line.
+function markTrusted(plot, layer, { trusted, from, to, backwards }) {
+  if (trusted === null || trusted === undefined) return;
+  const at = plot.px(trusted), edge = plot.px(backwards ? from : to);
+  layer.fillStyle = plot.colours.muted;
+  layer.globalAlpha = 0.13;
+  layer.fillRect(Math.min(at, edge), TOP, Math.abs(edge - at), plot.height);
+  layer.globalAlpha = 1;
+  layer.strokeStyle = plot.colours.warn;
+  layer.lineWidth = 1.3;
+  layer.setLineDash([5, 4]);
+  layer.beginPath();
+  layer.moveTo(at, TOP);
+  layer.lineTo(at, plot.height);
+  layer.stroke();
+  layer.setLineDash([]);
+}
+
+// Angle against rate of one link: the whole path faint, the last of it strong, a dot for now.
+export class PhasePlot extends Plot {
+  constructor(canvas) {
+    super(canvas);
+    this.degreesX = true;
+    this.unitX = "\u00b0";
+  }
+
+  // angles in degrees, rates in rad/s, at times t; now(t) -> [angle, rate]; wrapped: angles jump at +-180.
+  show({ t, angles, rates, now, colour, wrapped }) {
+    Object.assign(this, { t, angles, rates, now, colour, period: wrapped ? 360 : Infinity });
+    this.xr = wrapped ? [-180, 180] : padded(...extent(angles));
+    this.yr = padded(...extent(rates));
+    this.refresh();
+  }
+
+  path(context, from, to) {
+    this.polyline(context, this.angles, this.rates, from, to, { periodX: this.period });
+  }
+
+  lines(layer) {
+    layer.strokeStyle = this.colours[this.colour] || this.colour;
+    layer.globalAlpha = this.colours.dark ? 0.5 : 0.4;
+    layer.lineWidth = 1;
+    layer.lineJoin = "round";
+    this.path(layer, 0, this.t.length);
+    layer.globalAlpha = 1;
+  }
+
+  cursor(context, t) {
+    const sign = this.t[this.t.length - 1] < this.t[0] ? -1 : 1, count = this.t.length;
+    let low = 0, high = count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sign * (this.t[middle] - t) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    context.strokeStyle = this.colours[this.colour] || this.colour;
+    context.lineWidth = 1.8;
+    this.path(context, Math.max(0, low - Math.max(12, Math.round(count / 25))), low);
+    this.dot(context, ...this.now(t), this.colours.accent, 4.2);
+  }
+}
+
+// Points of the complex plane, one of them chosen; those to the right of zero stand out.
+export class PlanePlot extends Plot {
+  constructor(canvas, choose) {
+    super(canvas);
+    canvas.addEventListener("click", (event) => {
+      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+      const far = (point) => Math.hypot(this.px(point.x) - x, this.py(point.y) - y);
+      const nearest = this.points.reduce((best, point, k) => (far(point) < far(this.points[best]) ? k : best), 0);
+      if (far(this.points[nearest]) < 30) choose(this.points[nearest].take);
+    });
+  }
+
+  // points: [{ x, y, take, grows }]; chosen: a take.
+  show(points, chosen) {
+    Object.assign(this, { points, chosen });
+    const reach = Math.max(...points.map((p) => Math.abs(p.y)), 0), wide = Math.max(...points.map((p) => Math.abs(p.x)), 0);
+    const least = 0.06 * Math.max(reach, wide) || 1;
+    this.xr = padded(Math.min(-least, ...points.map((p) => p.x)), Math.max(least, ...points.map((p) => p.x)), 0.08);
+    this.yr = padded(-Math.max(reach, least), Math.max(reach, least), 0.08);
+    this.refresh();
+  }
+
+  lines(layer) {
+    layer.fillStyle = this.colours.second;
+    layer.globalAlpha = 0.1;
+    layer.fillRect(0, 0, this.px(0), this.height);
+    layer.globalAlpha = 1;
+    layer.strokeStyle = this.colours.muted;
+    layer.beginPath();
+    layer.moveTo(this.px(0), TOP);
+    layer.lineTo(this.px(0), this.height - BOTTOM);
+    layer.stroke();
+    for (const point of this.points) this.dot(layer, point.x, point.y, point.grows ? this.colours.accent : this.colours.second, 3.2);
+  }
+
+  cursor(context) {
+    context.strokeStyle = this.colours.ink;
+    context.lineWidth = 2;
+    for (const point of this.points.filter((each) => each.take === this.chosen)) {
+      context.beginPath();
+      context.arc(this.px(point.x), this.py(point.y), 7, 0, 2 * Math.PI);
+      context.stroke();
+    }
+  }
+}

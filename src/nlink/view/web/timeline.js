@@ -1,0 +1,59 @@
+// The timeline: a slider over the run, with its events as ticks and the trusted time marked.
+
+import { el, sized } from "./dom.js";
+import { tokens } from "./colours.js";
+
+const THUMB = 18;
+const MOST_TICKS = 400;
+
+export class Timeline {
+  constructor(seek) {
+    this.canvas = el("canvas", { "aria-hidden": "true" });
+    this.input = el("input", { type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time" });
+    this.input.addEventListener("input", () => seek(Number(this.input.value)));
+    this.node = el("div", { class: "timeline" }, this.canvas, this.input);
+  }
+
+  // ticks: shares of the run at which something happened; trusted: a share or null.
+  show({ ticks, trusted, still }) {
+    this.ticks = ticks.length > MOST_TICKS ? [] : ticks;
+    this.trusted = trusted;
+    this.input.disabled = still;
+  }
+
+  retheme() {
+    this.colours = undefined;
+  }
+
+  draw(share, text) {
+    const { context, width, height } = sized(this.canvas), colours = (this.colours ??= tokens(this.canvas));
+    const at = (part) => THUMB / 2 + part * (width - THUMB), y = Math.round(height / 2);
+    if (Math.abs(Number(this.input.value) - share) > 1e-12) this.input.value = share;
+    this.input.setAttribute("aria-valuetext", text);
+    context.clearRect(0, 0, width, height);
+    context.lineCap = "round";
+    this.stroke(context, colours.edge, 5, at(0), at(1), y);
+    if (this.trusted !== null) {
+      context.save();
+      context.setLineDash([2, 6]);
+      this.stroke(context, colours.panel, 3, at(this.trusted) + 3, at(1), y);
+      context.restore();
+    }
+    this.stroke(context, colours.accent, 5, at(0), at(share), y);
+    context.fillStyle = colours.muted;
+    for (const tick of this.ticks) context.fillRect(at(tick) - 0.75, y - 11, 1.5, 6);
+    if (this.trusted !== null) {
+      context.fillStyle = colours.warn;
+      context.fillRect(at(this.trusted) - 1, y - 12, 2, 24);
+    }
+  }
+
+  stroke(context, colour, width, from, to, y) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.beginPath();
+    context.moveTo(from, y);
+    context.lineTo(to, y);
+    context.stroke();
+  }
+}
