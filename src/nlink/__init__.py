@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from nlink.closure import driven as driven
     from nlink.events import Event as Event
     from nlink.events import Flip as Flip
+    from nlink.flows import Flow as Flow
+    from nlink.flows import FlowError as FlowError
+    from nlink.flows import flow as flow
     from nlink.formulations import FORMULATIONS as FORMULATIONS
     from nlink.formulations import formulate as formulate
     from nlink.formulations.lagrange import Lagrange as Lagrange
@@ -97,6 +100,7 @@ _HOMES = {
     "symbolic": ("derive", "Equations"),
     "system": ("System",),
     "simulation": ("simulate", "SimulationError"),
+    "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
     "run": ("Run", "Status"),
     "runfile": ("load",),

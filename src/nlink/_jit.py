@@ -22,7 +22,7 @@ from numba import njit
 from numba.core import config
 
 PACKAGE = Path(__file__).parent
-COMPILED = ("_jit.py", "lanes.py", "unrolled.py", "kernels.py", "system.py", "formulations", "integrators")
+COMPILED = ("_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators")
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 

@@ -27,7 +27,7 @@ from numba.extending import intrinsic, overload
 from nlink._check import ModelError, shown
 from nlink._jit import INLINE, kernel
 from nlink.chain import Chain
-from nlink.lanes import numbers, where
+from nlink.lanes import VecArray, alike, numbers, sincos
 from nlink.loads import (
     LEDGER,
     Drag,
@@ -124,7 +124,7 @@ def _pin(x: float, y: float, total: float) -> np.ndarray:
 
 
 def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
-    """Sort the joint torques by kind: rows (6, N) of constants and sines, and of where each table's knots begin and end among all."""
+    """Sort the joint torques by kind: rows (6, N) of constants, sines, and where each table's knots begin and end among all."""
     load = chain.load(JointTorque)
     torque: Any = load.torque if load and not callable(load.torque) else 0.0
     each = torque if isinstance(torque, tuple) else (torque,) * chain.n
@@ -195,30 +195,9 @@ def _call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
 
 @overload(call_address, jit_options=INLINE)
 def _overload_call_address(address, t, values):
+    if isinstance(values, VecArray):  # lanes are refused before, for a Python function knows one chain only
+        return lambda address, t, values: None
     return lambda address, t, values: _call_address(address, t, values)  # pyright: ignore[reportCallIssue]
-
-
-@kernel
-def sincos(x):
-    """Sine and cosine together, branch-free: reduction by pi/2 in three parts, minimax polynomials (Cody and Waite).
-
-    The rounding to the nearest quarter turn adds and subtracts 1.5 * 2^52. Error about 1 ulp.
-    """
-    k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
-    r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
-    z = r * r
-    ps = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10
-    ps = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * (2.75573137070700676789e-06 + z * ps))
-    sine = r + r * z * (-1.66666666666666324348e-01 + z * ps)
-    pc = 2.08757232129817482790e-09 + z * -1.13596475577881948265e-11
-    pc = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * (-2.75573143513906633035e-07 + z * pc))
-    cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * pc)
-    turn = (k * 0.25 + 6755399441055744.0) - 6755399441055744.0
-    q = k - 4.0 * turn
-    odd = q * q == 1.0
-    a = where(odd, cosine, sine)
-    b = where(odd, sine, cosine)
-    return where(q * q - q > 1.0, -a, a), where(q * q + q > 1.0, -b, b)
 
 
 @kernel
@@ -282,8 +261,7 @@ def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
     The rate of link i is omega[at + i]: angles and rates may lie in one array. (Slices would cost as much as the sweep.)
     """
     drive(t, p, w)
-    driven = damped = braked = 0.0
-    before_theta = before_omega = 0.0
+    driven = damped = braked = before_theta = before_omega = alike(0.0, omega[at])
     for i in range(p.n):
         rate = omega[at + i]
         relative = rate - before_omega
@@ -312,7 +290,7 @@ def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
 @kernel
 def apply_forces(omega, at, p, w, power, row, tipx, tipy):
     """Add drag and the forces at the tip."""
-    vx = vy = lost = 0.0
+    vx = vy = lost = alike(0.0, omega[at])
     for i in range(p.n):
         s, c, rate = w[S, i], w[C, i], omega[at + i]
         gx = vx + rate * (p.links[COM, i] * c - p.links[OFFSET, i] * s)
@@ -347,7 +325,7 @@ def energy(theta, omega, at, p, w, s, c):
 @kernel
 def energies(theta, omega, at, p, w, s, c):
     """Return kinetic and potential energy; see `energy`."""
-    height = vx = vy = moving = resting = before = 0.0
+    height = vx = vy = moving = resting = before = alike(0.0, omega[at])
     for i in range(p.n):
         length, mass, d, b = p.links[LENGTH, i], p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i]
         si, ci, rate = w[S, i], w[C, i], omega[at + i]

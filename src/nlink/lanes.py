@@ -1,7 +1,7 @@
 """Lanes: a number that is several numbers side by side, so that one source computes one chain, several chains, or several links.
 
-A compiled function written for numbers (`a * b + c`, `math.sqrt(a)`, `where(a > b, a, b)`) and arrays of numbers (`y[i]`, `w[row, i]`)
-also takes
+A compiled function written for numbers (`a * b + c`, `math.sqrt(a)`, `where(a > b, a, b)`) and arrays of numbers (`y[i]`,
+`w[row, i]`) also takes
 
     Vec(n)          n numbers in one vector of the processor
     VecArray        an array of such, laid over an ordinary array of float64 (`vectors`, `columns`), or of plain numbers (`numbers`)
@@ -46,13 +46,31 @@ class Mask(types.Type):
 
 class VecArray(types.Type):
     """An array of Vec: a pointer, and for each dimension a length and a stride (in doubles). It does not own its memory, so that
-    taking parts of it costs nothing; with width 1 it holds numbers.
+    taking parts of it costs nothing. With width 1 it holds numbers; what else it may hold is in ELEMENTS.
     """
 
-    def __init__(self, width: int, ndim: int) -> None:
-        self.width, self.ndim = width, ndim
-        self.element = Vec(width) if width > 1 else types.float64
-        super().__init__(name=f"VecArray({width}, {ndim})")
+    def __init__(self, width: int, ndim: int, holds: str = "vector") -> None:
+        self.width, self.ndim, self.holds = width, ndim, holds if width > 1 else "number"
+        self.element = ELEMENTS[self.holds][0](width)
+        super().__init__(name=f"VecArray({width}, {ndim}, {self.holds})")
+
+
+def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
+    stored = ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
+    return builder.load(builder.bitcast(at, stored.as_pointer()), align=8)
+
+
+def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Type, value: Any) -> None:
+    whole = kind.width > 1
+    stored = splat(context, builder, given, value, kind.width) if whole else context.cast(builder, value, given, types.float64)
+    builder.store(stored, builder.bitcast(at, stored.type.as_pointer()), align=8)
+
+
+ELEMENTS: dict[str, tuple[Callable[[int], types.Type], Callable[..., Any], Callable[..., None]]] = {
+    "vector": (Vec, _load, _store),
+    "number": (lambda width: types.float64, _load, _store),
+}
+"""What a VecArray may hold: its type, how to load it, how to store it."""
 
 
 @register_model(Vec)
@@ -80,7 +98,7 @@ class VecArrayModel(models.StructModel):
         super().__init__(manager, kind, [("data", types.CPointer(types.float64)), ("shape", sizes), ("strides", sizes)])
 
 
-def _splat(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> Any:
+def splat(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> Any:
     """Return a value as a vector: a number serves all lanes."""
     if isinstance(kind, Vec):
         return value
@@ -116,7 +134,7 @@ def _register(function: Any, arity: int, result: Callable[[int], types.Type], bu
 
     def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         width = _width(sig.args)
-        return build(builder, *(_splat(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
+        return build(builder, *(splat(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
 
     kinds = [(Vec,)] if arity == 1 else [(Vec, Vec), (Vec, types.Number), (types.Number, Vec)]
     for each in kinds:
@@ -193,7 +211,7 @@ def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         mask, *sides = args
         width = condition.width
-        return builder.select(mask, *(_splat(context, builder, k, a, width) for k, a in zip(sig.args[1:], sides, strict=True)))
+        return builder.select(mask, *(splat(context, builder, k, a, width) for k, a in zip(sig.args[1:], sides, strict=True)))
 
     return Vec(condition.width)(condition, yes, no), build
 
@@ -210,15 +228,16 @@ def _any(_typing: Any, condition: Any) -> Any:
 @intrinsic
 def _spread(_typing: Any, value: Any, example: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _splat(context, builder, sig.args[0], args[0], example.width)
+        return splat(context, builder, sig.args[0], args[0], example.width)
 
     return example(value, example), build
 
 
 @overload(where, jit_options=INLINE)
 def _where(condition, yes, no):
+    sides = isinstance(yes, Vec | types.Number) and isinstance(no, Vec | types.Number)
     if isinstance(condition, Mask):
-        return lambda condition, yes, no: _select(condition, yes, no)
+        return (lambda condition, yes, no: _select(condition, yes, no)) if sides else None
     return lambda condition, yes, no: yes if condition else no
 
 
@@ -233,7 +252,7 @@ def _anywhere(condition):
 def _alike(value, example):
     if isinstance(example, Vec):
         return lambda value, example: _spread(value, example)
-    return lambda value, example: value
+    return (lambda value, example: value) if isinstance(example, types.Number) else None
 
 
 def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: list[Any]) -> tuple[Any, list[Any], list[Any]]:
@@ -244,10 +263,6 @@ def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: li
     for index, stride in zip(indices, strides, strict=False):
         offset = builder.add(offset, builder.mul(index, stride, flags=("nsw",)), flags=("nsw",))
     return builder.gep(value.data, [offset]), shape[len(indices) :], strides[len(indices) :]
-
-
-def _stored(kind: VecArray) -> Any:
-    return ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
 
 
 def _indices(context: Any, builder: Any, kind: types.Type, value: Any) -> list[Any]:
@@ -271,7 +286,7 @@ class _GetItem(AbstractTemplate):
         if not 0 < count <= getattr(array, "ndim", 0):
             return None
         left = array.ndim - count
-        return signature(VecArray(array.width, left) if left else array.element, array, index)
+        return signature(VecArray(array.width, left, array.holds) if left else array.element, array, index)
 
 
 @lower_builtin(operator.getitem, VecArray, types.Any)
@@ -279,7 +294,7 @@ def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index = sig.args
     at, shape, strides = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
     if sig.return_type == kind.element:
-        return builder.load(builder.bitcast(at, _stored(kind).as_pointer()), align=8)
+        return ELEMENTS[kind.holds][1](context, builder, kind, at)
     return _made(context, builder, sig.return_type, at, shape, strides)
 
 
@@ -289,7 +304,7 @@ class _SetItem(AbstractTemplate):
         array, index, value = args
         if not isinstance(array, VecArray) or _count(index) != array.ndim:
             return None
-        fits = value == array.element or isinstance(value, types.Float | types.Integer)
+        fits = value == array.element or isinstance(value, types.Float | types.Integer | Vec)
         return signature(types.void, array, index, value) if fits else None
 
 
@@ -297,11 +312,7 @@ class _SetItem(AbstractTemplate):
 def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index, value = sig.args
     at, _, _ = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
-    if kind.width > 1:
-        stored = _splat(context, builder, value, args[2], kind.width)
-    else:
-        stored = context.cast(builder, args[2], value, types.float64)
-    builder.store(stored, builder.bitcast(at, _stored(kind).as_pointer()), align=8)
+    ELEMENTS[kind.holds][2](context, builder, kind, at, value, args[2])
     return context.get_dummy_value()
 
 
@@ -324,17 +335,17 @@ def _made(context: Any, builder: Any, kind: VecArray, data: Any, shape: list[Any
     return value._getvalue()
 
 
-def _constant(width: Any) -> int:
+def constant_of(width: Any) -> int:
     """Return a number that is known when compiling: a literal, or the length of a tuple."""
     return width.count if isinstance(width, types.UniTuple) else width.literal_value
 
 
 @intrinsic(prefer_literal=True)
 def vectors(_typing: Any, array: Any, width: Any) -> Any:
-    """Lay vectors along the last axis of a contiguous array: shape (..., k * width) becomes (..., k). The width is a constant, or the
-    length of a tuple.
+    """Lay vectors along the last axis of a contiguous array: shape (..., k * width) becomes (..., k). The width is a constant, or
+    the length of a tuple.
     """
-    kind = VecArray(_constant(width), array.ndim)
+    kind = VecArray(constant_of(width), array.ndim)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value = context.make_array(array)(context, builder, args[0])
@@ -347,6 +358,14 @@ def vectors(_typing: Any, array: Any, width: Any) -> Any:
     return kind(array, width), build
 
 
+def laid_over(context: Any, builder: Any, kind: VecArray, array: Any, value: Any, first: Any = None) -> Any:
+    """Return an array of what lies along the last axis of a contiguous array, from `first` on."""
+    given = context.make_array(array)(context, builder, value)
+    shape = cgutils.unpack_tuple(builder, given.shape)[:-1]
+    strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, given.strides)][:-1]
+    return _made(context, builder, kind, builder.gep(given.data, [first]) if first else given.data, shape, strides)
+
+
 @kernel
 def numbers(array):
     """Take a contiguous array as one of numbers that does not own its memory."""
@@ -356,14 +375,10 @@ def numbers(array):
 @intrinsic(prefer_literal=True)
 def columns(_typing: Any, array: Any, first: Any, width: Any) -> Any:
     """Take columns of an array from `first` on, as many as `width` (see `vectors`), as an array of vectors, one a row."""
-    kind = VecArray(_constant(width), array.ndim - 1)
+    kind = VecArray(constant_of(width), array.ndim - 1)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value = context.make_array(array)(context, builder, args[0])
-        shape = cgutils.unpack_tuple(builder, value.shape)[:-1]
-        strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, value.strides)][:-1]
-        at = builder.gep(value.data, [context.cast(builder, args[1], sig.args[1], types.intp)])
-        return _made(context, builder, kind, at, shape, strides)
+        return laid_over(context, builder, kind, array, args[0], context.cast(builder, args[1], sig.args[1], types.intp))
 
     return kind(array, first, width), build
 
@@ -428,8 +443,53 @@ def power(x, share):
     m = mantissa(x)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
-    z = (exponent(x) + s * (2.8853900817779268 + z * (0.9617966939259756 + z * (0.5770780163555854 + z * 0.4121985831111324)))) * share
+    z = (
+        exponent(x) + s * (2.8853900817779268 + z * (0.9617966939259756 + z * (0.5770780163555854 + z * 0.4121985831111324)))
+    ) * share
     k = (z + 6755399441055744.0) - 6755399441055744.0
     r = z - k
     tail = 0.05550410866482158 + r * (0.009618129107628477 + r * 0.0013333558146428443)
     return two_to(k) * (1.0 + r * (0.6931471805599453 + r * (0.2402265069591007 + r * tail)))
+
+
+def sincos(x: Any) -> Any:
+    """Return sine and cosine."""
+    return math.sin(x), math.cos(x)
+
+
+@overload(sincos, jit_options=INLINE)
+def _sincos(x):
+    return (lambda x: polynomial_sincos(x)) if isinstance(x, Vec | types.Number) else None
+
+
+def value_of(x: Any) -> Any:
+    """Return a number without what it carries besides its value."""
+    return x
+
+
+@overload(value_of, jit_options=INLINE)
+def _value_of(x):
+    return (lambda x: x) if isinstance(x, Vec | types.Number) else None
+
+
+@kernel
+def polynomial_sincos(x):
+    """Sine and cosine together, branch-free: reduction by pi/2 in three parts, minimax polynomials (Cody and Waite).
+
+    The rounding to the nearest quarter turn adds and subtracts 1.5 * 2^52. Error about 1 ulp.
+    """
+    k = (x * 0.6366197723675814 + 6755399441055744.0) - 6755399441055744.0
+    r = ((x - k * 1.5707963267341256) - k * 6.077100506303966e-11) - k * 2.0222662487959506e-21
+    z = r * r
+    ps = -2.50507602534068634195e-08 + z * 1.58969099521155010221e-10
+    ps = 8.33333333332248946124e-03 + z * (-1.98412698298579493134e-04 + z * (2.75573137070700676789e-06 + z * ps))
+    sine = r + r * z * (-1.66666666666666324348e-01 + z * ps)
+    pc = 2.08757232129817482790e-09 + z * -1.13596475577881948265e-11
+    pc = -1.38888888888741095749e-03 + z * (2.48015872894767294178e-05 + z * (-2.75573143513906633035e-07 + z * pc))
+    cosine = 1.0 - 0.5 * z + z * z * (4.16666666666666019037e-02 + z * pc)
+    turn = (k * 0.25 + 6755399441055744.0) - 6755399441055744.0
+    q = k - 4.0 * turn
+    odd = q * q == 1.0
+    a = where(odd, cosine, sine)
+    b = where(odd, sine, cosine)
+    return where(q * q - q > 1.0, -a, a), where(q * q + q > 1.0, -b, b)

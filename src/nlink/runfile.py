@@ -117,7 +117,7 @@ def load(path: str | os.PathLike[str]) -> Run:
 
     >>> load("no-such-file.nc")
     Traceback (most recent call last):
-    nlink.runfile.RunFileError: there is no file no-such-file.nc
+    nlink.runwriter.RunFileError: there is no file no-such-file.nc
     """
     path = Path(path)
     source = part_name(path) if not path.exists() and part_name(path).is_file() else path

@@ -23,7 +23,7 @@ from nlink._check import ModelError, number
 from nlink.chain import Chain
 from nlink.events import Flip, Watch, passages
 from nlink.formulations import formulate
-from nlink.integrators import integrator_record
+from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.progress import Bar, Notice
 from nlink.recording import Record, joined, known_times, origin, saved_times
@@ -95,7 +95,7 @@ def simulate(
     else:
         mark, found = _angle_start(system, theta, 0.0 if omega is None else omega)
     angles, rates = system.decode(mark.y[: system.size])
-    method = integrator_record(integrator, rtol, atol, system.formulation.method)
+    method = method_for(system, integrator, rtol, atol)
     settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
     scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
     return _simulate(scenario, system, mark, _listed_events(events), progress, strict, file, found=found)
@@ -146,7 +146,7 @@ def _simulate(
     settings = scenario.settings
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
-    method = integrator_record(settings.integrator, settings.rtol, settings.atol, system.formulation.method)
+    method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = saved_times(settings.save, settings.t_end)
     with Notice(COMPILING, progress):

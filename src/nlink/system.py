@@ -26,6 +26,7 @@ from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
+from nlink.lanes import columns
 from nlink.loads import LEDGER, LOADS, JointTorque, Table
 
 Kernel = Callable[..., None]
@@ -33,7 +34,7 @@ RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
 HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
 SETTLERS: dict[type[Any], Callable[..., bool]] = {}
 RESIDUALS: dict[type[Any], Kernel] = {}
-SERIES: dict[type[Any], "Series"] = {}
+SERIES: dict[type[Any], Series] = {}
 
 
 def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
@@ -110,7 +111,7 @@ class Series(NamedTuple):
 
 
 class SeriesRoom(NamedTuple):
-    """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors in the same memory, of links or of chains."""
+    """Where a series is computed. Arrays come twice: as numbers, a link each, and in the same memory as vectors, of links or chains."""
 
     chain: Any
     """the parameters of the chain, borrowed"""
@@ -124,7 +125,7 @@ class SeriesRoom(NamedTuple):
     """(SERIES_SCRATCH, links): what is of one order"""
     uv: Any
     small: Any
-    """a tuple as long as the way is numbered, which is so known when compiling: ORDER_BY_ORDER, UNROLLED, or UNROLLED_WITH_MOMENTS"""
+    """a tuple whose length is the way to go, known when compiling: ORDER_BY_ORDER, UNROLLED, or UNROLLED_WITH_MOMENTS"""
     order: Any
     """a tuple as long as the order, which is so known when compiling"""
 
@@ -209,6 +210,14 @@ def rates_many(t, y, p, out, tip, w):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
+
+
+@entry
+def rates_of_columns(t, y, p, out, w, lanes):
+    """Evaluate the right-hand side for the columns of y (m, K), as many at a time as `lanes` is long; K is a multiple of that."""
+    rows = columns(w, 0, lanes)
+    for first in range(0, y.shape[1], len(lanes)):
+        rhs(t, columns(y, first, lanes), p, columns(out, first, lanes), rows)
 
 
 @entry
@@ -320,6 +329,10 @@ class AngleFormulation(Formulation):
         return np.arange(2 * n) < n
 
 
+SIDE_BY_SIDE = (0,) * 16
+"""As long as the number of chains that are evaluated side by side."""
+
+
 class EnergyPair(NamedTuple):
     """Kinetic and potential energy in J."""
 
@@ -379,6 +392,22 @@ class System:
         if strict and self.failed and self.callback:
             raise self.callback.taken()
         return out
+
+    def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
+        states = np.ascontiguousarray(states, float)
+        wide = self.formulation.name == "recursive" and self.chain.pin is None and self.callback is None
+        if not wide:
+            return np.stack([self(t, state) for state in states.T], axis=1) if states.shape[1] else np.empty_like(states)
+        count = states.shape[1]
+        y = states
+        if count % len(SIDE_BY_SIDE) or self.full_size > self.size:
+            y = np.zeros((self.full_size, -(-count // len(SIDE_BY_SIDE)) * len(SIDE_BY_SIDE)))
+            y[: self.size, :count] = states
+        out = np.empty_like(y)
+        w = np.zeros((self.formulation.scratch(self.chain.n), self.chain.n, len(SIDE_BY_SIDE)))
+        rates_of_columns(float(t), y, self.parameters, out, w, SIDE_BY_SIDE)
+        return out[: self.size, :count]
 
     @property
     def projected(self) -> bool:

@@ -16,6 +16,7 @@ from numba.core.dispatcher import Dispatcher
 
 from nlink.lanes import VecArray, vector_of
 
+
 def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
     """Return the Python source of a kernel, calling the sources of other kernels."""
     known = {} if known is None else known
@@ -75,7 +76,6 @@ class Number:
 
     def __neg__(self) -> Number:
         return Number(self.builder, self.builder.fneg(self.value))
-
 
     def _chosen(self, other: Number, lanes: list[int]) -> Number:
         order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)

@@ -12,7 +12,7 @@ import numpy as np
 from nlink._check import ModelError, listed, number, shown
 from nlink.analysis.trust import ANGLE, APPROXIMATE, UNSTATED, Witnesses, difference, nodes, rerun, tighter, usable, within
 from nlink.formulations import FORMULATIONS
-from nlink.integrators import integrator_record
+from nlink.integrators import Taylor, integrator_record
 from nlink.integrators.base import Integrator
 from nlink.records import record
 from nlink.run import Run, Status
@@ -209,7 +209,7 @@ def _variants(scenario: Scenario, formulations: Any, tolerances: Any, integrator
     own = (settings.rtol, settings.atol)
     pairs = [own] if tolerances is None else [_pair(value) for value in _several("tolerances", tolerances)]
     if integrators is None:
-        given = integrator_record(settings.integrator, *own)
+        given = integrator_record(None if isinstance(settings.integrator, Taylor) else settings.integrator, *own)
         methods = [_with(given, *pair) for pair in pairs] if tolerances is not None else [given]
     else:
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]

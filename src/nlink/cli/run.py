@@ -96,12 +96,12 @@ def _result(scenario: Scenario | None, earlier: Run | None, until: float | None,
 
 def _dry_run(scenario: Scenario, path: Path) -> None:
     from nlink.formulations import formulate
-    from nlink.integrators import integrator_record
+    from nlink.integrators import method_for
     from nlink.recording import saved_times
 
     settings = scenario.settings
     system = formulate(scenario.chain, settings.formulation)
-    method = integrator_record(settings.integrator, settings.rtol, settings.atol, system.formulation.method)
+    method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     points = len(saved_times(settings.save, settings.t_end))
     lines = [*scenario_lines(scenario), ("method", f"{system.formulation.described()}, {method.described()}")]
     lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]

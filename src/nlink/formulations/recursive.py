@@ -40,6 +40,7 @@ from nlink.kernels import (
     sincos,
     turn,
 )
+from nlink.lanes import alike
 from nlink.system import HAMILTON, SETTLERS, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
@@ -106,7 +107,8 @@ def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
     If turned, S and C are filled already; if forced, the forces of w act. One link waits for the next only through M
     (and outwards through a), so these are written as sums of products that are ready, with the division in the middle.
     """
-    mxx = mxy = myy = bx = by = 0.0
+    zero = alike(0.0, omega[at])
+    mxx = mxy = myy = bx = by = zero
     for j in range(p.n):
         i = p.n - 1 - j
         if turned:
@@ -136,7 +138,7 @@ def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
         mxx = (mxx + mass) - qx * qx * inverse
         mxy = mxy - qx * qy * inverse
         myy = (myy + mass) - qy * qy * inverse
-    ax, ay = 0.0, lift
+    ax, ay = zero, zero + lift
     for i in range(p.n):
         free, ux, uy = w[TAU, i], w[QX, i], w[QY, i]
         lc, ls = p.links[LENGTH, i] * w[C, i], p.links[LENGTH, i] * w[S, i]

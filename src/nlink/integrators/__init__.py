@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nlink._check import ModelError
+from nlink._check import ModelError, number
 from nlink.integrators.base import Integrator
 from nlink.integrators.gauss import Gauss
 from nlink.integrators.ida import IDA
@@ -13,6 +13,7 @@ from nlink.integrators.runge_kutta import DOP853, RK4, RK45
 from nlink.integrators.scipy_methods import METHODS, Scipy
 from nlink.integrators.taylor import Taylor
 from nlink.records import record
+from nlink.system import System
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     "DOP853": DOP853,
@@ -23,6 +24,13 @@ INTEGRATORS: dict[str, type[Integrator]] = {
     "IDA": IDA,
     "Taylor": Taylor,
 }
+
+
+def method_for(system: System, spec: Any, rtol: float, atol: float) -> Integrator:
+    """Return the integrator that `spec` stands for; None is the fastest by measurement: Taylor for what it takes, else DOP853."""
+    if spec is None and system.formulation.method is None and not Taylor.refusal(system):
+        return Taylor.like(number("rtol", rtol, above=0), number("atol", atol, above=0))
+    return integrator_record(spec, rtol, atol, system.formulation.method)
 
 
 def integrator_record(spec: Any, rtol: float, atol: float, brought: Any = None) -> Integrator:

@@ -39,40 +39,47 @@ NFEV, STEPS, MARK_KNOT, FROZEN = range(4)
 WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
 LANES = 8
+SHARE = 1e-3
+"""What is kept of a tolerance asked for: then the error is a tenth of that of DOP853, or less."""
 
 
 @dataclass(frozen=True)
 class Taylor(Integrator):
-    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number (chosen from tol,
-    if not given).
-    """
+    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number."""
 
     name: ClassVar[str] = "Taylor"
     tol: float = 1e-13
-    order: int | None = None
+    order: int = 18
     max_steps: int = 10_000_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", number("Taylor.tol", self.tol, above=0))
-        if self.order is not None:
-            whole("Taylor.order", self.order, least=4)
+        whole("Taylor.order", self.order, least=4)
         whole("Taylor.max_steps", self.max_steps)
 
-    @property
-    def terms(self) -> int:
-        """Number of terms of the series."""
-        return self.order or max(8, round(6 - 0.9 * math.log10(self.tol)))
+    @classmethod
+    def like(cls, rtol: float, atol: float) -> Taylor:
+        """Return a method whose errors are not larger than those of DOP853 with these tolerances, by measurement."""
+        return cls(float(f"{SHARE * 0.5 * (rtol + atol):.2g}"))
+
+    @staticmethod
+    def refusal(system: System) -> str:
+        """Return why it cannot take a system, or nothing if it can."""
+        if type(system.parameters) not in SERIES:
+            what = "no pin" if system.chain.pin else f"the formulation recursive, not {system.formulation.name}"
+            return f"Taylor takes {what}; use another integrator"
+        if system.callback:
+            return "Taylor needs torques with a series: numbers, sines or tables, not a Python function; use DOP853"
+        drag = system.chain.load(Drag)
+        if drag and np.any(np.asarray(drag.quadratic) != 0):
+            return "Taylor takes linear drag only: quadratic drag has no series at rest; use DOP853"
+        return ""
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""
-        if type(system.parameters) not in SERIES:
-            what = "no pin" if system.chain.pin else f"the formulation recursive, not {system.formulation.name}"
-            raise ModelError(f"Taylor takes {what}; use another integrator")
-        if system.callback:
-            raise ModelError("Taylor needs torques with a series: numbers, sines or tables, not a Python function; use DOP853")
-        drag = system.chain.load(Drag)
-        if drag and np.any(np.asarray(drag.quadratic) != 0):
-            raise ModelError("Taylor takes linear drag only: quadratic drag has no series at rest; use DOP853")
+        refusal = self.refusal(system)
+        if refusal:
+            raise ModelError(refusal)
         return TaylorStepper(system, mark, t_end, self)
 
 
@@ -80,19 +87,21 @@ class TaylorStepper(Stepper):
     """Drives the compiled steps."""
 
     def __init__(self, system: System, mark: Mark, t_end: float, record: Taylor) -> None:
-        self.system, self.mark, self.t_end, self.record = system, mark, t_end, record
-        m, order = len(mark.y), record.terms
-        self.y = mark.y
-        self.f = system.rates(mark.t, mark.y) if mark.f is None else mark.f
-        self.arrays = workspace(system.parameters.chain, order)
-        self.q = np.zeros((order, m))
-        self.room = Room(m, order)
-        self.clock, self.counts = np.array([mark.t, mark.t]), np.array([1, 0, 0, 0])
+        self.system, self.record, m = system, record, len(mark.y)
+        self.arrays = workspace(system.parameters.chain, record.order)
+        self.q = np.zeros((record.order, m))
+        self.room = Room(m, record.order)
+        self.restart(mark, t_end)
+
+    def restart(self, mark: Mark, t_end: float) -> None:
+        """Begin anew from another point."""
+        self.mark, self.t_end, self.y = mark, t_end, mark.y
+        self.clock, self.counts = np.array([mark.t, mark.t]), np.zeros(4, np.int64)
 
     def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
         """Take steps in one compiled call."""
         t, y, f, q = self.room.take(limit, dense)
-        y[0], f[0] = self.y, self.f
+        y[0] = self.y
         ahead = self.t_end >= self.mark.t
         taken, code = advance(
             self.system.parameters, self.record.tol, ahead, bound, final, times, saved, dense, self.clock,
@@ -103,7 +112,7 @@ class TaylorStepper(Stepper):
         if counts[FROZEN] == 0 or counts[MARK_KNOT]:
             k = counts[MARK_KNOT]
             self.mark = Mark(float(self.clock[MARK_T]), 0.0, y[k].copy(), f[k].copy(), 0.0, 0)
-        self.y, self.f = y[taken].copy(), f[taken].copy()
+        self.y = y[taken].copy()
         return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
 
 

@@ -1,0 +1,240 @@
+"""Duals: numbers that carry a derivative, in lanes: the same kernels, fed with them, give the exact derivative of their results.
+
+A Dual(n) is a Vec(n) with the rate at which each lane changes; an array of them holds 2 n doubles for each, values before rates.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+
+from nlink._jit import INLINE, kernel
+from nlink.lanes import DOUBLE, ELEMENTS, Mask, Vec, VecArray, alike, constant_of, laid_over, sincos, splat, value_of, where
+
+FLAGS = ("contract",)
+
+
+class Dual(types.Type):
+    """n doubles side by side, each with its rate."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"Dual({width})")
+
+
+@register_model(Dual)
+class DualModel(models.StructModel):
+    """Values and rates."""
+
+    def __init__(self, manager: Any, kind: Dual) -> None:
+        super().__init__(manager, kind, [("value", Vec(kind.width)), ("rate", Vec(kind.width))])
+
+
+def _parts(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> tuple[Any, Any]:
+    """Return value and rate; the rate of a plain number is None."""
+    if isinstance(kind, Dual):
+        return builder.extract_value(value, 0), builder.extract_value(value, 1)
+    return splat(context, builder, kind, value, width), None
+
+
+def _made(context: Any, builder: Any, width: int, value: Any, rate: Any) -> Any:
+    pair = ir.LiteralStructType([value.type, value.type])
+    zero = ir.Constant(value.type, [0.0] * width)
+    out = builder.insert_value(ir.Constant(pair, ir.Undefined), value, 0)
+    return builder.insert_value(out, zero if rate is None else rate, 1)
+
+
+def _width(kinds: tuple[types.Type, ...]) -> int:
+    widths = {kind.width for kind in kinds if isinstance(kind, Dual)}
+    fits = all(isinstance(kind, Dual | Vec | types.Float | types.Integer) for kind in kinds)
+    return widths.pop() if fits and len(widths) == 1 else 0
+
+
+def _register(function: Any, arity: int, build: Callable[..., Any], compares: bool = False) -> None:
+    """Let `function` take duals, and plain numbers and vectors beside them."""
+
+    class Template(AbstractTemplate):
+        def generic(self, args: Any, kws: Any) -> Any:
+            width = _width(args) if len(args) == arity else 0
+            return signature((Mask if compares else Dual)(width), *args) if width else None
+
+    infer_global(function)(Template)
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        width = _width(sig.args)
+        parts = [_parts(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)]
+        made = build(builder, *parts)
+        return made if compares else _made(context, builder, width, *made)
+
+    plain = (Dual, Vec, types.Number)
+    kinds = [(Dual,)] if arity == 1 else [(a, b) for a in plain for b in plain if Dual in (a, b)]
+    for each in kinds:
+        lower_builtin(function, *each)(lower)
+
+
+def _sum(builder: Any, a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else builder.fadd(a, b, flags=FLAGS)
+
+
+def _scaled(builder: Any, rate: Any, by: Any) -> Any:
+    return None if rate is None else builder.fmul(rate, by, flags=FLAGS)
+
+
+def _negative(builder: Any, rate: Any) -> Any:
+    return None if rate is None else builder.fneg(rate)
+
+
+def _add(builder: Any, a: Any, b: Any) -> Any:
+    return builder.fadd(a[0], b[0], flags=FLAGS), _sum(builder, a[1], b[1])
+
+
+def _subtract(builder: Any, a: Any, b: Any) -> Any:
+    return builder.fsub(a[0], b[0], flags=FLAGS), _sum(builder, a[1], _negative(builder, b[1]))
+
+
+def _multiply(builder: Any, a: Any, b: Any) -> Any:
+    rate = _sum(builder, _scaled(builder, a[1], b[0]), _scaled(builder, b[1], a[0]))
+    return builder.fmul(a[0], b[0], flags=FLAGS), rate
+
+
+def _divide(builder: Any, a: Any, b: Any) -> Any:
+    value = builder.fdiv(a[0], b[0], flags=FLAGS)
+    over = _sum(builder, a[1], _negative(builder, _scaled(builder, b[1], value)))
+    return value, builder.fdiv(over, b[0], flags=FLAGS)
+
+
+def _chosen(builder: Any, condition: Any, a: Any, b: Any) -> Any:
+    zero = ir.Constant(a[0].type, [0.0] * a[0].type.count)
+    rates = (zero if each is None else each for each in (a[1], b[1]))
+    return builder.select(condition, a[0], b[0]), builder.select(condition, *rates)
+
+
+def _absolute(builder: Any, a: Any) -> Any:
+    zero = ir.Constant(a[0].type, [0.0] * a[0].type.count)
+    below = builder.fcmp_ordered("<", a[0], zero)
+    return _chosen(builder, below, (builder.fneg(a[0]), builder.fneg(a[1])), a)
+
+
+def _root(builder: Any, a: Any) -> Any:
+    kind = ir.FunctionType(a[0].type, [a[0].type])
+    value = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{a[0].type.count}f64"), [a[0]])
+    return value, builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
+
+
+for _plain, _inplace, _rule in (
+    (operator.add, operator.iadd, _add),
+    (operator.sub, operator.isub, _subtract),
+    (operator.mul, operator.imul, _multiply),
+    (operator.truediv, operator.itruediv, _divide),
+):
+    _register(_plain, 2, _rule)
+    _register(_inplace, 2, _rule)
+for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
+    _register(_operator, 2, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a[0], b[0]), compares=True)
+_register(operator.neg, 1, lambda builder, a: (builder.fneg(a[0]), builder.fneg(a[1])))
+_register(abs, 1, _absolute)
+_register(math.sqrt, 1, _root)
+_register(max, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered(">", a[0], b[0]), a, b))
+_register(min, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered("<", a[0], b[0]), a, b))
+
+
+@intrinsic
+def dual(_typing: Any, value: Any, rate: Any) -> Any:
+    """Join values and rates."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _made(context, builder, value.width, *args)
+
+    return Dual(value.width)(value, rate), build
+
+
+def _part(which: int) -> Any:
+    def take(_typing: Any, x: Any) -> Any:
+        return Vec(x.width)(x), lambda context, builder, sig, args: builder.extract_value(args[0], which)
+
+    return intrinsic(take)
+
+
+_value, rate_of = _part(0), _part(1)
+
+
+@overload(value_of, jit_options=INLINE)
+def _value_of(x):
+    return (lambda x: _value(x)) if isinstance(x, Dual) else None
+
+
+@kernel
+def _dual_sincos(x):
+    s, c = sincos(_value(x))
+    return dual(s, c * rate_of(x)), dual(c, -s * rate_of(x))
+
+
+@overload(sincos, jit_options=INLINE)
+def _sincos(x):
+    return (lambda x: _dual_sincos(x)) if isinstance(x, Dual) else None
+
+
+@intrinsic(prefer_literal=True)
+def duals(_typing: Any, array: Any, width: Any) -> Any:
+    """Take the last axis of a contiguous array, 2 `width` long (see `vectors`), as a dual: shape (..., k, 2 width) becomes (..., k)."""
+    kind = VecArray(constant_of(width), array.ndim - 1, "dual")
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return laid_over(context, builder, kind, array, args[0])
+
+    return kind(array, width), build
+
+
+@intrinsic
+def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        sides = [_parts(context, builder, k, a, condition.width) for k, a in zip(sig.args[1:], args[1:], strict=True)]
+        return _made(context, builder, condition.width, *_chosen(builder, args[0], *sides))
+
+    return Dual(condition.width)(condition, yes, no), build
+
+
+@intrinsic
+def _constant(_typing: Any, value: Any, example: Any) -> Any:
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _made(context, builder, example.width, splat(context, builder, sig.args[0], args[0], example.width), None)
+
+    return example(value, example), build
+
+
+@overload(where, jit_options=INLINE)
+def _where(condition, yes, no):
+    if isinstance(condition, Mask) and (isinstance(yes, Dual) or isinstance(no, Dual)):
+        return lambda condition, yes, no: _select(condition, yes, no)
+    return None
+
+
+@overload(alike, jit_options=INLINE)
+def _alike(value, example):
+    return (lambda value, example: _constant(value, example)) if isinstance(example, Dual) else None
+
+
+def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
+    vector = ir.VectorType(DOUBLE, kind.width)
+    pointer = builder.bitcast(at, vector.as_pointer())
+    later = builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)])
+    return _made(context, builder, kind.width, builder.load(pointer, align=8), builder.load(later, align=8))
+
+
+def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Type, value: Any) -> None:
+    first, rate = _parts(context, builder, given, value, kind.width)
+    pointer = builder.bitcast(at, first.type.as_pointer())
+    builder.store(first, pointer, align=8)
+    zero = ir.Constant(first.type, [0.0] * kind.width)
+    builder.store(zero if rate is None else rate, builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)]), align=8)
+
+
+ELEMENTS["dual"] = (Dual, _load, _store)

@@ -1,0 +1,162 @@
+"""The motion of a chain as a power series in time, in the unit vectors of its links.
+
+With e the unit vector of a link and S the turn by 90 degrees, the kinetic energy is 1/2 sum e_i'.C_ij e_j' with constant 2x2 blocks
+(for i < j: l_i (c_j 1 + o_j S), c_j = m_j d_j + l_j times the mass behind, o_j = m_j b_j), and
+
+    sum_j C_ij e_j'' = f_i + tau_i t_i + lambda_i e_i        |e_i| = 1
+
+f_i are forces mapped by the lengths, tau_i the moment on link i. In the frame of each link at the start (x = 1, y = 0, x' = 0,
+y' = omega) one order costs a few products of series: the length gives x_{k+2}, `recursive`'s sweep y_{k+2}, and the equation along
+the link lambda_k. Of the sweep all but two recursions is done once a step, or for all links side by side. With l = l t, q and D as
+in `recursive`, and b the bias and a the acceleration that are passed on,
+
+    b <- b - q (l.b) / D + known        a <- a - l (q.a) / D + known
+
+Arrays come twice: as numbers (a link each), and `wide`, the same memory as vectors: of links, or of chains.
+"""
+
+from __future__ import annotations
+
+from numba.extending import overload
+
+from nlink._jit import INLINE, kernel
+from nlink.formulations.recursive import RecursiveParameters
+from nlink.formulations.series.loads import chain_ledger, forces, moments, springs, torques
+from nlink.formulations.series.rows import ALONG, ANGLE, BEFORE, DRIVE, LAST, MOMENT, RATE, SPEED, X, Y
+from nlink.formulations.series.straight import straight
+from nlink.formulations.series.sweep import factorise, found, hinges, inward, known, outward, rates
+from nlink.kernels import turn
+from nlink.lanes import alike, where
+from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, Series
+
+
+def chain_series(t, bound, ahead, y, p, room, order):
+    """Fill the room with the series from the state y; return the sizes of the last two coefficients and the largest rate.
+
+    Torques from tables have no kink before `bound`, which lies later if `ahead`.
+    """
+    chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
+    n = chain.n
+    turn(y, n, w)
+    factorise(chain, w)
+    if chain.loaded:
+        torques(t, bound, ahead, chain, terms[DRIVE], order)
+        springs(y, chain, w)
+    fastest = abs(y[n])
+    for i in range(n):
+        terms[Y, 1, i] = y[n + i]
+        fastest = max(fastest, abs(y[n + i]))
+    coefficients(room, order)
+    for j in range(len(uv[LAST])):
+        uv[LAST, j] = abs(wide[X, order, j]) + abs(wide[Y, order, j])
+        uv[BEFORE, j] = abs(wide[X, order - 1, j]) + abs(wide[Y, order - 1, j])
+    last, before = u[LAST, 0], u[BEFORE, 0]
+    for i in range(1, n):
+        last = max(last, u[LAST, i])
+        before = max(before, u[BEFORE, i])
+    if chain.ledger > 0:
+        rates(order - 1, wide)
+    return last, before, fastest
+
+
+def chain_arrival(h, y, p, room, order, new):
+    """Fill new with angles and rates at the time h after the start of the series."""
+    n, wide, u, uv = room.chain.n, room.wide, room.u, room.uv
+    for j in range(len(uv[ANGLE])):
+        x, yy, dx, dy = position(h, wide, order, j)
+        uv[ANGLE, j] = angle(yy, x)
+        uv[SPEED, j] = (x * dy - yy * dx) / (x * x + yy * yy)
+    for i in range(n):
+        new[i] = y[i] + u[ANGLE, i]
+        new[n + i] = u[SPEED, i]
+
+
+@kernel
+def position(h, wide, order, j):
+    """Return the unit vectors of links j at the time h, and their rates: even and odd powers apart, for speed."""
+    hh = h * h
+    top = order - order % 2
+    ex, ey = wide[X, top, j], wide[Y, top, j]
+    edx, edy = top * ex, top * ey
+    for m in range(top - 2, 0, -2):
+        x, yy = wide[X, m, j], wide[Y, m, j]
+        ex, ey, edx, edy = ex * hh + x, ey * hh + yy, edx * hh + m * x, edy * hh + m * yy
+    top = order - 1 + order % 2
+    ox, oy = wide[X, top, j], wide[Y, top, j]
+    odx, ody = top * ox, top * oy
+    for m in range(top - 2, 0, -2):
+        x, yy = wide[X, m, j], wide[Y, m, j]
+        ox, oy, odx, ody = ox * hh + x, oy * hh + yy, odx * hh + m * x, ody * hh + m * yy
+    return 1.0 + (ex * hh + ox * h), ey * hh + oy * h, edx * h + odx, edy * h + ody
+
+
+def chain_polynomials(p, room, order, q):
+    """Fill q (order, m): the coefficients of angles and rates from the first power on."""
+    chain, rate = room.chain, room.terms[RATE]
+    n = chain.n
+    if not chain.loaded:
+        for k in range(order):
+            rates(k, room.wide)
+    elif chain.ledger == 0:
+        rates(order - 1, room.wide)
+    zero = alike(0.0, rate[0, 0])
+    for k in range(order):
+        for i in range(n):
+            q[k, i] = rate[k, i] * (1.0 / (k + 1))
+            q[k, n + i] = rate[k + 1, i] if k + 1 < order else zero
+
+
+@kernel
+def orders(room, order):
+    """Find the coefficients, order by order."""
+    chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
+    for k in range(order - 1):
+        if chain.loaded:
+            rates(k, wide)
+            moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], w)
+        if chain.swept:
+            forces(k, chain, terms[X], terms[Y], w, u)
+        known(k, chain, wide, room.v, uv)
+        inward(chain.n, w, u)
+        hinges(len(uv[ALONG]), room.v, uv)
+        outward(chain.n, w, u)
+        found(k, wide, room.v, uv)
+
+
+def coefficients(room, order):
+    """Find the coefficients: unrolled for chains that fit into one vector, with or without moments; else order by order."""
+    orders(room, order)
+
+
+@overload(coefficients, jit_options=INLINE)
+def _coefficients(room, order):
+    small = room[room.fields.index("small")].count
+    if small == ORDER_BY_ORDER:
+        return lambda room, order: orders(room, order)
+    if small == UNROLLED:
+        return lambda room, order: straight(room, False)
+    return lambda room, order: straight(room, True)
+
+
+@kernel
+def angle(y, x):
+    """The angle of the vector (x, y), between -pi and pi: arctangent of the smaller over the larger, reduced once more, and a
+    rational function of it (Cephes). About 1 ulp.
+    """
+    a, b = abs(y), abs(x)
+    steep = a > b
+    r = where(steep, b, a) / where(steep, a, b)
+    far = r > 0.4142135623730950488
+    z = where(far, (r - 1.0) / (r + 1.0), r)
+    zz = z * z
+    p = -6.485021904942025371773e1 + zz * (-1.228866684490136173410e2 + zz * (
+        -7.500855792314704667340e1 + zz * (-1.615753718733365076637e1 + zz * -8.750608600031904122785e-1)))  # fmt: skip
+    q = 1.945506571482613964425e2 + zz * (4.853903996359136964868e2 + zz * (
+        4.328810604912902668951e2 + zz * (1.650270098316988542046e2 + zz * (2.485846490142306297962e1 + zz))))  # fmt: skip
+    value = where(far, 0.78539816339744830962 + 3.061616997868382943065e-17, 0.0) + (z + z * (zz * p / q))
+    value = where(steep, 1.57079632679489661923 - value, value)
+    value = where(x < 0.0, 3.14159265358979323846 - value, value)
+    return where(y < 0.0, -value, value)
+
+
+SERIES[RecursiveParameters] = Series(chain_series, chain_arrival, chain_polynomials, chain_ledger)

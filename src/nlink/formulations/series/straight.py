@@ -1,0 +1,134 @@
+"""Small chains: all orders unrolled, all links in one vector, the mass matrix inverted once a step."""
+
+from __future__ import annotations
+
+from numba import types
+from numba.extending import intrinsic
+
+from nlink.formulations.series.rows import (
+    ALONG,
+    BEND,
+    BRAKE,
+    CX,
+    CY,
+    DAMP,
+    DRIVE,
+    FREE,
+    GX,
+    GY,
+    INVERSE,
+    LAM,
+    MOMENT,
+    QX,
+    QY,
+    RATE,
+    STIFF,
+    ZX,
+    ZY,
+    H,
+    J,
+    X,
+    Y,
+)
+from nlink.formulations.series.sweep import hinges, inward, outward, turning
+from nlink.unrolled import Cells, fields, plain
+
+
+@intrinsic(prefer_literal=True)
+def straight(_typing, room, loaded):
+    """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
+        columns = matrices(wide.kind.width, w)
+        straight_orders(parts["order"][0].count, loaded.literal_value, wide, v, columns)
+        return context.get_dummy_value()
+
+    return types.void(room, loaded), build
+
+
+def matrices(n, w):
+    """Write down what a moment on link i, and an acceleration along it, do to all links: turning and pull beside each other, by
+    sweeps with one cause in each lane.
+
+    Turning by moments and pull by accelerations are symmetric, and pull by moments is minus the transpose of turning by
+    accelerations: so a row of a matrix, which is what the sweeps give, serves as its column, which is what is needed.
+    """
+    rows = []
+    for forced in (True, False):
+        u = {}
+        for i in range(n):
+            along = 0.0 if forced else w[H, i].unit(i, n, 1.0)
+            across = w[H, i].unit(i, n, 1.0) if forced else -w[H, i] * along
+            u[ALONG, i], u[FREE, i] = along, across * w[INVERSE, i]
+            u[CX, i] = w[ZX, i] * along + w[QX, i] * across
+            u[CY, i] = w[ZY, i] * along + w[QY, i] * across
+        for sweep in (inward, hinges, outward):
+            plain(sweep)(n, w, u)
+        rows.append([plain(turning)(w, u, i) for i in range(n)])
+    return [
+        ((-turned).beside(alpha), -(drawn + w[J, i].unit(i, n, 1.0) * w[J, i]).beside(-pull))
+        for i, ((alpha, pull), (turned, drawn)) in enumerate(zip(*rows, strict=True))
+    ]
+
+
+def straight_orders(order, loaded, wide, v, columns):
+    """Write the orders down: x and y of all links beside each other in one vector, and so their pull and turning.
+
+    The columns take r / ((k + 1) (k + 2)) and -x to y, and to the pull over the same. What one order gives the next is short: y and
+    lambda go through one product (with y_1; x_1 is zero) and the columns. All else is ready before.
+    """
+    n = len(columns)
+    start = wide[X, 1, 0].beside(wide[Y, 1, 0])
+    e, lam, tau, rate = [wide[X, 0, 0].beside(wide[Y, 0, 0]), start], [], [], []
+    newest = start
+    for k in range(order - 1):
+        scale = (k + 1.0) * (k + 2.0)
+        if k == 0:
+            half, force = 0.5 * start * start, -v[GX, 0].beside(v[GY, 0])
+            across, pull = force * (1.0 / scale), force.first()
+        else:
+            middle = [(0.5 * e[k // 2 + 1], e[k // 2 + 1])] if k % 2 == 0 else []
+            half = total(middle + [(e[m], e[k + 2 - m]) for m in range((k + 1) // 2, 1, -1)]) + start * newest
+            older = total([(lam[m], e[k - m]) for m in range(k - 1)] + [(tau[m], e[k - m].swapped()) for m in range(len(tau))])
+            across, pull = older * (1.0 / scale) + (start * (1.0 / scale)) * lam[k - 1], -(older + start * lam[k - 1]).first()
+        if loaded:
+            rate.append(straight_rate(k, e))
+            moment = straight_moment(k, rate, wide[DRIVE, k, 0], v)
+            tau.append((-moment).beside(moment))
+            across = across + moment.beside(moment) * (1.0 / scale)
+            wide[RATE, k, 0], wide[MOMENT, k, 0] = rate[k], moment
+        twice = half + half.swapped()
+        turned, bent = across.lane(n) * columns[0][0], twice.lane(0) * columns[0][1]
+        for i in range(1, n):
+            turned, bent = turned + across.lane(n + i) * columns[i][0], bent + twice.lane(i) * columns[i][1]
+        newest = turned + bent
+        x, y, drawn = -twice.first(), newest.second(), newest.first()
+        lam.append(pull.beside(pull) + scale * drawn.beside(drawn))
+        wide[X, k + 2, 0], wide[Y, k + 2, 0], wide[LAM, k, 0] = x, y, lam[k].first()
+        e.append(x.beside(y))
+
+
+def straight_rate(k, e):
+    """Write down coefficient k of the rates: omega = x y' - y x'."""
+    if k == 0:
+        return e[1].second()
+    pairs = [((k + 1.0 - 2.0 * m) * e[m], e[k + 1 - m].swapped()) for m in range(k // 2, -1, -1)]
+    crossed = total(pairs)
+    return crossed.first() - crossed.second()
+
+
+def straight_moment(k, rate, drive, v):
+    """Write down coefficient k of the moments on the links."""
+    bent = v[BEND, 0] if k == 0 else -v[STIFF, 0] * ((rate[k - 1] - rate[k - 1].moved(1)) * (1.0 / k))
+    joint = drive + bent - v[DAMP, 0] * (rate[k] - rate[k].moved(1))
+    return joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
+
+
+def total(pairs):
+    """Return the sum of products, in two sums at a time: one alone would wait for itself."""
+    sums = [a * b for a, b in pairs[:2]]
+    for m, (a, b) in enumerate(pairs[2:]):
+        sums[m % 2] = sums[m % 2] + a * b
+    return sum(sums[1:], sums[0]) if sums else 0.0

@@ -1,0 +1,175 @@
+"""One order of the series: `recursive`'s sweep, all but two recursions done once a step or for all links side by side."""
+
+from __future__ import annotations
+
+from nlink._jit import kernel
+from nlink.formulations.series.rows import (
+    A11,
+    A12,
+    A21,
+    A22,
+    ACROSS,
+    ALONG,
+    AX,
+    AY,
+    BX,
+    BY,
+    CX,
+    CY,
+    DRAWN,
+    FREE,
+    GX,
+    GY,
+    INVERSE,
+    LAM,
+    LC,
+    LS,
+    MOMENT,
+    QX,
+    QY,
+    RATE,
+    ZX,
+    ZY,
+    H,
+    J,
+    X,
+    Y,
+)
+from nlink.kernels import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET, C, S
+from nlink.lanes import alike
+
+
+@kernel
+def factorise(p, w):
+    """Fill the rows that do not change with the order."""
+    mxx = mxy = myy = behind = alike(0.0, w[S, 0])
+    for j in range(p.n):
+        i = p.n - 1 - j
+        s, c = w[S, i], w[C, i]
+        mass, d, b, length = p.links[MASS, i], p.links[COM, i], p.links[OFFSET, i], p.links[LENGTH, i]
+        px, py = d * c - b * s, d * s + b * c
+        lc, ls = length * c, length * s
+        tx, ty = mxx * lc + mxy * ls, mxy * lc + myy * ls
+        nx, ny = mxx * ls - mxy * lc, mxy * ls - myy * lc
+        inverse = 1.0 / (p.links[HINGE_INERTIA, i] + (lc * tx + ls * ty))
+        qx, qy = mass * px + tx, mass * py + ty
+        ux, uy = qx * inverse, qy * inverse
+        w[LC, i], w[LS, i], w[QX, i], w[QY, i], w[INVERSE, i] = lc, ls, ux, uy, inverse
+        w[GX, i], w[GY, i] = p.g * (mass * px + behind * lc), p.g * (mass * py + behind * ls)
+        behind += mass
+        w[A11, i], w[A12, i], w[A21, i], w[A22, i] = 1.0 - ux * lc, -ux * ls, -uy * lc, 1.0 - uy * ls
+        w[ZX, i], w[ZY, i] = nx + mass * py, ny - mass * px
+        w[H, i] = nx * lc + ny * ls
+        w[J, i] = p.links[HINGE_INERTIA, i] + (nx * ls - ny * lc)
+        mxx = (mxx + mass) - qx * ux
+        mxy = mxy - qx * uy
+        myy = (myy + mass) - qy * uy
+
+
+@kernel
+def products(k, loaded, wide, j):
+    """Return -x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k."""
+    half = alike(0.0, wide[X, 0, j])
+    across = pull = half
+    if k % 2 == 0:
+        x, yy = wide[X, k // 2 + 1, j], wide[Y, k // 2 + 1, j]
+        half = 0.5 * (x * x + yy * yy)
+    for m in range((k + 1) // 2, 1, -1):
+        half += wide[X, m, j] * wide[X, k + 2 - m, j] + wide[Y, m, j] * wide[Y, k + 2 - m, j]
+    if k > 0:
+        half += wide[Y, 1, j] * wide[Y, k + 1, j]
+    for m in range(k):
+        lam = wide[LAM, m, j]
+        pull -= lam * wide[X, k - m, j]
+        across += lam * wide[Y, k - m, j]
+    if loaded:
+        for m in range(k):
+            moment = wide[MOMENT, m, j]
+            pull += moment * wide[Y, k - m, j]
+            across += moment * wide[X, k - m, j]
+        across += wide[MOMENT, k, j]
+    return half, across, pull
+
+
+@kernel
+def acting(k, p, wide, v, uv, j):
+    """Return x_{k+2}, and what is known of the turning and of the pull of links j at order k."""
+    half, across, pull = products(k, p.loaded, wide, j)
+    if k == 0:
+        across -= v[GY, j]
+        pull -= v[GX, j]
+    if p.swept:
+        across += uv[ACROSS, j]
+        pull += uv[DRAWN, j]
+    return -half, across, pull
+
+
+@kernel
+def known(k, p, wide, v, uv):
+    """Find x_{k+2}, and fill what does not depend on the neighbours."""
+    for j in range(len(uv[ALONG])):
+        x, across, pull = acting(k, p, wide, v, uv, j)
+        along = x * ((k + 1.0) * (k + 2.0))
+        across -= along * v[H, j]
+        wide[X, k + 2, j], wide[LAM, k, j] = x, pull + v[J, j] * along
+        uv[ALONG, j], uv[FREE, j] = along, across * v[INVERSE, j]
+        uv[CX, j], uv[CY, j] = along * v[ZX, j] + v[QX, j] * across, along * v[ZY, j] + v[QY, j] * across
+
+
+@kernel
+def inward(n, w, u):
+    """Pass the bias b from the tip to the pivot."""
+    bx = by = alike(0.0, u[CX, 0])
+    for j in range(n):
+        i = n - 1 - j
+        u[BX, i], u[BY, i] = bx, by
+        bx, by = w[A11, i] * bx + (w[A12, i] * by + u[CX, i]), w[A22, i] * by + (w[A21, i] * bx + u[CY, i])
+
+
+@kernel
+def hinges(count, v, uv):
+    """Fill what each link adds to the acceleration of the next hinge."""
+    for j in range(count):
+        lc, ls, along = v[LC, j], v[LS, j], uv[ALONG, j]
+        free = uv[FREE, j] - (lc * uv[BX, j] + ls * uv[BY, j]) * v[INVERSE, j]
+        uv[FREE, j] = free
+        uv[CX, j], uv[CY, j] = lc * free + ls * along, ls * free - lc * along
+
+
+@kernel
+def outward(n, w, u):
+    """Pass the acceleration a of the hinges from the pivot to the tip."""
+    ax = ay = alike(0.0, u[CX, 0])
+    for i in range(n):
+        u[AX, i], u[AY, i] = ax, ay
+        ax, ay = w[A11, i] * ax + (w[A21, i] * ay + u[CX, i]), w[A22, i] * ay + (w[A12, i] * ax + u[CY, i])
+
+
+@kernel
+def turning(v, uv, j):
+    """Return the angular acceleration of links j, and what it and the neighbours add to their pull."""
+    ax, ay = uv[AX, j], uv[AY, j]
+    alpha = uv[FREE, j] - (v[QX, j] * ax + v[QY, j] * ay)
+    pull = (v[ZX, j] * ax + v[ZY, j] * ay) + v[H, j] * alpha
+    return alpha, pull + (v[LS, j] * uv[BX, j] - v[LC, j] * uv[BY, j])
+
+
+@kernel
+def found(k, wide, v, uv):
+    """Find y_{k+2} and lambda_k."""
+    share = 1.0 / ((k + 1.0) * (k + 2.0))
+    for j in range(len(uv[ALONG])):
+        alpha, pull = turning(v, uv, j)
+        wide[Y, k + 2, j] = share * alpha
+        wide[LAM, k, j] += pull
+
+
+@kernel
+def rates(k, wide):
+    """Fill coefficient k of the rates: omega = x y' - y x'."""
+    for j in range(len(wide[X, 0])):
+        total = (k + 1.0) * wide[Y, k + 1, j]
+        for m in range(1, k // 2 + 1):
+            cross = wide[X, m, j] * wide[Y, k + 1 - m, j] - wide[Y, m, j] * wide[X, k + 1 - m, j]
+            total += (k + 1.0 - 2.0 * m) * cross
+        wide[RATE, k, j] = total
