@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from nlink.chain import Link as Link
     from nlink.closure import assemble as assemble
     from nlink.closure import driven as driven
+    from nlink.ensemble import FTLE as FTLE
+    from nlink.ensemble import EnergyDrift as EnergyDrift
+    from nlink.ensemble import Extremes as Extremes
+    from nlink.ensemble import Final as Final
+    from nlink.ensemble import FlipTime as FlipTime
+    from nlink.ensemble import Reducer as Reducer
+    from nlink.ensemble import Samples as Samples
+    from nlink.ensemble import Threads as Threads
+    from nlink.ensemble import simulate_many as simulate_many
     from nlink.events import Event as Event
     from nlink.events import Flip as Flip
     from nlink.flows import Flow as Flow
@@ -102,6 +111,9 @@ _HOMES = {
     "simulation": ("simulate", "SimulationError"),
     "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
+    "ensemble": (
+        "simulate_many", "Threads", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
+    ),
     "run": ("Run", "Status"),
     "runfile": ("load",),
     "analysis.compare": ("compare", "Comparison"),

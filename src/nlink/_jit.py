@@ -22,15 +22,24 @@ from numba import njit
 from numba.core import config
 
 PACKAGE = Path(__file__).parent
-COMPILED = ("_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators")
+COMPILED = (
+    "_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators", "ensemble/march.py",
+    "ensemble/noting.py",
+)  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+
+
+def compiled(path: Path) -> bool:
+    """Whether a file of the package may hold compiled code."""
+    inside = path.relative_to(PACKAGE)
+    return inside.parts[0] in COMPILED or inside.as_posix() in COMPILED
 
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels for these very sources: $NLINK_CACHE_DIR, or the user's cache folder."""
     sources = hashlib.sha256(f"{numba.__version__}".encode())
-    for path in sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] in COMPILED):
+    for path in sorted(path for path in PACKAGE.rglob("*.py") if compiled(path)):
         sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     root = os.environ.get("NLINK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(root) / "nlink" / sources.hexdigest()[:16]
@@ -65,6 +74,11 @@ def kernel(function: Callable[..., Any]) -> Any:
 def entry(function: Callable[..., Any]) -> Any:
     """Compile an outermost function, cached on disk."""
     return njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+
+
+def uncached(function: Callable[..., Any]) -> Any:
+    """Compile an outermost function that cannot be kept on disk: it calls a function of the user."""
+    return njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
 
 
 FOLDER = cache_folder()

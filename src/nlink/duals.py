@@ -184,7 +184,7 @@ def _sincos(x):
 
 @intrinsic(prefer_literal=True)
 def duals(_typing: Any, array: Any, width: Any) -> Any:
-    """Take the last axis of a contiguous array, 2 `width` long (see `vectors`), as a dual: shape (..., k, 2 width) becomes (..., k)."""
+    """Take the last axis of a contiguous array, 2 `width` long (see `vectors`), as duals: (..., k, 2 width) becomes (..., k)."""
     kind = VecArray(constant_of(width), array.ndim - 1, "dual")
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:

@@ -58,6 +58,8 @@ class ChainParameters(NamedTuple):
     """(3,): fx, fy, follower force"""
     table: np.ndarray
     """(knots, 2): time, value of all tables of torques"""
+    spans: np.ndarray
+    """(2, N): where each joint's knots begin and end in `table`"""
     callback: int
     """address of a C function (t, torque[]) that adds to the torques, or 0"""
     loaded: bool
@@ -78,13 +80,13 @@ class ChainParameters(NamedTuple):
 def borrowed(p):
     """Return the parameters with arrays that do not own their memory: to hand them on costs nothing."""
     return ChainParameters(
-        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), p.callback, p.loaded, p.timed, p.swept, p.ledger, p.closed,
-        numbers(p.pin),
+        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), numbers(p.spans), p.callback, p.loaded, p.timed, p.swept,
+        p.ledger, p.closed, numbers(p.pin),
     )  # fmt: skip
 
 
 LENGTH, MASS, COM, OFFSET, INERTIA, HINGE_INERTIA, STIFFNESS, REST = range(8)
-JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, TABLE, TABLE_END, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 18)
+JOINT_DAMPING, LINK_DAMPING, TORQUE, AMPLITUDE, FREQUENCY, PHASE, LINEAR_DRAG, QUADRATIC_DRAG = range(8, 16)
 
 
 def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
@@ -99,7 +101,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
     hinge_inertia = [link.hinge_inertia for link in chain.links]
     rows = [chain.length, chain.mass, chain.com, chain.offset, chain.inertia, hinge_inertia]
     rows += [chain.each(JointSpring, "stiffness"), chain.each(JointSpring, "rest")]
-    rows += [chain.each(JointDamper, "damping"), chain.each(LinkDamper, "damping"), *torques]
+    rows += [chain.each(JointDamper, "damping"), chain.each(LinkDamper, "damping"), *torques[:4]]
     rows += [chain.each(Drag, "linear"), chain.each(Drag, "quadratic")]
     return ChainParameters(
         n=chain.n,
@@ -107,6 +109,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         links=np.array(rows, float),
         tip=np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0]),
         table=table,
+        spans=torques[4:],
         callback=callback,
         loaded=bool(loads - {Gravity}),
         timed=bool(callback or torques[1].any() or len(table)),
@@ -217,7 +220,7 @@ def drive(t, p, w):
     if p.timed:
         for i in range(p.n):
             w[TQ, i] += p.links[AMPLITUDE, i] * math.sin(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
-            w[TQ, i] += from_table(t, p.table, int(p.links[TABLE, i]), int(p.links[TABLE_END, i]))
+            w[TQ, i] += from_table(t, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
         if p.callback != 0:
             call_address(p.callback, t, w[TQ])
 

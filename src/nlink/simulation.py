@@ -156,7 +156,7 @@ def _simulate(
     watches, begun = [Watch(event, system, mark.t, mark.y) for event in events], time.perf_counter()
     meta = origin(scenario) | ({"start": found} if found else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta, earlier)
-    with record, _Interrupt() as interrupt, Bar("simulating", progress) as bar:
+    with record, Interrupt() as interrupt, Bar("simulating", progress) as bar:
         status, mark = _loop(system, method, stepper, mark, settings.t_end, watches, record, interrupt, bar)
         run = record.finished(scenario, status, _cost(stepper, begun), mark, meta)
     run = joined(earlier, run) if earlier and file is None else run
@@ -200,7 +200,7 @@ def _loop(
     t_end: float,
     watches: list[Watch],
     record: Record,
-    interrupt: _Interrupt,
+    interrupt: Interrupt,
     bar: Bar,
 ) -> tuple[Status, Mark]:
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
@@ -342,13 +342,13 @@ def _flip_events(flips: str) -> tuple[Flip, ...]:
     return () if flips == "off" else (Flip(terminal=flips == "stop"),)
 
 
-class _Interrupt:
+class Interrupt:
     """Turns the first Ctrl-C into a question the loop answers between chunks; the second aborts."""
 
     def __init__(self) -> None:
         self.asked = False
 
-    def __enter__(self) -> _Interrupt:
+    def __enter__(self) -> Interrupt:
         self._old = signal.signal(signal.SIGINT, self._handle) if threading.current_thread() is threading.main_thread() else None
         return self
 

@@ -111,7 +111,7 @@ class Series(NamedTuple):
 
 
 class SeriesRoom(NamedTuple):
-    """Where a series is computed. Arrays come twice: as numbers, a link each, and in the same memory as vectors, of links or chains."""
+    """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors of links or chains over the same."""
 
     chain: Any
     """the parameters of the chain, borrowed"""
@@ -131,7 +131,8 @@ class SeriesRoom(NamedTuple):
 
 
 SERIES_ROWS, SERIES_SCRATCH = 9, 21
-ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS = range(1, 4)
+ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, UNROLLED_LANES = range(1, 5)
+"""Ways to compute a series; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
 
 
 def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:

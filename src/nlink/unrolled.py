@@ -116,10 +116,12 @@ class Number:
 
 
 class Cells:
-    """An array of vectors: what has been read or written stays at hand, and is written to memory as well."""
+    """An array of vectors: what has been read or written stays at hand, and is written to memory as well, or only those parts of it
+    whose first index is in `stored`.
+    """
 
-    def __init__(self, context: Any, builder: Any, kind: VecArray, value: Any) -> None:
-        self.builder, self.kind, self.known = builder, kind, {}
+    def __init__(self, context: Any, builder: Any, kind: VecArray, value: Any, stored: tuple[int, ...] | None = None) -> None:
+        self.builder, self.kind, self.known, self.stored = builder, kind, {}, stored
         proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
         self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
 
@@ -137,7 +139,25 @@ class Cells:
 
     def __setitem__(self, index: tuple[int, ...], value: Number) -> None:
         self.known[index] = value
-        self.builder.store(value.value, self._at(index), align=8)
+        if self.stored is None or index[0] in self.stored:
+            self.builder.store(value.value, self._at(index), align=8)
+
+    def part(self, first: int) -> Part:
+        """Return what has this first index."""
+        return Part(self, first)
+
+
+class Part:
+    """The cells with one first index."""
+
+    def __init__(self, cells: Cells, first: int) -> None:
+        self.cells, self.first = cells, first
+
+    def __getitem__(self, index: tuple[int, ...]) -> Number:
+        return self.cells[(self.first, *index)]
+
+    def __setitem__(self, index: tuple[int, ...], value: Number) -> None:
+        self.cells[(self.first, *index)] = value
 
 
 def fields(builder: Any, kind: Any, value: Any) -> dict[str, tuple[types.Type, Any]]:

@@ -1,4 +1,4 @@
-"""The derivative of the motion with respect to its start, exact: the Taylor steps computed in dual numbers, a direction in each lane.
+"""The exact derivative of the motion by its start: the Taylor steps computed in dual numbers, a direction in each lane.
 
 Steps are those of the motion alone; the derivative is that of the very steps that were taken.
 """

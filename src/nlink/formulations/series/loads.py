@@ -36,8 +36,6 @@ from nlink.kernels import (
     PHASE,
     REST,
     STIFFNESS,
-    TABLE,
-    TABLE_END,
     TORQUE,
     C,
     S,
@@ -62,8 +60,8 @@ def torques(t, bound, ahead, p, drive, order):
                 drive[k, i] += size * s
                 size *= rate / (k + 1)
                 s, c = c, -s
-            if p.links[TABLE_END, i] > p.links[TABLE, i]:
-                value, slope = piece(bound, ahead, p.table, int(p.links[TABLE, i]), int(p.links[TABLE_END, i]))
+            if p.spans[1, i] > p.spans[0, i]:
+                value, slope = piece(bound, ahead, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
                 drive[0, i] += value + slope * (t - bound)
                 drive[1, i] += slope
 

@@ -23,11 +23,11 @@ from nlink._jit import INLINE, kernel
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import chain_ledger, forces, moments, springs, torques
 from nlink.formulations.series.rows import ALONG, ANGLE, BEFORE, DRIVE, LAST, MOMENT, RATE, SPEED, X, Y
-from nlink.formulations.series.straight import straight
+from nlink.formulations.series.straight import straight, straight_lanes
 from nlink.formulations.series.sweep import factorise, found, hinges, inward, known, outward, rates
 from nlink.kernels import turn
 from nlink.lanes import alike, where
-from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, Series
+from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_WITH_MOMENTS, Series
 
 
 def chain_series(t, bound, ahead, y, p, room, order):
@@ -55,7 +55,7 @@ def chain_series(t, bound, ahead, y, p, room, order):
         last = max(last, u[LAST, i])
         before = max(before, u[BEFORE, i])
     if chain.ledger > 0:
-        rates(order - 1, wide)
+        rates(len(wide[X, 0]), order - 1, wide)
     return last, before, fastest
 
 
@@ -96,9 +96,9 @@ def chain_polynomials(p, room, order, q):
     n = chain.n
     if not chain.loaded:
         for k in range(order):
-            rates(k, room.wide)
+            rates(len(room.wide[X, 0]), k, room.wide)
     elif chain.ledger == 0:
-        rates(order - 1, room.wide)
+        rates(len(room.wide[X, 0]), order - 1, room.wide)
     zero = alike(0.0, rate[0, 0])
     for k in range(order):
         for i in range(n):
@@ -110,21 +110,22 @@ def chain_polynomials(p, room, order, q):
 def orders(room, order):
     """Find the coefficients, order by order."""
     chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
+    count = len(uv[ALONG])
     for k in range(order - 1):
         if chain.loaded:
-            rates(k, wide)
+            rates(count, k, wide)
             moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], w)
         if chain.swept:
             forces(k, chain, terms[X], terms[Y], w, u)
-        known(k, chain, wide, room.v, uv)
+        known(count, k, chain, wide, room.v, uv)
         inward(chain.n, w, u)
-        hinges(len(uv[ALONG]), room.v, uv)
+        hinges(count, room.v, uv)
         outward(chain.n, w, u)
-        found(k, wide, room.v, uv)
+        found(count, k, wide, room.v, uv)
 
 
 def coefficients(room, order):
-    """Find the coefficients: unrolled for chains that fit into one vector, with or without moments; else order by order."""
+    """Find the coefficients: unrolled for chains that fit into one vector, or few links in lanes of chains; else order by order."""
     orders(room, order)
 
 
@@ -135,7 +136,9 @@ def _coefficients(room, order):
         return lambda room, order: orders(room, order)
     if small == UNROLLED:
         return lambda room, order: straight(room, False)
-    return lambda room, order: straight(room, True)
+    if small == UNROLLED_WITH_MOMENTS:
+        return lambda room, order: straight(room, True)
+    return lambda room, order: straight_lanes(room)
 
 
 @kernel

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from numba import types
 from numba.extending import intrinsic
 
+from nlink.formulations.series.loads import moments
 from nlink.formulations.series.rows import (
     ALONG,
     BEND,
@@ -30,7 +33,8 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.formulations.series.sweep import hinges, inward, outward, turning
+from nlink.formulations.series.sweep import acting, hinges, inward, outward, rates, turning
+from nlink.system import UNROLLED_LANES
 from nlink.unrolled import Cells, fields, plain
 
 
@@ -46,6 +50,65 @@ def straight(_typing, room, loaded):
         return context.get_dummy_value()
 
     return types.void(room, loaded), build
+
+
+class Loads(NamedTuple):
+    """What the sources look at of a chain of n links with neither drag nor forces at its tip."""
+
+    n: int
+    loaded: bool
+    swept: bool = False
+
+
+@intrinsic
+def straight_lanes(_typing, room):
+    """Find the coefficients of chains of few links with neither drag nor forces at their tips, a chain in each lane, unrolled."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        n, loaded = divmod(parts["small"][0].count - UNROLLED_LANES, 2)
+        stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
+        terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
+        lanes_orders(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
+        return context.get_dummy_value()
+
+    return types.void(room), build
+
+
+def lanes_orders(order, p, terms, w):
+    """Write the orders down: each link's turning and pull from the moments on all of them and the accelerations along them."""
+    links, columns = range(p.n), [lanes_columns(p.n, j, w) for j in range(p.n)]
+    for k in range(order - 1):
+        if p.loaded:
+            plain(rates)(p.n, k, terms)
+            plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
+        scale = (k + 1.0) * (k + 2.0)
+        given = [plain(acting)(k, p, terms, w, {}, i) for i in links]
+        for i in links:
+            turned, drawn = 0.0, 0.0
+            for (x, across, _), column in zip(given, columns, strict=True):
+                share = across * (1.0 / scale)
+                turned, drawn = (
+                    turned + (column[i][0] * share + column[i][2] * x),
+                    drawn + (column[i][1] * share + column[i][3] * x),
+                )
+            terms[X, k + 2, i], terms[Y, k + 2, i] = given[i][0], turned
+            terms[LAM, k, i] = scale * drawn + given[i][2]
+
+
+def lanes_columns(n, j, w):
+    """Write down what a moment on link j does to each link, turning and pull, and what an acceleration along it does."""
+    found = []
+    for forced in (True, False):
+        u = {(row, i): 0.0 for row in (ALONG, FREE, CX, CY) for i in range(n)}
+        across, u[ALONG, j] = (1.0, 0.0) if forced else (-w[H, j], 1.0)
+        u[FREE, j] = w[INVERSE, j] * across
+        u[CX, j], u[CY, j] = w[QX, j] * across + w[ZX, j] * u[ALONG, j], w[QY, j] * across + w[ZY, j] * u[ALONG, j]
+        for sweep in (inward, hinges, outward):
+            plain(sweep)(n, w, u)
+        rows = [plain(turning)(w, u, i) for i in range(n)]
+        found.append([(alpha, pull + w[J, j] if i == j and not forced else pull) for i, (alpha, pull) in enumerate(rows)])
+    return [(*moment, *along) for moment, along in zip(*found, strict=True)]
 
 
 def matrices(n, w):

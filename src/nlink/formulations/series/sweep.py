@@ -105,9 +105,9 @@ def acting(k, p, wide, v, uv, j):
 
 
 @kernel
-def known(k, p, wide, v, uv):
+def known(count, k, p, wide, v, uv):
     """Find x_{k+2}, and fill what does not depend on the neighbours."""
-    for j in range(len(uv[ALONG])):
+    for j in range(count):
         x, across, pull = acting(k, p, wide, v, uv, j)
         along = x * ((k + 1.0) * (k + 2.0))
         across -= along * v[H, j]
@@ -155,19 +155,19 @@ def turning(v, uv, j):
 
 
 @kernel
-def found(k, wide, v, uv):
+def found(count, k, wide, v, uv):
     """Find y_{k+2} and lambda_k."""
     share = 1.0 / ((k + 1.0) * (k + 2.0))
-    for j in range(len(uv[ALONG])):
+    for j in range(count):
         alpha, pull = turning(v, uv, j)
         wide[Y, k + 2, j] = share * alpha
         wide[LAM, k, j] += pull
 
 
 @kernel
-def rates(k, wide):
+def rates(count, k, wide):
     """Fill coefficient k of the rates: omega = x y' - y x'."""
-    for j in range(len(wide[X, 0])):
+    for j in range(count):
         total = (k + 1.0) * wide[Y, k + 1, j]
         for m in range(1, k // 2 + 1):
             cross = wide[X, m, j] * wide[Y, k + 1 - m, j] - wide[Y, m, j] * wide[X, k + 1 - m, j]

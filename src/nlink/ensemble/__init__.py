@@ -1,0 +1,163 @@
+"""simulate_many(): a whole ensemble in one call: starts and parameters vary over members, and only what is asked for is kept."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nlink._check import ModelError, number
+from nlink.chain import Chain
+from nlink.ensemble.backends import Backend, Threads
+from nlink.ensemble.job import STATUS, Job, side_by_side
+from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples, kept
+from nlink.ensemble.varied import Varied
+from nlink.formulations import formulate
+from nlink.integrators import method_for
+from nlink.integrators.taylor import Taylor
+from nlink.progress import Bar
+from nlink.simulation import Interrupt
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["FTLE", "EnergyDrift", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads", "simulate_many"]
+FINAL = (Final(),)
+ORDER = 16
+"""Order of the series for ensembles: measured best for members of few links."""
+
+
+class EnsembleInterrupted(KeyboardInterrupt):
+    """An ensemble stopped by Ctrl-C; `result` holds the members that were done, `done` says which."""
+
+    def __init__(self, result: Any, done: np.ndarray) -> None:
+        super().__init__(f"stopped by the user after {int(done.sum())} of {len(done)} members")
+        self.result, self.done = result, done
+
+
+def simulate_many(
+    chain: Chain,
+    theta: Any,
+    omega: Any = None,
+    *,
+    t_end: float,
+    vary: Any = None,
+    keep: Any = FINAL,
+    integrator: Any = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
+    backend: Backend | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> xarray.Dataset:
+    """Simulate many members of a chain from angles theta (members, N) and rates omega (members, N) (at rest if not given).
+
+    Parameters
+    ----------
+    vary : values (members,) of parameters by name, like {"mass[2]": ..., "gravity": ..., "joint_spring.stiffness": ...}; theta may
+        then be one start (N,) for all
+    keep : what survives: Final(), Samples(times), FlipTime(), EnergyDrift(), FTLE(), Extremes(), Reducer(...)
+    integrator, rtol, atol : as for `simulate`; the default steps by Taylor series, many members side by side
+    backend : Threads(n), Cuda(), Dask(address)
+    store : a folder x.zarr to which blocks go as they are done; the same call goes on with one that was cut off
+    progress : show a progress bar on a terminal
+
+    >>> many = simulate_many(Chain.uniform(2), [[0.5, 0.5], [1.0, 0.0]], t_end=1.0)
+    >>> many["theta"].dims, many["status"].values.tolist()
+    (('member', 'link'), [0, 0])
+    """
+    job = make_job(chain, theta, omega, t_end, vary, keep, integrator, rtol, atol)
+    backend = Threads() if backend is None else backend
+    if store is not None:
+        from nlink.ensemble.store import stored
+
+        return stored(job, backend, store, progress)
+    results = {name: np.empty((job.members, *output.shape), output.dtype) for name, output in job.outputs().items()}
+    done = np.zeros(job.members, bool)
+    with Interrupt() as interrupt, Bar("simulating", progress) as bar:
+        for (first, last), found in backend.run(job, blocks(job.members, backend.size(job)), lambda: interrupt.asked):
+            for name, values in found.items():
+                results[name][first:last] = values
+            done[first:last] = True
+            bar.update(int(done.sum()), job.members)
+    if not done.all():
+        raise EnsembleInterrupted(dataset(job, {name: values[done] for name, values in results.items()}), done)
+    return dataset(job, results)
+
+
+def make_job(
+    chain: Chain,
+    theta: Any,
+    omega: Any,
+    t_end: float,
+    vary: Any,
+    keep: Any,
+    integrator: Any = None,
+    rtol: float = 1e-9,
+    atol: float = 1e-9,
+) -> Job:
+    """Return the job that a call of simulate_many describes, checked."""
+    if not isinstance(chain, Chain):
+        raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
+    vary = {str(name): np.asarray(values, float) for name, values in dict(vary or {}).items()}
+    members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
+    angles = _states("theta", theta, chain.n, members)
+    rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
+    Varied(chain, vary, len(angles))
+    t_end = number("t_end", t_end)
+    if t_end == 0:
+        raise ModelError("t_end must not be 0: there is nothing to simulate")
+    several = kept(keep)
+    for each in several:
+        if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
+            span = f"{each.times[0]:g} to {each.times[-1]:g}"
+            raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
+    system = formulate(chain)
+    method = method_for(system, integrator, rtol, atol)
+    if integrator is None and side_by_side(system, method, vary):
+        method = Taylor(method.tol, ORDER)  # pyright: ignore[reportAttributeAccessIssue]
+    if (
+        integrator is None
+        and isinstance(method, Taylor)
+        and not side_by_side(system, method, vary)
+        and "drag.quadratic" in str(vary)
+    ):
+        method = method_for(system, "DOP853", rtol, atol)
+    return Job(chain, np.concatenate([angles, rates], axis=1), t_end, several, method, vary)
+
+
+def blocks(members: int, size: int) -> list[tuple[int, int]]:
+    """Return the blocks of an ensemble."""
+    return [(first, min(first + size, members)) for first in range(0, members, size)]
+
+
+def dataset(job: Job, results: dict[str, Any]) -> xarray.Dataset:
+    """Return results as a Dataset with named dimensions and settings."""
+    import xarray
+
+    from nlink._version import __version__
+
+    variables = {
+        name: (("member", *output.dims), results[name], {"units": output.units, "long_name": output.meaning})
+        for name, output in job.outputs().items()
+    }
+    coordinates: dict[str, Any] = {"link": np.arange(1, job.chain.n + 1)}
+    samples = job.wanted(Samples)
+    if samples:
+        coordinates["time"] = ("time", np.array(samples.times), {"units": "s"})
+    settings: dict[str, Any] = {"t_end": job.t_end, "integrator": job.method.described()}
+    settings |= {"nlink_version": __version__, "status_codes": ", ".join(STATUS)}
+    return xarray.Dataset(variables, coordinates, settings)
+
+
+def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:
+    values = np.asarray(given, float)
+    if values.ndim < 2:
+        values = np.broadcast_to(values, (members or 1, n)) if values.shape in ((), (n,)) else values
+    if values.ndim != 2 or values.shape[1] != n or (members is not None and len(values) != members):
+        want = f"({members or 'members'}, {n})"
+        raise ModelError(f"{name} must have the shape {want}, a row for each member, got {np.shape(given)}")
+    if not np.isfinite(values).all():
+        raise ModelError(f"{name} must be finite; member {int(np.argmin(np.isfinite(values).all(1)))} is not")
+    return np.ascontiguousarray(values)

@@ -1,0 +1,65 @@
+"""Compute a job member by member, by `simulate`: for what lanes do not take (pins, tables, Python torques, quadratic drag)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.ensemble.job import STATUS, Job
+from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
+from nlink.ensemble.varied import Varied
+from nlink.events import Flip
+from nlink.run import Run
+from nlink.simulation import simulate
+from nlink.system import System
+
+
+def compute_each(job: Job, system: System) -> dict[str, np.ndarray]:
+    """Return the outputs of a job."""
+    if job.wanted(FTLE) or job.wanted(Reducer):
+        raise ModelError("FTLE and Reducer need open chains without tables, Python torques or quadratic drag; leave them out")
+    varied = Varied(job.chain, job.vary, job.members)
+    found = {
+        name: np.full((job.members, *output.shape), np.nan if output.dtype == "f8" else 0, output.dtype)
+        for name, output in job.outputs().items()
+    }
+    for k in range(job.members):
+        chain = varied.chain(job.chain, system.parameters.chain, k)
+        _note(job, _run(job, chain, k), k, found)
+    return found
+
+
+def _run(job: Job, chain: Any, k: int) -> Run:
+    n = chain.n
+    alone = len(job.keep) == 1 and job.wanted(FlipTime) is not None
+    samples = job.wanted(Samples)
+    save: Any = 0.01 if job.wanted(EnergyDrift) or job.wanted(Extremes) else (job.t_end,)
+    if samples:
+        save = tuple(sorted({*samples.times, job.t_end}, key=abs))
+    events = (Flip(terminal=alone),) if job.wanted(FlipTime) else ()
+    theta, omega = job.starts[k, :n], job.starts[k, n:]
+    return simulate(chain, theta, omega, t_end=job.t_end, integrator=job.method, save=save, events=events, strict=False)
+
+
+def _note(job: Job, run: Run, k: int, found: dict[str, np.ndarray]) -> None:
+    """Put what is kept of a run into row k."""
+    code = run.status.code
+    found["status"][k] = STATUS.index(code) if code in STATUS else STATUS.index("not_finite")
+    found["steps"][k] = run.stats.steps
+    if job.wanted(Final) and run.checkpoint is not None and len(run.t):
+        found["theta"][k], found["omega"][k] = run.theta[-1], run.omega[-1]
+    if job.wanted(Samples):
+        at = np.isin(run.t, job.wanted(Samples).times)
+        count = int(at.sum())
+        found["sample_theta"][k, :count], found["sample_omega"][k, :count] = run.theta[at], run.omega[at]
+    if job.wanted(FlipTime):
+        flips = [event for event in run.events if event.name == "flip"]
+        if flips:
+            found["flip_time"][k], found["flip_link"][k] = flips[0].t, flips[0].info["link"] + 1
+    if job.wanted(EnergyDrift):
+        found["energy_drift"][k] = np.abs(run.energy().residual).max(initial=0.0)
+    if job.wanted(Extremes):
+        for name, values in (("theta", run.theta), ("omega", run.omega)):
+            found[f"least_{name}"][k], found[f"largest_{name}"][k] = values.min(0), values.max(0)

@@ -1,0 +1,70 @@
+"""A job: an ensemble that can be computed block by block, in any order, by anyone who gets it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nlink.chain import Chain
+from nlink.ensemble.keep import Keep, Output
+from nlink.integrators.base import Integrator
+from nlink.integrators.taylor import Taylor
+from nlink.system import System
+
+STATUS = ("finished", "event", "not_finite", "too_many_steps")
+ALWAYS = {
+    "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps"),
+    "steps": Output((), (), "i4", "", "number of steps"),
+}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Starts (M, 2N) of a chain, what varies, how far to go, what to keep, and how to step."""
+
+    chain: Chain
+    starts: np.ndarray
+    t_end: float
+    keep: tuple[Keep, ...]
+    method: Integrator
+    vary: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def members(self) -> int:
+        """Number of members."""
+        return len(self.starts)
+
+    def outputs(self) -> dict[str, Output]:
+        """Return the arrays it gives, by name."""
+        return {name: output for keep in self.keep for name, output in keep.outputs(self.chain.n).items()} | ALWAYS
+
+    def part(self, first: int, last: int) -> Job:
+        """Return the job of the members first ... last - 1."""
+        vary = {name: np.asarray(values)[first:last] for name, values in self.vary.items()}
+        return Job(self.chain, self.starts[first:last], self.t_end, self.keep, self.method, vary)
+
+    def wanted(self, kind: type[Any]) -> Any:
+        """Return what is kept of this kind, or None."""
+        return next((keep for keep in self.keep if isinstance(keep, kind)), None)
+
+
+def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
+    """Whether members can be computed in lanes: open chains with loads that have a series, and no tables of torques."""
+    quadratic = any(str(name).endswith("drag.quadratic") for name in (vary or {}))
+    return isinstance(method, Taylor) and not Taylor.refusal(system) and not len(system.breaks()) and not quadratic
+
+
+def compute(job: Job) -> dict[str, np.ndarray]:
+    """Compute a job; return its outputs, rows being members."""
+    from nlink.formulations import formulate
+
+    system = formulate(job.chain)
+    if side_by_side(system, job.method, job.vary):
+        from nlink.ensemble.lanes_engine import compute_in_lanes
+
+        return compute_in_lanes(job, system)
+    from nlink.ensemble.each_engine import compute_each
+
+    return compute_each(job, system)

@@ -1,0 +1,266 @@
+"""Many chains side by side, each with its own steps: the Taylor method in lanes, and what is to be kept, computed on the way.
+
+A lane takes a member, follows it to its end, writes down what is kept, and takes the next. Nothing that happens in a lane depends
+on the others, so a member's values are the same to the last bit whatever its neighbours, its block, or the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from nlink._jit import INLINE, entry, kernel
+from nlink.ensemble.noting import (
+    BAD,
+    CLOCKS,
+    COUNT,
+    DRIFT,
+    ENERGY,
+    EVENT,
+    FINISHED,
+    FLAG,
+    NEW,
+    NOT_FINITE,
+    OLD,
+    SPAN,
+    TIP,
+    TOO_MANY_STEPS,
+    G,
+    T,
+    flip,
+    note_drift,
+    note_extremes,
+    note_samples,
+    suspect_flips,
+)  # fmt: skip
+from nlink.integrators.taylor import reach
+from nlink.kernels import ChainParameters, borrowed, turn
+from nlink.lanes import alike, anywhere, columns, numbers, where
+from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
+
+SHARED, VARIED = (0,), (0, 0)
+"""Whether all members have the same chain: the length of a tuple is known when compiling."""
+
+
+class Kept(NamedTuple):
+    """Where results go; what is not wanted is empty. Rows are members."""
+
+    final: np.ndarray
+    """(M, 2N)"""
+    times: np.ndarray
+    samples: np.ndarray
+    """(M, T, 2N)"""
+    flip_time: np.ndarray
+    flip_link: np.ndarray
+    drift: np.ndarray
+    extremes: np.ndarray
+    """(M, 2, 2N): least and largest"""
+    status: np.ndarray
+    steps: np.ndarray
+
+
+class Lanes(NamedTuple):
+    """The memory of the lanes: W numbers for each."""
+
+    terms: np.ndarray
+    w: np.ndarray
+    u: np.ndarray
+    y: np.ndarray
+    """(3, m, W): state, next state, and one between"""
+    q: np.ndarray
+    clocks: np.ndarray
+    levels: np.ndarray
+    """(N, W): whole turns of each link at the start"""
+    links: np.ndarray
+    """(rows, N, W), tip (3, W) and g (1, W), if they vary"""
+    tip: np.ndarray
+    g: np.ndarray
+
+
+def lanes_for(chain: Any, order: int, width: int) -> Lanes:
+    """Return the memory for so many lanes of this chain."""
+    n, m = chain.n, 2 * chain.n + chain.ledger
+    terms = np.zeros((SERIES_ROWS, order + 2, n, width))
+    terms[0, 0] = 1.0
+    shapes = ((SERIES_SCRATCH, n), (SERIES_SCRATCH, n), (3, m), (order, m), (CLOCKS,), (n,))
+    room = [np.zeros((*shape, width)) for shape in shapes]
+    own = [np.repeat(each[..., None], width, axis=-1) for each in (chain.links, chain.tip, np.array([chain.g]))]
+    return Lanes(terms, *room, *own)
+
+
+def lane_chain(p: Any, own: Lanes, lanes: Any, varied: Any) -> Any:
+    """Return the parameters that the lanes see."""
+    return p
+
+
+@overload(lane_chain, jit_options=INLINE)
+def _lane_chain(p, own, lanes, varied):
+    if varied.count == len(SHARED):
+        return lambda p, own, lanes, varied: borrowed(p)
+
+    def build(p, own, lanes, varied):
+        return ChainParameters(
+            p.n, columns(own.g, 0, lanes)[0], columns(own.links, 0, lanes), columns(own.tip, 0, lanes), numbers(p.table),
+            numbers(p.spans), p.callback, p.loaded, p.timed, p.swept, p.ledger, p.closed, numbers(p.pin),
+        )  # fmt: skip
+
+    return build
+
+
+@entry
+def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, lanes, varied, way, orders, reducer, memories):
+    """Follow the members first ... last - 1 to t_end, or to what ends them; each has `values` of its own at `places`."""
+    n, order, width = p.chain.n, len(orders), len(lanes)
+    terms, w, u = columns(own.terms, 0, lanes), columns(own.w, 0, lanes), columns(own.u, 0, lanes)
+    states, q, clocks, levels = (
+        columns(own.y, 0, lanes), columns(own.q, 0, lanes), columns(own.clocks, 0, lanes), columns(own.levels, 0, lanes)
+    )  # fmt: skip
+    y, new = states[OLD], states[NEW]
+    m = len(y)
+    kept, memory = borrowed_kept(kept), borrowed_lanes(own)
+    members, due = np.full(width, -1), np.zeros(width, np.int64)
+    ahead = t_end >= 0.0
+    sign = 1.0 if ahead else -1.0
+    following, active = first, 0
+    for k in range(width):
+        following = take(k, following, last, n, starts, values, places, members, due, kept, memory)
+        active += members[k] >= 0
+    while active > 0:
+        chain = lane_chain(p.chain, own, lanes, varied)
+        room = SeriesRoom(chain, terms, terms, w, w, u, u, way, orders)
+        ends, behind, fastest = series(clocks[T], t_end, ahead, y, p, room, order)
+        size = reach(tol, ends, behind, fastest, order)
+        left = abs(t_end - clocks[T])
+        h = sign * where(size < left, size, left)
+        clocks[SPAN], clocks[COUNT] = h, clocks[COUNT] + 1.0
+        if len(kept.drift) > 0:
+            note_drift(y, chain, w, clocks)
+        arrival(h, y, p, room, order, new)
+        if m > 2 * n:
+            powers(p, room, order, q)
+            balance(h, y, q, new, 2 * n, order)
+        if len(kept.times) > 0:
+            note_samples(p, room, order, states, clocks, kept, memory, members, due, sign)
+        if reducer is not None:
+            for k in range(width):
+                if members[k] >= 0:
+                    if memory.clocks[COUNT, k] == 1.0:
+                        call(reducer, memories[members[k]], memory.clocks[T, k], own.y[OLD, :, k], n)
+                    call(reducer, memories[members[k]], memory.clocks[T, k] + memory.clocks[SPAN, k], own.y[NEW, :, k], n)
+        if len(kept.extremes) > 0:
+            note_extremes(n, order, kept, memory, members)
+        total = ends + behind
+        for i in range(2 * n):
+            total += abs(new[i])
+        clocks[BAD] = where(total < 1e300, alike(0.0, h), alike(1.0, h))
+        clocks[FLAG] = clocks[BAD] + where((size < left) & (clocks[COUNT] < most), alike(0.0, h), alike(1.0, h))
+        if len(kept.flip_time) > 0:
+            suspect_flips(n, y, new, levels, clocks)
+        flagged = anywhere(clocks[FLAG] > 0.0)
+        if flagged:
+            if len(kept.drift) > 0:
+                turn(new, n, w)
+                note_drift(new, chain, w, clocks)
+            for k in range(width):
+                ends_here = members[k] >= 0 and memory.clocks[FLAG, k] > 0.0
+                memory.clocks[FLAG, k] = 1.0 if ends_here and outcome(k, members[k], n, order, t_end, most, kept, memory) else 0.0
+        for i in range(m):
+            y[i] = new[i]
+        clocks[T] = where(size < left, clocks[T] + h, alike(t_end, h))
+        if flagged:
+            for k in range(width):
+                if memory.clocks[FLAG, k] > 0.0:
+                    following = take(k, following, last, n, starts, values, places, members, due, kept, memory)
+                    active -= members[k] < 0
+
+
+@kernel
+def call(reducer, memory, t, state, n):
+    """Call the user's function with a state of one lane."""
+    reducer(memory, t, state[:n].copy(), state[n : 2 * n].copy())
+
+
+@kernel
+def borrowed_kept(kept):
+    """Return the results' arrays as ones that do not own their memory: to hand them on costs nothing."""
+    return Kept(
+        numbers(kept.final), numbers(kept.times), numbers(kept.samples), numbers(kept.flip_time), numbers(kept.flip_link),
+        numbers(kept.drift), numbers(kept.extremes), numbers(kept.status), numbers(kept.steps),
+    )  # fmt: skip
+
+
+@kernel
+def borrowed_lanes(own):
+    """Return the lanes' arrays likewise."""
+    return Lanes(
+        numbers(own.terms), numbers(own.w), numbers(own.u), numbers(own.y), numbers(own.q), numbers(own.clocks),
+        numbers(own.levels), numbers(own.links), numbers(own.tip), numbers(own.g),
+    )  # fmt: skip
+
+
+@kernel
+def balance(h, y, q, new, first, order):
+    """Fill the ledger at the end of the step."""
+    for i in range(first, len(y)):
+        total = alike(0.0, h)
+        for k in range(order - 1, -1, -1):
+            total = (total + q[k, i]) * h
+        new[i] = y[i] + total
+
+
+@kernel
+def take(k, following, last, n, starts, values, places, members, due, kept, own):
+    """Put the next member into lane k, or nothing if there is none; return which is next."""
+    member = following if following < last else -1
+    members[k], due[k] = member, 0
+    if member < 0:
+        return following
+    for i in range(len(own.y[OLD])):
+        own.y[OLD, i, k] = starts[member, i] if i < 2 * n else 0.0
+    for i in range(n):
+        own.levels[i, k] = 2.0 * math.pi * np.rint(starts[member, i] / (2.0 * math.pi))
+    own.clocks[T, k] = own.clocks[DRIFT, k] = own.clocks[COUNT, k] = 0.0
+    own.clocks[ENERGY, k] = math.nan
+    for j in range(len(places)):
+        row, i = places[j, 0], places[j, 1]
+        if row == G:
+            own.g[0, k] = values[member, j]
+        elif row == TIP:
+            own.tip[i, k] = values[member, j]
+        else:
+            own.links[row, i, k] = values[member, j]
+    if len(kept.extremes) > 0:
+        for i in range(2 * n):
+            kept.extremes[member, 0, i] = kept.extremes[member, 1, i] = starts[member, i]
+    while due[k] < len(kept.times) and kept.times[due[k]] == 0.0:
+        for i in range(2 * n):
+            kept.samples[member, due[k], i] = starts[member, i]
+        due[k] += 1
+    return following + 1
+
+
+@kernel
+def outcome(k, member, n, order, t_end, most, kept, own):
+    """Whether the member in lane k comes to its end with this step; if so, write down how, and its state."""
+    status = NOT_FINITE if own.clocks[BAD, k] > 0.0 else -1
+    if status < 0 and len(kept.flip_time) > 0 and math.isnan(kept.flip_time[member]):
+        link, when = flip(k, n, own, order)
+        if link >= 0:
+            kept.flip_time[member], kept.flip_link[member] = own.clocks[T, k] + when, link
+            if len(kept.final) + len(kept.times) + len(kept.drift) + len(kept.extremes) == 0:
+                status = EVENT
+    if status < 0 and abs(t_end - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):
+        status = FINISHED
+    if status < 0 and own.clocks[COUNT, k] >= most:
+        status = TOO_MANY_STEPS
+    if status < 0:
+        return False
+    kept.status[member], kept.steps[member] = status, own.clocks[COUNT, k]
+    for i in range(2 * n if len(kept.final) > 0 else 0):
+        kept.final[member, i] = own.y[NEW, i, k]
+    if len(kept.drift) > 0:
+        kept.drift[member] = own.clocks[DRIFT, k]
+    return True

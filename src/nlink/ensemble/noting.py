@@ -1,0 +1,164 @@
+"""What is kept of members on their way: flips, samples, extremes, drift of energy; in lanes, or for the numbers of one lane k."""
+
+from __future__ import annotations
+
+import math
+
+from nlink._jit import kernel
+from nlink.kernels import energies
+from nlink.lanes import alike, where
+from nlink.system import arrival
+
+FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
+STATUS = ("finished", "event", "not_finite", "too_many_steps")
+T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT = range(8)
+"""Rows of numbers of a lane: its time, step and number of steps, whether it is not finite, whether it may have come to its end, its
+energy at the start and drift, and a time between."""
+CLOCKS = 8
+G, TIP = -1, -2
+"""Places of varied values that are not of a link: gravity, and (with the component) the force at the tip."""
+OLD, NEW, BETWEEN = range(3)
+"""States of a lane."""
+NEAR = 0.5
+"""How close to upside down, in rad, a link must be for its turning points to be looked at."""
+
+
+@kernel
+def note_drift(y, chain, w, clocks):
+    """Note the energy of the lanes, less the work done on them, at a state whose sines and cosines are in w."""
+    n = chain.n
+    moving, resting = energies(y, y, n, chain, w, 0.0, 1.0)
+    total = moving + resting
+    for i in range(2 * n, len(y)):
+        total -= y[i]
+    known = clocks[ENERGY] == clocks[ENERGY]
+    clocks[ENERGY] = where(known, clocks[ENERGY], total)
+    clocks[DRIFT] = max(clocks[DRIFT], abs(total - clocks[ENERGY]))
+
+
+@kernel
+def note_samples(p, room, order, states, clocks, kept, own, members, due, sign):
+    """Write down the states at the times asked for that lie within the step."""
+    width, n = len(members), p.chain.n
+    while True:
+        some = False
+        for k in range(width):
+            inside = is_due(k, members, due, kept, own, sign)
+            own.clocks[AT, k] = kept.times[due[k]] - own.clocks[T, k] if inside else 0.0
+            some = some or inside
+        if not some:
+            return
+        arrival(clocks[AT], states[OLD], p, room, order, states[BETWEEN])
+        for k in range(width):
+            if is_due(k, members, due, kept, own, sign):
+                for i in range(2 * n):
+                    kept.samples[members[k], due[k], i] = own.y[BETWEEN, i, k]
+                due[k] += 1
+
+
+@kernel
+def is_due(k, members, due, kept, own, sign):
+    """Whether the next sample of lane k lies within the step."""
+    if members[k] < 0 or due[k] >= len(kept.times):
+        return False
+    return (kept.times[due[k]] - own.clocks[T, k]) * sign <= abs(own.clocks[SPAN, k])
+
+
+@kernel
+def note_extremes(n, order, kept, own, members):
+    """Note least and largest values: angles where links turn back, rates at the ends of the steps."""
+    for k in range(len(members)):
+        if members[k] >= 0:
+            extremes = kept.extremes[members[k]]
+            for i in range(2 * n):
+                extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
+            for i in range(n):
+                if own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0:
+                    when = turning_time(k, i, own.clocks[SPAN, k], own, order)
+                    value = own.y[OLD, i, k] + turned(k, i, when, own, order)
+                    extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
+
+
+@kernel
+def suspect_flips(n, y, new, levels, clocks):
+    """Flag the lanes in which a link may have turned over."""
+    flag, one = clocks[FLAG], alike(1.0, clocks[FLAG])
+    for i in range(n):
+        start, end, back = abs(y[i] - levels[i]), abs(new[i] - levels[i]), y[n + i] * new[n + i]
+        near = (max(start, end) > math.pi - NEAR) & (back < 0.0)
+        flag = where((end > math.pi) | near, one, flag)
+    clocks[FLAG] = flag
+
+
+@kernel
+def flip(k, n, own, order):
+    """Return the first link of lane k that turns over in the step, and the time into the step; -1 if none does.
+
+    A link turns over when it has gone half a turn from where it hangs down. One that does and comes back within the step is found
+    where it turns back.
+    """
+    h = own.clocks[SPAN, k]
+    link, soonest = -1, h
+    for i in range(n):
+        start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
+        back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
+        if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
+            stop = turning_time(k, i, h, own, order)
+            end = start + turned(k, i, stop, own, order)
+        if abs(end) > math.pi and abs(start) <= math.pi:
+            when = crossing(k, i, math.copysign(math.pi, end) - start, stop, own, order)
+            if link < 0 or abs(when) < abs(soonest):
+                link, soonest = i, when
+    return link, soonest
+
+
+@kernel
+def turned(k, i, s, own, order):
+    """Return by how much link i of lane k has turned at the time s into the step."""
+    x = y = 0.0
+    for m in range(order, 0, -1):
+        x, y = (x + own.terms[0, m, i, k]) * s, (y + own.terms[1, m, i, k]) * s
+    return math.atan2(y, 1.0 + x)
+
+
+@kernel
+def rate(k, i, s, own, order):
+    """Return the rate of link i of lane k at the time s into the step."""
+    x = y = dx = dy = 0.0
+    for m in range(order, 0, -1):
+        a, b = own.terms[0, m, i, k], own.terms[1, m, i, k]
+        x, y, dx, dy = (x + a) * s, (y + b) * s, dx * s + m * a, dy * s + m * b
+    return ((1.0 + x) * dy - y * dx) / ((1.0 + x) * (1.0 + x) + y * y)
+
+
+@kernel
+def turning_time(k, i, h, own, order):
+    """Return when link i of lane k stops turning the way it does at the start of the step."""
+    low, high, sign = 0.0, h, own.terms[1, 1, i, k]
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if rate(k, i, middle, own, order) * sign > 0.0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@kernel
+def crossing(k, i, by, h, own, order):
+    """Return when link i of lane k has turned by so much: Newton's method, halving where that leaves the bracket."""
+    low, high = 0.0, h
+    s, sign = 0.5 * h, math.copysign(1.0, by)
+    for _ in range(100):
+        ahead, slope = (turned(k, i, s, own, order) - by) * sign, rate(k, i, s, own, order) * sign
+        if ahead > 0.0:
+            high = s
+        else:
+            low = s
+        guess = s - ahead / slope if slope != 0.0 else high
+        if not (min(low, high) < guess < max(low, high)):
+            guess = 0.5 * (low + high)
+        if abs(guess - s) <= 1e-15 * abs(h):
+            return guess
+        s = guess
+    return s
