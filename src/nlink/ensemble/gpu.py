@@ -1,0 +1,164 @@
+"""Cuda(): one thread of an NVIDIA GPU for each member, from the same sources as the lanes of the processor.
+
+The number of links, the order and the kinds of loads are constants of a compiled kernel, which so knows the length of every loop.
+Threads take members from a counter. Short chains keep their series in the thread's own memory, longer ones in the memory of the
+card, neighbouring threads side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.ensemble.job import Job, side_by_side
+from nlink.ensemble.keep import FTLE, EnergyDrift, Reducer
+from nlink.ensemble.noting import CLOCKS
+from nlink.ensemble.varied import Varied
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH
+
+THREADS = 128
+MOST = 1 << 20
+"""Members that are sent to the card at a time."""
+SHORT = 8
+"""Links up to which a thread keeps its series to itself."""
+WAY = (0,) * ORDER_BY_ORDER
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """An NVIDIA GPU (`device` if there are several)."""
+
+    device: int = 0
+
+    def size(self, job: Job) -> int:
+        """Return large blocks."""
+        return MOST
+
+    def run(self, job: Job, blocks: list[tuple[int, int]], stop: Any) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
+        """Compute block after block; a block for which the card has no memory is halved."""
+        cuda = found_cuda()
+        todo = list(reversed(blocks))
+        with cuda.gpus[self.device]:
+            while todo and not stop():
+                first, last = todo.pop()
+                try:
+                    yield (first, last), compute_on_card(job.part(first, last), cuda)
+                except MemoryError as error:
+                    if last - first < 2:
+                        raise ModelError("the GPU has no memory for a single member; use Threads()") from error
+                    middle = (first + last) // 2
+                    todo += [(middle, last), (first, middle)]
+
+
+def found_cuda() -> Any:
+    """Return numba's cuda, or say in a sentence that there is none."""
+    try:
+        from numba import cuda
+
+        usable = cuda.is_available()
+    except ImportError:
+        raise ModelError("Cuda needs numba-cuda: install nlink[gpu], or use Threads()") from None
+    if not usable:
+        raise ModelError("Cuda found no NVIDIA GPU with a working driver here; use Threads()")
+    return cuda
+
+
+def compute_on_card(job: Job, cuda: Any) -> dict[str, np.ndarray]:
+    """Return the outputs of a job."""
+    from nlink.ensemble.lanes_engine import _named, _results
+    from nlink.formulations import formulate
+
+    system = formulate(job.chain)
+    if not side_by_side(system, job.method, job.vary) or job.wanted(Reducer) or job.wanted(FTLE):
+        what = "open chains without tables, Python torques or quadratic drag, and neither FTLE nor Reducer"
+        raise ModelError(f"Cuda takes {what}; use Threads()")
+    method: Any = job.method
+    n, members = job.chain.n, job.members
+    varied = Varied(job.chain, job.vary, members)
+    numbers = varied.flagged(system.parameters.chain)
+    numbers = numbers._replace(ledger=numbers.ledger if job.wanted(EnergyDrift) else 0)
+    kept = _results(job, n, members)
+    kernel = kernel_for(n, method.order, numbers.loaded, numbers.timed, numbers.swept, numbers.ledger, bool(varied.names), n <= SHORT)
+    blocks = min(-(-members // THREADS), 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT)
+    try:
+        given = [cuda.to_device(np.ascontiguousarray(each)) for each in (job.starts, varied.values, varied.places)]
+        tables = [cuda.to_device(each) for each in (numbers.links, numbers.tip, numbers.table, numbers.spans, numbers.pin)]
+        results = [cuda.to_device(each) for each in kept]
+        counter = cuda.to_device(np.zeros(1, np.int64))
+        space = cuda.device_array((rows_of(n, method.order, numbers.ledger, numbers.loaded), 1 if n <= SHORT else blocks * THREADS))
+        kernel[blocks, THREADS](
+            *given, *tables, numbers.g, float(job.t_end), method.tol, float(method.max_steps), counter, members, *results, space
+        )
+        for own, card in zip(kept, results, strict=True):
+            card.copy_to_host(own)
+    except cuda.cudadrv.driver.CudaAPIError as error:
+        if "MEMORY" in str(error).upper():
+            raise MemoryError(str(error)) from error
+        raise
+    return _named(job, kept, n)
+
+
+def rows_of(n: int, order: int, ledger: int, loaded: bool) -> int:
+    """Return how many numbers a thread needs for its series."""
+    m = 2 * n + ledger
+    rows = SERIES_ROWS if loaded else 3
+    return rows * (order + 2) * n + 2 * SERIES_SCRATCH * n + 3 * m + (order * m if ledger else 0)
+
+
+@lru_cache(maxsize=32)
+def kernel_for(n: int, order: int, loaded: bool, timed: bool, swept: bool, ledger: int, varied: bool, short: bool) -> Any:
+    """Return a compiled kernel."""
+    from numba import cuda, float64, int64
+
+    from nlink.ensemble.march import Kept, Lanes
+    from nlink.ensemble.single import follow
+    from nlink.formulations.recursive import RecursiveParameters
+    from nlink.kernels import ChainParameters
+
+    m, rows, scratch = 2 * n + ledger, SERIES_ROWS if loaded else 3, SERIES_SCRATCH
+    powers, own_rows, own_n = (order, m) if ledger else (1, 1), (16 if varied else 1), (n if varied else 1)
+    orders = (0,) * order
+
+    @cuda.jit(fastmath={"contract"})
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, counter, count,
+               final, times, samples, flip_time, flip_link, drift, extremes, status, steps, space):  # fmt: skip
+        terms = cuda.local.array((rows, order + 2, n, 1), float64)
+        w, u = cuda.local.array((scratch, n, 1), float64), cuda.local.array((10, n, 1), float64)
+        y, q = cuda.local.array((3, m, 1), float64), cuda.local.array((powers[0], powers[1], 1), float64)
+        clocks, levels = cuda.local.array((CLOCKS, 1), float64), cuda.local.array((n, 1), float64)
+        own_links, own_tip = cuda.local.array((own_rows, own_n, 1), float64), cuda.local.array((3, 1), float64)
+        own_g = cuda.local.array((1, 1), float64)
+        members, due = cuda.local.array(1, int64), cuda.local.array(1, int64)
+        for i in range(n):
+            terms[0, 0, i, 0], terms[1, 0, i, 0], terms[0, 1, i, 0] = 1.0, 0.0, 0.0
+        if varied:
+            for row in range(own_rows):
+                for i in range(own_n):
+                    own_links[row, i, 0] = links[row, i]
+            for i in range(3):
+                own_tip[i, 0] = tip[i]
+            own_g[0, 0] = g
+        own = Lanes(terms, w, u, y, q, clocks, levels, own_links, own_tip, own_g)
+        kept = Kept(final, times, samples, flip_time, flip_link, drift, extremes, status, steps)
+        arrays = (terms[:, :, :, 0], w[:, :, 0], u[:, :, 0], y[:, :, 0], q[:, :, 0], clocks[:, 0])
+        while True:
+            member = cuda.atomic.add(counter, 0, 1)
+            if member >= count:
+                return
+            if varied:
+                chain = ChainParameters(
+                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
+                )
+                follow(member, RecursiveParameters(chain), chain, starts, values, places, t_end, tol, most, kept, own, arrays,
+                       members, due, WAY, orders, order)  # fmt: skip
+            else:
+                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
+                follow(member, RecursiveParameters(chain), chain, starts, values, places, t_end, tol, most, kept, own, arrays,
+                       members, due, WAY, orders, order)  # fmt: skip
+
+    return kernel
