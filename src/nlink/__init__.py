@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nlink.closure import assemble as assemble
     from nlink.closure import driven as driven
     from nlink.ensemble import FTLE as FTLE
+    from nlink.ensemble import Cuda as Cuda
     from nlink.ensemble import EnergyDrift as EnergyDrift
     from nlink.ensemble import Extremes as Extremes
     from nlink.ensemble import Final as Final
@@ -112,7 +113,7 @@ _HOMES = {
     "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
     "ensemble": (
-        "simulate_many", "Threads", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
+        "simulate_many", "Threads", "Cuda", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
     ),
     "run": ("Run", "Status"),
     "runfile": ("load",),

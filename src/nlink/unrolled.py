@@ -75,7 +75,7 @@ class Number:
         return self._made("fdiv", *self._with(other)[::-1])
 
     def __neg__(self) -> Number:
-        return Number(self.builder, self.builder.fneg(self.value))
+        return self._made("fsub", *Number(self.builder, self._with(-0.0)[1])._with(self))  # GPUs know no fneg
 
     def _chosen(self, other: Number, lanes: list[int]) -> Number:
         order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
@@ -120,16 +120,23 @@ class Cells:
     whose first index is in `stored`.
     """
 
-    def __init__(self, context: Any, builder: Any, kind: VecArray, value: Any, stored: tuple[int, ...] | None = None) -> None:
+    def __init__(self, context: Any, builder: Any, kind: Any, value: Any, stored: tuple[int, ...] | None = None) -> None:
         self.builder, self.kind, self.known, self.stored = builder, kind, {}, stored
-        proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
-        self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
+        self.width = kind.width if isinstance(kind, VecArray) else 1
+        if isinstance(kind, VecArray):
+            proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
+            self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
+        else:
+            array = context.make_array(kind)(context, builder, value)
+            eight = ir.Constant(ir.IntType(64), 8)
+            self.data = array.data
+            self.strides = [builder.sdiv(stride, eight) for stride in cgutils.unpack_tuple(builder, array.strides)]
 
     def _at(self, index: tuple[int, ...]) -> Any:
         offset = ir.Constant(ir.IntType(64), 0)
         for each, stride in zip(index, self.strides, strict=True):
             offset = self.builder.add(offset, self.builder.mul(ir.Constant(ir.IntType(64), each), stride))
-        kind = ir.VectorType(ir.DoubleType(), self.kind.width) if self.kind.width > 1 else ir.DoubleType()
+        kind = ir.VectorType(ir.DoubleType(), self.width) if self.width > 1 else ir.DoubleType()
         return self.builder.bitcast(self.builder.gep(self.data, [offset]), kind.as_pointer())
 
     def __getitem__(self, index: tuple[int, ...]) -> Number:

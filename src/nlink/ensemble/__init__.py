@@ -10,6 +10,7 @@ import numpy as np
 from nlink._check import ModelError, number
 from nlink.chain import Chain
 from nlink.ensemble.backends import Backend, Threads
+from nlink.ensemble.gpu import Cuda
 from nlink.ensemble.job import STATUS, Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples, kept
 from nlink.ensemble.varied import Varied
@@ -22,7 +23,7 @@ from nlink.simulation import Interrupt
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["FTLE", "EnergyDrift", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads", "simulate_many"]
+__all__ = ["FTLE", "Cuda", "EnergyDrift", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads", "simulate_many"]
 FINAL = (Final(),)
 ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""

@@ -30,7 +30,7 @@ def compute_in_lanes(job: Job, system: System) -> dict[str, np.ndarray]:
     varied = Varied(job.chain, job.vary, members)
     numbers = varied.flagged(system.parameters.chain)
     numbers = numbers._replace(ledger=numbers.ledger if job.wanted(EnergyDrift) else 0)
-    kept = _results(job, n, members)
+    kept = results_for(job, n, members)
     reducer = job.wanted(Reducer)
     run = march if reducer is None else _with(reducer)
     memory = np.full((members if reducer else 0, reducer.size if reducer else 0), reducer.start if reducer else 0.0)
@@ -41,7 +41,7 @@ def compute_in_lanes(job: Job, system: System) -> dict[str, np.ndarray]:
         float(job.t_end), method.tol, float(method.max_steps), kept, _lanes(numbers, method.order), (0,) * WIDTH,
         VARIED if varied.names else SHARED, (0,) * way, (0,) * method.order, reducer and _compiled(reducer), memory,
     )  # fmt: skip
-    found = _named(job, kept, n)
+    found = named(job, kept, n)
     if reducer:
         found[reducer.name] = memory
     if job.wanted(FTLE):
@@ -49,7 +49,7 @@ def compute_in_lanes(job: Job, system: System) -> dict[str, np.ndarray]:
     return found
 
 
-def _results(job: Job, n: int, members: int) -> Kept:
+def results_for(job: Job, n: int, members: int) -> Kept:
     """Return arrays for the results; for what is not wanted they are empty."""
 
     def rows(kind: type[Any], *shape: int, fill: float = np.nan) -> np.ndarray:
@@ -69,7 +69,7 @@ def _results(job: Job, n: int, members: int) -> Kept:
     )
 
 
-def _named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
+def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
     found = {"status": kept.status.astype("i1"), "steps": kept.steps.astype("i4")}
     if job.wanted(Final):
         found |= {"theta": kept.final[:, :n], "omega": kept.final[:, n:]}

@@ -41,6 +41,8 @@ from nlink.kernels import ChainParameters, borrowed, turn
 from nlink.lanes import alike, anywhere, columns, numbers, where
 from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
+NEAREST = 6755399441055744.0
+"""1.5 * 2^52: adding and subtracting it rounds to the nearest whole number."""
 SHARED, VARIED = (0,), (0, 0)
 """Whether all members have the same chain: the length of a tuple is known when compiling."""
 
@@ -221,7 +223,7 @@ def take(k, following, last, n, starts, values, places, members, due, kept, own)
     for i in range(len(own.y[OLD])):
         own.y[OLD, i, k] = starts[member, i] if i < 2 * n else 0.0
     for i in range(n):
-        own.levels[i, k] = 2.0 * math.pi * np.rint(starts[member, i] / (2.0 * math.pi))
+        own.levels[i, k] = 2.0 * math.pi * ((starts[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
     own.clocks[T, k] = own.clocks[DRIFT, k] = own.clocks[COUNT, k] = 0.0
     own.clocks[ENERGY, k] = math.nan
     for j in range(len(places)):

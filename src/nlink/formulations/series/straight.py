@@ -33,7 +33,7 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.formulations.series.sweep import acting, hinges, inward, outward, rates, turning
+from nlink.formulations.series.sweep import acting, found, hinges, inward, known, outward, rates, turning
 from nlink.system import UNROLLED_LANES
 from nlink.unrolled import Cells, fields, plain
 
@@ -50,6 +50,10 @@ def straight(_typing, room, loaded):
         return context.get_dummy_value()
 
     return types.void(room, loaded), build
+
+
+DENSE = 6
+"""Links up to which each is computed from all others."""
 
 
 class Loads(NamedTuple):
@@ -69,7 +73,7 @@ def straight_lanes(_typing, room):
         n, loaded = divmod(parts["small"][0].count - UNROLLED_LANES, 2)
         stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
         terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
-        lanes_orders(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
+        (lanes_orders if n <= DENSE else lanes_sweeps)(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
         return context.get_dummy_value()
 
     return types.void(room), build
@@ -96,9 +100,22 @@ def lanes_orders(order, p, terms, w):
             terms[LAM, k, i] = scale * drawn + given[i][2]
 
 
+def lanes_sweeps(order, p, terms, w):
+    """Write the orders down by sweeps: for more links fewer operations than by columns."""
+    for k in range(order - 1):
+        if p.loaded:
+            plain(rates)(p.n, k, terms)
+            plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
+        u = {}
+        plain(known)(p.n, k, p, terms, w, u)
+        for sweep in (inward, hinges, outward):
+            plain(sweep)(p.n, w, u)
+        plain(found)(p.n, k, terms, w, u)
+
+
 def lanes_columns(n, j, w):
     """Write down what a moment on link j does to each link, turning and pull, and what an acceleration along it does."""
-    found = []
+    both = []
     for forced in (True, False):
         u = {(row, i): 0.0 for row in (ALONG, FREE, CX, CY) for i in range(n)}
         across, u[ALONG, j] = (1.0, 0.0) if forced else (-w[H, j], 1.0)
@@ -107,8 +124,8 @@ def lanes_columns(n, j, w):
         for sweep in (inward, hinges, outward):
             plain(sweep)(n, w, u)
         rows = [plain(turning)(w, u, i) for i in range(n)]
-        found.append([(alpha, pull + w[J, j] if i == j and not forced else pull) for i, (alpha, pull) in enumerate(rows)])
-    return [(*moment, *along) for moment, along in zip(*found, strict=True)]
+        both.append([(alpha, pull + w[J, j] if i == j and not forced else pull) for i, (alpha, pull) in enumerate(rows)])
+    return [(*moment, *along) for moment, along in zip(*both, strict=True)]
 
 
 def matrices(n, w):
