@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
+import sys
+import time
 
 import numpy as np
 from helpers import python, random_chain
@@ -29,7 +33,7 @@ def test_the_cache_folder_follows_the_sources(tmp_path, monkeypatch):
 def test_compiled_code_lives_where_the_cache_looks():
     """A kernel outside COMPILED would run old code after an edit."""
     for path in _jit.PACKAGE.rglob("*.py"):
-        if path.relative_to(_jit.PACKAGE).parts[0] not in _jit.COMPILED:
+        if not _jit.compiled(path):
             text = path.read_text()
             assert "import numba" not in text, path
             assert "from numba" not in text, path
@@ -75,3 +79,36 @@ def test_importing_nlink_is_light():
     heavy = ["numba", "numpy", "scipy", "sympy", "xarray", "matplotlib", "h5py", "typer", "rich"]
     done = python(f"import sys, nlink; print([m for m in {heavy} if m in sys.modules])")
     assert done.stdout.strip() == "[]"
+
+
+START = """
+import nlink
+print(nlink.formulate(nlink.Chain.uniform(2)).accelerations([0.5, 0.5], [0.0, 0.0]).tolist())
+"""
+
+
+def started(folder):
+    return subprocess.Popen(
+        [sys.executable, "-c", START],
+        env={**os.environ, "NLINK_CACHE_DIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_first_runs_side_by_side_and_a_kill_while_compiling_do_no_harm(tmp_path):
+    killed = started(tmp_path)
+    time.sleep(2.5)
+    killed.kill()
+    killed.wait()
+    both = [started(tmp_path) for _ in range(2)]
+    answers = [process.communicate(timeout=200) for process in both]
+    assert all(process.returncode == 0 for process in both), answers
+    assert answers[0][0] == answers[1][0]
+    later = started(tmp_path)
+    assert later.communicate(timeout=200)[0] == answers[0][0]
+
+
+def test_importing_is_light():
+    done = python("import sys, nlink; print([m for m in ('numba', 'sympy', 'xarray', 'matplotlib', 'scipy') if m in sys.modules])")
+    assert done.strip() == "[]"

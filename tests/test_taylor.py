@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 
 import nlink
 from nlink import (
+    DOP853,
     Chain,
     Drag,
     Event,
@@ -45,7 +46,7 @@ LOADS = {
 @pytest.mark.parametrize("t_end", [2.0, -1.0])
 def test_every_load(load, t_end):
     chain = Chain.uniform(3).with_loads(LOADS[load])
-    exact = simulate(chain, [1.0, 2.0, 0.5], [1.0, 0, 0], t_end=t_end, rtol=1e-13, atol=1e-13, save=0.1)
+    exact = simulate(chain, [1.0, 2.0, 0.5], [1.0, 0, 0], t_end=t_end, integrator=DOP853(1e-13, 1e-13), save=0.1)
     run = simulate(chain, [1.0, 2.0, 0.5], [1.0, 0, 0], t_end=t_end, integrator=Taylor(), save=0.1)
     np.testing.assert_allclose(run.theta, exact.theta, atol=1e-10)
     np.testing.assert_allclose(run.omega, exact.omega, atol=1e-9)
@@ -60,7 +61,7 @@ def test_any_chain_with_any_loads(case):
     chain, theta, omega, _ = case
     drag = chain.load(Drag)
     chain = chain.with_loads(Drag(drag.linear)) if drag else chain
-    exact = simulate(chain, theta, omega, t_end=0.3, rtol=1e-12, atol=1e-12, save=0.1, strict=False)
+    exact = simulate(chain, theta, omega, t_end=0.3, integrator=DOP853(1e-12, 1e-12), save=0.1, strict=False)
     assume(exact.status.ok and np.abs(exact.omega).max() < 50)
     run = simulate(chain, theta, omega, t_end=0.3, integrator="Taylor", save=0.1)
     assert np.abs(run.theta - exact.theta).max() <= 1e-8 * max(1.0, np.abs(exact.omega).max())
@@ -70,7 +71,7 @@ def test_every_load_at_once_and_long_chains():
     for n in (1, 4, 20):
         chain, theta, omega = random_chain(n)
         chain = chain.with_loads(Drag(0.2))
-        exact = simulate(chain, theta, omega, t_end=0.5, rtol=1e-13, atol=1e-13, save=0.1)
+        exact = simulate(chain, theta, omega, t_end=0.5, integrator=DOP853(1e-13, 1e-13), save=0.1)
         run = simulate(chain, theta, omega, t_end=0.5, integrator=Taylor(), save=0.1)
         np.testing.assert_allclose(run.theta, exact.theta, atol=1e-9 * max(1.0, np.abs(exact.omega).max()))
 
@@ -78,7 +79,7 @@ def test_every_load_at_once_and_long_chains():
 @pytest.mark.parametrize("case", ["nice", "chaotic"])
 def test_the_reference_starts(case):
     for n in (2, 3):
-        exact = simulate(Chain.uniform(n), start_angles(case, n), t_end=3.0, rtol=1e-14, atol=1e-14, save=0.5)
+        exact = simulate(Chain.uniform(n), start_angles(case, n), t_end=3.0, integrator=DOP853(1e-14, 1e-14), save=0.5)
         run = simulate(Chain.uniform(n), start_angles(case, n), t_end=3.0, integrator=Taylor(tol=1e-16), save=0.5)
         np.testing.assert_allclose(run.theta, exact.theta, atol=1e-8)
 
@@ -88,7 +89,7 @@ def test_the_reference_starts(case):
 def test_symmetric_starts_do_not_fool_the_step(quarters, speed):
     """Level, hanging, folded; at rest and spinning fast: coefficients that vanish by symmetry must not make a step too long."""
     angles = [math.pi / 4 * quarter for quarter in quarters]
-    exact = simulate(Chain.uniform(3), angles, speed, t_end=0.5, rtol=1e-13, atol=1e-13, save=0.1)
+    exact = simulate(Chain.uniform(3), angles, speed, t_end=0.5, integrator=DOP853(1e-13, 1e-13), save=0.1)
     run = simulate(Chain.uniform(3), angles, speed, t_end=0.5, integrator=Taylor(), save=0.1)
     np.testing.assert_allclose(run.theta, exact.theta, atol=1e-9)
 
@@ -104,7 +105,7 @@ def test_the_period_of_one_rod():
 
 
 def test_a_tighter_tolerance_and_a_higher_order_are_better():
-    exact = simulate(Chain.uniform(2), [1.0, 2.0], t_end=2.0, rtol=1e-14, atol=1e-14, save=(2.0,)).theta[-1]
+    exact = simulate(Chain.uniform(2), [1.0, 2.0], t_end=2.0, integrator=DOP853(1e-14, 1e-14), save=(2.0,)).theta[-1]
     errors = []
     for tol in (1e-6, 1e-9, 1e-12):
         run = simulate(Chain.uniform(2), [1.0, 2.0], t_end=2.0, integrator=Taylor(tol=tol), save=(2.0,))
@@ -122,7 +123,7 @@ def test_saving_events_and_going_on():
     fine = simulate(chain, theta, t_end=4.0, integrator=Taylor(), save=0.01, events=[Flip(), Event(lambda t, a, w: a[0] - 0.3)])
     coarse = simulate(chain, theta, t_end=4.0, integrator=Taylor(), save=0.5)
     np.testing.assert_array_equal(fine.theta[::50], coarse.theta)
-    other = simulate(chain, theta, t_end=4.0, rtol=1e-13, atol=1e-13, events=[Flip(), Event(lambda t, a, w: a[0] - 0.3)])
+    other = simulate(chain, theta, t_end=4.0, integrator=DOP853(1e-13, 1e-13), events=[Flip(), Event(lambda t, a, w: a[0] - 0.3)])
     assert [e.name for e in fine.events] == [e.name for e in other.events]
     assert [e.t for e in fine.events if e.t > 0.01] == pytest.approx([e.t for e in other.events if e.t > 0.01], abs=1e-8)
     part = simulate(chain, theta, t_end=1.7, integrator=Taylor(), save=0.01).resume(4.0)
@@ -161,3 +162,42 @@ def test_wrong_options(options, message):
 def test_by_its_text():
     run = nlink.simulate(Chain.uniform(2), 0.5, t_end=0.5, integrator="Taylor(tol=1e-10, order=12)")
     assert run.scenario.settings.integrator == Taylor(tol=1e-10, order=12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 33])
+@pytest.mark.parametrize(
+    "loads", [(), (JointSpring(2.0, 0.1), JointDamper(0.1), LinkDamper(0.05), JointTorque(Sine(1.0, 0.7, 0.2)))]
+)
+def test_every_width_and_way(n, loads):
+    """Chains that fill a vector, do not fill it, or need several; unrolled with and without moments, and order by order."""
+    chain, theta, omega = random_chain(n)
+    chain = Chain(chain.links, (nlink.Gravity(9.81), *loads))
+    run = simulate(chain, theta, omega, t_end=0.3, save=(0.3,), integrator=Taylor(1e-14))
+    exact = simulate(chain, theta, omega, t_end=0.3, save=(0.3,), integrator=DOP853(1e-13, 1e-13))
+    np.testing.assert_allclose(run.theta, exact.theta, atol=1e-10)
+    np.testing.assert_allclose(run.omega, exact.omega, atol=1e-9)
+
+
+def test_the_default_is_taylor_where_it_can_be():
+    torque = JointTorque(lambda t: 0.1 * math.sin(t))
+    two = Chain.uniform(2)
+    cases = {
+        "Taylor(tol=1e-12)": {"chain": two},
+        "Taylor(tol=1e-09)": {"chain": two, "rtol": 1e-6, "atol": 1e-6},
+        "DOP853(rtol=1e-09, atol=1e-09)": {"chain": two.with_loads(Drag(0.0, 0.1))},
+        "DOP853(rtol=1e-08, atol=1e-07)": {"chain": two.with_loads(torque), "rtol": 1e-8, "atol": 1e-7},
+        "DOP853(rtol=1e-10, atol=1e-10)": {"chain": two, "formulation": "momentum", "rtol": 1e-10, "atol": 1e-10},
+    }
+    for told, case in cases.items():
+        chain = case.pop("chain")
+        assert simulate(chain, 0.3, t_end=0.1, **case).meta["integrator"] == told
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 15, 60])
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6, 1e-9])
+def test_the_default_is_not_less_accurate_than_dop853(n, rtol):
+    chain, theta, t_end = Chain.uniform(n), np.full(n, math.pi / 4), 3.0 if n > 5 else 8.0
+    exact = simulate(chain, theta, t_end=t_end, save=(t_end,), integrator=Taylor(1e-18, order=24)).theta
+    chosen = simulate(chain, theta, t_end=t_end, save=(t_end,), rtol=rtol, atol=rtol).theta
+    other = simulate(chain, theta, t_end=t_end, save=(t_end,), integrator=DOP853(rtol, rtol)).theta
+    assert np.abs(chosen - exact).max() <= np.abs(other - exact).max()

@@ -51,17 +51,19 @@ class Flow:
         sign = 1.0 if end > start else -1.0
         inside = [b for b in self._breaks if start * sign < b * sign < end * sign]
         bounds = [*inside[:: 1 if sign > 0 else -1], end]
+        fixed = hasattr(self.method, "step")  # fixed steps reach over the end
         stepper = self._begun(Mark(start, 0.0, state, None, start, 0), end)
         for bound in bounds:
             code = RUNNING
             while code == RUNNING and stepper.steps + stepper.rejected < self.method.max_steps:
-                chunk = stepper.advance(bound, bound == end, NOTHING, self._none, False, 100_000)
+                left = self.method.max_steps - stepper.steps - stepper.rejected
+                chunk = stepper.advance(bound, bound == end, NOTHING, self._none, fixed, min(100_000, left))
                 code, state = chunk.code, chunk.y[-1]
             if system.failed and system.callback:
                 raise system.callback.taken()
             if code != ARRIVED:
                 raise FlowError(f"the motion could not be followed beyond t = {chunk.t[-1]:g} s; simulate it to see why")
-        if hasattr(self.method, "step"):  # fixed steps reach over the end
+        if fixed:
             state = chunk.at(np.array([end]))[0]
         theta, omega = system.decode(state)
         return theta.copy(), omega.copy()

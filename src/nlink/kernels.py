@@ -311,9 +311,10 @@ def apply_forces(omega, at, p, w, power, row, tipx, tipy):
     w[FX, k] += fx
     w[FY, k] += fy
     w[MZ, k] += (p.links[LENGTH, k] - p.links[COM, k]) * (c * fx + s * fy) + p.links[OFFSET, k] * (s * fx - c * fy)
-    power[row + 3] = lost
-    power[row + 4] = followx * vx + followy * vy
-    power[row + 5] = tipx * vx + tipy * vy
+    if p.ledger > 0:
+        power[row + 3] = lost
+        power[row + 4] = followx * vx + followy * vy
+        power[row + 5] = tipx * vx + tipy * vy
 
 
 @kernel

@@ -70,6 +70,7 @@ def results_for(job: Job, n: int, members: int) -> Kept:
 
 
 def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
+    """Return the results by the names of the outputs."""
     found = {"status": kept.status.astype("i1"), "steps": kept.steps.astype("i4")}
     if job.wanted(Final):
         found |= {"theta": kept.final[:, :n], "omega": kept.final[:, n:]}

@@ -1,0 +1,242 @@
+"""simulate_many: each member against simulate, whatever its neighbours; what is kept; what varies; faults; refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import random_chain
+
+import nlink
+from nlink import (
+    FTLE,
+    Chain,
+    Cuda,
+    Drag,
+    EnergyDrift,
+    Extremes,
+    Final,
+    Flip,
+    FlipTime,
+    FollowerForce,
+    Gravity,
+    JointDamper,
+    JointSpring,
+    JointTorque,
+    Link,
+    ModelError,
+    Reducer,
+    Samples,
+    Sine,
+    Taylor,
+    Threads,
+    TipForce,
+    simulate,
+    simulate_many,
+)
+
+DATA = json.loads((Path(__file__).parent / "data" / "chaos.json").read_text())
+LOADS = {
+    "gravity": (),
+    "moments": (JointSpring(2.0, 0.1), JointDamper(0.1), JointTorque(Sine(1.0, 0.7, 0.2))),
+    "swept": (JointSpring(1.0), Drag(0.2), FollowerForce(0.5), TipForce(0.3, 0.2)),
+    "quadratic drag": (Drag(0.1, 0.2),),
+    "table": (JointTorque(nlink.Table((0.0, 0.5, 1.0), (0.0, 1.0, 0.0))),),
+}
+ALL = (Final(), Samples((0.0, 0.25, 0.7, 1.0)), FlipTime(), EnergyDrift(), Extremes())
+
+
+def starts(members: int, n: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-3.1, 3.1, (members, n))
+
+
+@pytest.mark.parametrize("loads", LOADS)
+@pytest.mark.parametrize("n", [1, 2, 6])
+@pytest.mark.parametrize("t_end", [1.0, -0.8])
+def test_members_are_as_if_alone(loads, n, t_end):
+    chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(5, n)
+    times = tuple(t * np.sign(t_end) for t in (0.0, 0.25, 0.7))
+    many = simulate_many(chain, theta, 0.3, t_end=t_end, keep=(Final(), Samples(times), EnergyDrift()))
+    assert many.status.values.tolist() == [0] * 5
+    for k in range(5):
+        run = simulate(chain, theta[k], 0.3, t_end=t_end, save=(*times, t_end), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-7)
+        np.testing.assert_allclose(many.sample_omega[k], run.omega[:3], atol=1e-7)
+    assert many.energy_drift.max() < 1e-6
+
+
+@pytest.mark.parametrize("n", [2, 5, 7])
+def test_a_member_does_not_depend_on_its_company(n):
+    chain, theta = Chain.uniform(n), starts(70, n)
+    whole = simulate_many(chain, theta, t_end=2.0, keep=ALL[:1] + ALL[2:], backend=Threads(2))
+    turned = simulate_many(chain, theta[::-1], t_end=2.0, keep=ALL[:1] + ALL[2:], backend=Threads(1))
+    alone = simulate_many(chain, theta[17:18], t_end=2.0, keep=ALL[:1] + ALL[2:])
+    for name in ("theta", "omega", "flip_time", "energy_drift", "largest_theta", "steps"):
+        assert np.array_equal(whole[name].values, turned[name].values[::-1], equal_nan=True), name
+        assert np.array_equal(whole[name].values[17:18], alone[name].values, equal_nan=True), name
+
+
+def test_a_member_that_blows_up_is_flagged_and_harms_no_other():
+    chain, theta = Chain.uniform(2), starts(300, 2)
+    omega = np.zeros_like(theta)
+    bad = np.random.default_rng(5).choice(300, 3, replace=False)
+    omega[bad] = 1e200
+    many = simulate_many(chain, theta, omega, t_end=1.0)
+    assert np.flatnonzero(many.status.values == 2).tolist() == sorted(bad.tolist())
+    good = many.status.values == 0
+    assert good.sum() == 297
+    assert np.array_equal(many.theta.values[good], simulate_many(chain, theta[good], t_end=1.0).theta.values)
+
+
+def test_too_many_steps_is_a_status():
+    many = simulate_many(Chain.uniform(2), starts(4, 2), t_end=50.0, integrator=Taylor(1e-12, max_steps=10))
+    assert many.status.values.tolist() == [3] * 4
+    assert many.steps.values.tolist() == [10] * 4
+
+
+@pytest.mark.parametrize("case", DATA["flip_times"], ids=lambda case: f"{case['theta1_deg']},{case['theta2_deg']}")
+def test_flip_times_of_the_reference(case):
+    theta = np.radians([[case["theta1_deg"], case["theta2_deg"]]])
+    many = simulate_many(Chain.uniform(2), theta, t_end=13.0, keep=FlipTime(), integrator=Taylor(1e-15))
+    assert float(many.flip_time[0]) == pytest.approx(float(case["flip_time_s"]), abs=1e-8)
+    mirrored = simulate_many(Chain.uniform(2), -theta, t_end=13.0, keep=FlipTime(), integrator=Taylor(1e-15))
+    assert np.array_equal(mirrored.flip_time.values, many.flip_time.values)
+
+
+def test_flips_agree_with_events():
+    chain, theta = Chain.uniform(3), starts(40, 3, seed=4)
+    many = simulate_many(chain, theta, t_end=3.0, keep=(FlipTime(), Final()))
+    for k in range(40):
+        run = simulate(chain, theta[k], t_end=3.0, events=Flip(terminal=True), save=(3.0,))
+        if run.events:
+            assert float(many.flip_time[k]) == pytest.approx(run.events[0].t, abs=1e-8)
+            assert int(many.flip_link[k]) == run.events[0].info["link"] + 1
+        else:
+            assert np.isnan(many.flip_time[k])
+            assert int(many.flip_link[k]) == 0
+
+
+def test_flip_time_alone_ends_a_member():
+    theta = np.radians([[120.0, 0.0], [10.0, 10.0]])
+    many = simulate_many(Chain.uniform(2), theta, t_end=5.0, keep=FlipTime())
+    assert many.status.values.tolist() == [1, 0]
+    assert int(many.steps[0]) < int(many.steps[1])
+
+
+@pytest.mark.parametrize("case", DATA["ftle"], ids=lambda case: f"N={case['n']},t={case['t']}")
+def test_finite_time_exponents_of_the_reference(case):
+    n = case["n"]
+    theta = np.where(np.arange(n) % 2, np.pi, np.pi / 2)[None]
+    many = simulate_many(Chain.uniform(n), theta, t_end=case["t"], keep=FTLE(), integrator=Taylor(1e-15))
+    assert float(many.ftle[0]) == pytest.approx(float(case["ftle"]), abs=1e-8)
+
+
+def test_extremes_are_those_of_the_motion():
+    chain, theta = Chain.uniform(2), starts(3, 2)
+    many = simulate_many(chain, theta, t_end=3.0, keep=Extremes())
+    for k in range(3):
+        run = simulate(chain, theta[k], t_end=3.0, save=1e-4)
+        np.testing.assert_allclose(many.largest_theta[k], run.theta.max(0), atol=1e-6)
+        np.testing.assert_allclose(many.least_theta[k], run.theta.min(0), atol=1e-6)
+        assert (many.largest_omega[k].values <= run.omega.max(0) + 1e-6).all()
+
+
+def test_what_varies():
+    count = 6
+    mass, g, stiffness, force = (
+        np.linspace(0.5, 2, count),
+        np.linspace(3, 10, count),
+        np.linspace(0, 4, count),
+        np.linspace(0, 1, count),
+    )
+    vary = {"mass[2]": mass, "gravity": g, "joint_spring.stiffness": stiffness, "tip_force.fx": force, "joint_torque[1]": force}
+    many = simulate_many(Chain.uniform(3), [0.4, 1.0, -2.0], t_end=1.5, vary=vary, keep=(Final(), EnergyDrift(), FTLE()))
+    for k in range(count):
+        links = [Link(1, m, 0.5, 1 / 12) for m in (1.0, mass[k], 1.0)]
+        loads = (Gravity(g[k]), JointSpring(stiffness[k]), TipForce(force[k], 0.0), JointTorque([force[k], 0.0, 0.0]))
+        run = simulate(Chain(links, loads), [0.4, 1.0, -2.0], t_end=1.5, save=(1.5,))
+        np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-9)
+    assert many.energy_drift.max() < 1e-8
+    assert np.isfinite(many.ftle).all()
+
+
+def test_quadratic_drag_and_sines_vary_too():
+    vary = {"drag.quadratic": [0.0, 0.3], "joint_torque.amplitude": [0.5, 1.0], "joint_torque.frequency": [0.4, 0.8]}
+    many = simulate_many(Chain.uniform(2), 0.5, t_end=1.0, vary=vary)
+    loads = (Drag(0.0, 0.3), JointTorque(Sine(1.0, 0.8)))
+    run = simulate(Chain.uniform(2).with_loads(*loads), 0.5, t_end=1.0, save=(1.0,))
+    np.testing.assert_allclose(many.theta[1], run.theta[-1], atol=1e-8)
+
+
+def test_a_function_of_the_user():
+    def highest(memory, t, theta, omega):
+        memory[0] = max(memory[0], abs(theta[0]))
+        memory[1] += 1
+
+    many = simulate_many(Chain.uniform(2), starts(20, 2), t_end=2.0, keep=(Reducer("highest", 2, highest), Final()))
+    assert (many.highest[:, 1] == many.steps + 1).all()
+    assert (many.highest[:, 0] >= np.abs(many.theta[:, 0])).all()
+
+
+def test_closed_chains_and_random_ones():
+    four = nlink.preset("four-bar")
+    many = simulate_many(four.chain, np.array([four.theta]), np.array([four.omega]), t_end=0.5)
+    run = simulate(four.chain, four.theta, four.omega, t_end=0.5, save=(0.5,))
+    np.testing.assert_allclose(many.theta[0], run.theta[-1], atol=1e-9)
+    chain, theta, omega = random_chain(4)
+    many = simulate_many(chain, theta[None], omega[None], t_end=0.5)
+    np.testing.assert_allclose(many.theta[0], simulate(chain, theta, omega, t_end=0.5, save=(0.5,)).theta[-1], atol=1e-8)
+
+
+def test_the_result_is_named_and_says_how():
+    many = simulate_many(Chain.uniform(2), starts(3, 2), t_end=1.0, keep=ALL)
+    assert many.theta.dims == ("member", "link")
+    assert many.sample_theta.dims == ("member", "time", "link")
+    assert many.time.values.tolist() == [0.0, 0.25, 0.7, 1.0]
+    assert many.attrs["integrator"] == "Taylor(tol=1e-12, order=16)"
+    assert many.theta.attrs["units"] == "rad"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"theta": [[1.0, 2.0, 3.0]]}, r"theta must have the shape \(members, 2\)"),
+        ({"theta": [[1.0, np.nan]]}, "theta must be finite; member 0 is not"),
+        ({"keep": ()}, "keep must name at least one thing"),
+        ({"keep": (Final(), Final())}, "each once"),
+        ({"keep": "final"}, "keep must list what to keep"),
+        ({"keep": Samples((2.0,))}, r"Samples.times must lie between 0 and t_end = 1"),
+        ({"vary": {"mas[1]": [1.0]}}, "vary does not know 'mas.1.'; did you mean mass"),
+        ({"vary": {"mass[3]": [1.0]}}, "links count from 1 to 2, got 3"),
+        ({"vary": {"mass": [-1.0]}}, "vary 'mass' must not be negative"),
+        ({"t_end": 0.0}, "t_end must not be 0"),
+    ],
+)  # fmt: skip
+def test_bad_requests_are_refused(change, sentence):
+    given = {"theta": [[0.1, 0.2]], "t_end": 1.0} | change
+    with pytest.raises(ModelError, match=sentence):
+        simulate_many(Chain.uniform(2), **given)
+
+
+def test_without_a_gpu_a_plain_sentence():
+    from numba import cuda
+
+    if cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ModelError, match=r"Cuda .*use Threads\(\)"):
+        simulate_many(Chain.uniform(2), [[0.1, 0.2]], t_end=1.0, backend=Cuda())
+
+
+def test_the_gpu_agrees():
+    from numba import cuda
+
+    if not cuda.is_available():
+        pytest.skip("there is no NVIDIA GPU")
+    for n in (1, 2, 5):
+        for loads in ("gravity", "moments", "swept"):
+            chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(50, n)
+            both = [simulate_many(chain, theta, t_end=1.0, keep=ALL, backend=backend) for backend in (Threads(), Cuda())]
+            for name in ("theta", "omega", "sample_theta", "flip_time", "energy_drift"):
+                np.testing.assert_allclose(both[0][name], both[1][name], atol=1e-9)
