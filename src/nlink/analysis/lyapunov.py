@@ -16,8 +16,9 @@ import numpy as np
 
 from nlink import closure, kinematics
 from nlink._check import ModelError, number, whole
-from nlink.analysis.variations import Collocation, Duals, Leg, follower, tangent_frame, volume
+from nlink.analysis.variations import Leg, follower, tangent_frame, volume
 from nlink.chain import Chain
+from nlink.flows import FlowError
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.progress import Bar, Notice
 from nlink.run import Status
@@ -25,11 +26,13 @@ from nlink.simulation import COMPILING
 
 TOLERANCE, FINE = 1e-13, 1e-16
 """Errors of a step, for exponents and for finite times."""
-SPREAD, TOO_FAR = math.log(1e4), math.log(1e9)
+SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
 """Growth of one deviation over another at which the time between two QRs is shortened, and at which a part is done again."""
 LEAST = 200
 """Values of the history, at the least."""
 BLOCKS = 10
+DEAD = 1e-2
+"""Smallest singular value of the closure, as a part of the largest, below which no part of the motion ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +134,10 @@ def ftle(chain: Chain, theta: Any, omega: Any = None, t: float = 10.0) -> Finite
     while at < t:
         end = min(at + course.interval, t)
         end = t if t - end < 1e-3 * course.interval else end
-        at, R = course.step(end)
+        try:
+            at, R = course.step(end, t)
+        except _Failure as failure:
+            raise FlowError(str(_told(course, failure.code))) from None
         product = R @ product
     sizes = _singular_values(product)
     return FiniteTime(math.log(sizes[0]) / t, sizes)
@@ -169,12 +175,17 @@ class _Course:
         self.volume, self.contraction, self.origin = self._volume(), 0.0, self.t
         self.times, self.logs = [self.t], [np.zeros(self.count)]
 
-    def step(self, end: float) -> tuple[float, np.ndarray]:
-        """Go on to `end`, or as far as deviations stay apart; return the time reached and R."""
+    def step(self, end: float, last: float) -> tuple[float, np.ndarray]:
+        """Go on to `end`, less far if deviations grow too much apart, further if the loop is near a dead position there, where its
+        tangent space is ill determined; not beyond `last`. Return the time reached and R.
+        """
         while True:
             leg = self.follower.advance(self.t, end, self.y, self.Q)
             if leg.code != ARRIVED or not np.isfinite(leg.deviations).all():
                 raise _Failure(leg.code)
+            if end < last and self._dead(leg):
+                end = min(end + 0.3 * (end - self.t), last)
+                continue
             Q, R = np.linalg.qr(leg.deviations)
             growth = np.log(np.abs(np.diag(R)))
             spread = float(np.ptp(np.append(growth, 0.0)))
@@ -193,6 +204,12 @@ class _Course:
         self.residual = max(self.residual, abs(self._energy() - self.energy))
         self.times.append(end)
         self.logs.append(self.logs[-1] + growth)
+
+    def _dead(self, leg: Leg) -> bool:
+        if self.chain.pin is None:
+            return False
+        theta, _ = self.follower.system.decode(leg.y[: self.follower.system.size])
+        return bool(closure.smallest_singular_value(self.chain, theta) < DEAD)
 
     def _angles(self) -> tuple[np.ndarray, np.ndarray]:
         return self.follower.system.decode(self.y[: self.follower.system.size])
@@ -239,7 +256,7 @@ def _followed(course: _Course, transient: float, t_end: float, bar: Bar) -> Stat
             while course.t < end:
                 course.interval = min(course.interval, longest)
                 goal = course.t + course.interval
-                course.step(end if end - goal < 0.01 * course.interval else goal)
+                course.step(end if end - goal < 0.01 * course.interval else goal, end)
                 bar.update(course.t, t_end)
             if end == transient:
                 course.begin()

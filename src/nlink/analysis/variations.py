@@ -27,7 +27,7 @@ from nlink import closure, derivatives, kinematics
 from nlink.analysis.linearize import matrices
 from nlink.chain import Chain
 from nlink.formulations import formulate
-from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Mark
+from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Mark
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
@@ -36,10 +36,13 @@ from nlink.system import System, rates_many
 STAGES = 5
 TURN = 0.4
 """Most that the fastest deviation may turn, in rad, in one step of collocation."""
-MOST_PARTS = 2000
+MOST_PARTS = 200
 """Parts into which collocation divides a step of the motion, at most."""
 BATCH = 4_000_000
 """Numbers in the matrices of the steps that are solved at a time."""
+FINEST, FINEST_CLOSED = 1e-14, 1e-12
+"""Tightest tolerances of DOP853; those of closed chains leave room for the rounding near dead positions."""
+LOOSER = 10.0, 100.0, 1000.0
 NOTHING = np.empty(0)
 
 
@@ -90,11 +93,22 @@ class Collocation:
 
     def __init__(self, system: System, tol: float) -> None:
         self.system = system
-        self.motion = Motion(system, DOP853(max(tol, 1e-14), max(tol, 1e-14)))
+        self.tol = max(tol, FINEST_CLOSED if system.chain.pin else FINEST)
+        self.motion = Motion(system, DOP853(self.tol, self.tol))
         self.damped, self._at = _damped(system.chain), None
 
     def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
-        """Go on from y to the time `end`."""
+        """Go on from y to the time `end`; where rounding near a dead position stops the steps, with a looser tolerance."""
+        leg = self._advance(t, end, y, deviations)
+        for looser in LOOSER if leg.code == STEP_TOO_SMALL else ():
+            usual, self.motion = self.motion, Motion(self.system, DOP853(looser * self.tol, looser * self.tol))
+            leg = self._advance(t, end, y, deviations)
+            self.motion, self._at = usual, None
+            if leg.code == ARRIVED:
+                break
+        return leg
+
+    def _advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
         if self._at != (t, y.tobytes()):
             self.motion.begin(t, y, end)
         code, contracted = ARRIVED, 0.0
@@ -125,8 +139,10 @@ class Collocation:
     def _divided(self, chunk: Chunk) -> np.ndarray:
         """Return the knots of a chunk and points between them, so close that no deviation turns far from one to the next."""
         n = self.system.chain.n
-        A = np.abs(self.derivative(chunk.t, chunk.y))
-        rate = np.maximum(np.sqrt(A[:, n:, :n].sum(-1).max(-1)), A[:, n:, n:].sum(-1).max(-1))
+        A = self.derivative(chunk.t, chunk.y)[:, n:]
+        basis, follow = across(self.system.chain, *self.system.decode(chunk.y[:, : self.system.size]))
+        by_angles = np.abs(A @ np.concatenate([basis, follow], 1)).sum(-1).max(-1)
+        rate = np.maximum(np.sqrt(by_angles), np.abs(A[..., n:] @ basis).sum(-1).max(-1))
         rate = np.minimum(np.maximum(rate[1:], rate[:-1]), 1e12)
         parts = np.clip(np.ceil(np.abs(np.diff(chunk.t)) * rate / TURN), 1, MOST_PARTS).astype(int)
         inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(parts.tolist())]
@@ -195,14 +211,24 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
 
 
 def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the free directions B (N, d) of the angles, and P (N, d): how the rates must change, across them, with the angles."""
-    basis = closure.tangent(chain, theta)
+    """Return the free directions B (..., N, d) of the angles, and P (..., N, d): how the rates must change, across them, with the
+    angles.
+    """
     if chain.pin is None:
+        basis = np.broadcast_to(np.eye(chain.n), (*theta.shape, chain.n))
         return basis, np.zeros_like(basis)
+    J = closure.jacobian(chain, theta)
+    rows = np.linalg.svd(J)[2]
+    basis = np.swapaxes(rows[..., chain.n - freedom(chain) :, :], -1, -2)
     e, _ = kinematics.directions(theta)
-    turned = -(chain.length * omega)[:, None] * e
-    inverse = np.linalg.pinv(closure.jacobian(chain, theta), rcond=closure.SINGULAR)
-    return basis, -inverse @ (turned.T @ basis)
+    turned = np.swapaxes(-(chain.length * omega)[..., None] * e, -1, -2)
+    return basis, -np.linalg.pinv(J, rcond=closure.SINGULAR) @ (turned @ basis)
+
+
+def freedom(chain: Chain) -> int:
+    """Return in how many directions a chain can move."""
+    folded = chain.n == 2 and chain.pin == (0.0, 0.0)
+    return chain.n if chain.pin is None else max(chain.n - 2, int(folded))
 
 
 def tangent_frame(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
@@ -224,7 +250,7 @@ def contraction(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarra
     """Return tr(M^-1 C) (K,) of the loads at states (K, N), along the free directions: the rate at which volumes shrink."""
     M, C = derivatives.mass_matrix(chain, theta), derivatives.working(chain, theta, omega)[1].sum(0)
     if chain.pin is not None:
-        basis = np.stack([closure.tangent(chain, angles) for angles in theta])
+        basis, _ = across(chain, theta, omega)
         M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
     return np.trace(np.linalg.solve(M, C), axis1=1, axis2=2)
 
