@@ -171,13 +171,13 @@ class Motion:
         else:
             self.stepper = self.record.stepper(self.system, mark, end)
 
-    def chunks(self, t: float, end: float) -> Iterator[Chunk]:
-        """Yield the chunks on the way to `end`; the last has a code that says how it ended."""
+    def chunks(self, t: float, end: float, limit: int = 100_000) -> Iterator[Chunk]:
+        """Yield the chunks of up to `limit` steps on the way to `end`; the last has a code that says how it ended."""
         none = np.empty((0, self.system.full_size))
         for bound in [*(b for b in self.breaks if t < b < end), end]:
             code = RUNNING
             while code == RUNNING:
-                chunk = self.stepper.advance(bound, False, NOTHING, none, True, 100_000)
+                chunk = self.stepper.advance(bound, False, NOTHING, none, True, limit)
                 code = chunk.code
                 yield chunk
             if code != ARRIVED:
