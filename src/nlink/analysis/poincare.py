@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink import closure, kinematics
+from nlink import closure, derivatives, kinematics
 from nlink._check import ModelError, number, shown, whole
 from nlink.analysis.variations import Motion
 from nlink.chain import Chain
@@ -68,13 +68,15 @@ class Strobe:
 class Points:
     """Points of a section in the order of starts and times.
 
-    theta, omega (P, N): angles, not wrapped, and rates; t (P,) in s; start (P,): from which start, counted from 0; residual (P,): error
+    theta, omega (P, N): angles, not wrapped, and rates; momentum (P, N): M omega in kg m^2/s, in whose planes the motions of two links
+    without losses do not cross (in those of the rates they can: two rates of the section's link have the same energy); t (P,) in s; start (P,): from which start, counted from 0; residual (P,): error
     of the balance of energy in J; status: how the motion from each start ended; last (members, 2N): the states there.
     """
 
     section: Section | Strobe
     theta: np.ndarray
     omega: np.ndarray
+    momentum: np.ndarray
     t: np.ndarray
     start: np.ndarray
     residual: np.ndarray
@@ -207,7 +209,8 @@ class _Finder:
         kinetic, potential = kinematics.energies(system.chain, theta, omega)
         residual = kinetic + potential - energy - states[:, system.size :].sum(1)
         t = np.concatenate([found[0] for found in self.found] or [np.empty(0)])
-        return Points(self.section, theta, omega, t, start, residual, tuple(self.status), np.array(self.last))
+        momentum = (derivatives.mass_matrix(system.chain, theta) @ omega[..., None])[..., 0]
+        return Points(self.section, theta, omega, momentum, t, start, residual, tuple(self.status), np.array(self.last))
 
 
 def _failed(system: System, t: float) -> Status:
