@@ -65,7 +65,7 @@ def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return of each row of the ledger but the torques the force (rows, ..., N), and what it adds to C and to K (rows, ..., N, N)."""
+    """Return of each row of the ledger but the torques its force (rows, ..., N) and what it adds to C and K (rows, ..., N, N)."""
     n, D, many = chain.n, differences(chain.n), theta.shape[:-1]
     force = np.zeros((len(LEDGER), *many, n))
     C, K = np.zeros((len(LEDGER), *many, n, n)), np.zeros((len(LEDGER), *many, n, n))

@@ -1,4 +1,4 @@
-"""bifurcation(): the points of a section over a parameter, after the motion has settled: what doubles, splits and turns to chaos."""
+"""bifurcation(): the points of a section over a parameter, after the motion has settled: what doubles, what turns to chaos."""
 
 from __future__ import annotations
 
@@ -44,6 +44,12 @@ def drive_period(chain: Chain) -> float | None:
         if isinstance(each, Sine) and each.amplitude != 0 and each.frequency != 0:
             return 1 / abs(each.frequency)
     return None
+
+
+def default_section(chain: Chain) -> Section | Strobe:
+    """Return the section that suits a chain: once per period of a sine torque, or where the first link passes straight down."""
+    period = drive_period(chain)
+    return Section() if period is None else Strobe(period)
 
 
 def bifurcation(
@@ -92,8 +98,7 @@ def bifurcation(
 def _cut(chain: Chain, section: Section | Strobe | None, t_end: float) -> tuple[Section | Strobe, float]:
     """Return the section, and the end of the motion: whole periods of a drive, so that the next begins in step with it."""
     period = drive_period(chain)
-    if section is None:
-        section = Section() if period is None else Strobe(period)
+    section = default_section(chain) if section is None else section
     whole = period or (section.period if isinstance(section, Strobe) else None)
     return section, t_end if whole is None else whole * math.ceil(t_end / whole - 1e-9)
 

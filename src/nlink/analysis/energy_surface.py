@@ -20,8 +20,8 @@ ROUNDS = 60
 
 
 def on_energy(chain: Chain, energy: float, theta: Any, omega: Any = None, *, link: int = 0) -> np.ndarray:
-    """Return the rates (..., N) of an open chain at angles theta (..., N) with the rate of one link (from 0) chosen so that kinetic and
-    potential energy make `energy` in J; the larger of two. The other rates are those of omega, or zero.
+    """Return the rates (..., N) of an open chain at angles theta (..., N) with the rate of one link (from 0) chosen so that kinetic
+    and potential energy make `energy` in J; the larger of two. The other rates are those of omega, or zero.
 
     >>> from nlink.chain import Chain
     >>> chain = Chain.uniform(2)

@@ -40,9 +40,9 @@ class Lyapunov:
     """The spectrum of Lyapunov exponents in 1/s and what led to it.
 
     exponents (count,) falling, errors (count,) their standard errors, history (T, count) the means up to the times (T,) in s;
-    divergence: the mean rate at which volumes of all deviations change, exact, which the sum of a full spectrum equals; freedom: the
-    dimension of the space of deviations, 2N, or 2(N-2) with a pin; residual: the largest error in the balance of energy on the way, in J;
-    theta, omega: where the motion ended; status: how.
+    divergence: the mean rate at which volumes of all deviations change, exact, which the sum of a full spectrum equals;
+    freedom: the dimension of the space of deviations, 2N, or 2(N-2) with a pin; residual: the largest error in the balance of
+    energy on the way, in J; theta, omega: where the motion ended; status: how.
     """
 
     exponents: np.ndarray
@@ -71,8 +71,8 @@ class Lyapunov:
 
     @property
     def entropy(self) -> float:
-        """The sum of the positive exponents in 1/s: the rate at which the start is forgotten (Pesin); exponents within twice their error
-        of zero do not count.
+        """The sum of the positive exponents in 1/s: the rate at which the start is forgotten (Pesin); exponents within twice their
+        error of zero do not count.
         """
         return float(self.exponents[self.exponents > 2 * np.nan_to_num(self.errors)].sum())
 
@@ -121,8 +121,8 @@ def lyapunov(
 
 
 def ftle(chain: Chain, theta: Any, omega: Any = None, t: float = 10.0) -> FiniteTime:
-    """Return the finite-time Lyapunov exponent of a start over the time t in s: ln of the largest singular value of the derivative of
-    the state (theta, omega) at t by the start, in rad and rad/s, divided by t. Of a closed chain, within its tangent space.
+    """Return the finite-time Lyapunov exponent of a start over the time t in s: ln of the largest singular value of the derivative
+    of the state (theta, omega) at t by the start, in rad and rad/s, divided by t. Of a closed chain, within its tangent space.
 
     >>> round(ftle(Chain.uniform(2), [0.7853981633974483] * 2, t=1.0).exponent, 6)
     1.714573
@@ -281,7 +281,7 @@ def _told(course: _Course, code: int) -> Status:
 
 
 def block_errors(times: np.ndarray, logs: np.ndarray, blocks: int = BLOCKS) -> np.ndarray:
-    """Return the standard errors (K,) of mean growth rates by blocks of equal time, from the logarithms (T, K) at the times (T,)."""
+    """Return the standard errors (K,) of mean growth rates by blocks of equal time, from logarithms (T, K) at times (T,)."""
     if len(times) < blocks + 1:
         return np.full(logs.shape[1], np.nan)
     edges = np.linspace(times[0], times[-1], blocks + 1)

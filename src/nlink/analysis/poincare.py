@@ -39,7 +39,7 @@ BARELY = 1e-9
 
 @dataclass(frozen=True)
 class Section:
-    """Where link `link` (counted from 0) passes `angle` (rad, modulo whole turns): upwards (direction 1), downwards (-1) or both (0)."""
+    """Where a link (counted from 0) passes an angle in rad, modulo whole turns: upwards (direction 1), downwards (-1), both (0)."""
 
     link: int = 0
     angle: float = 0.0
@@ -68,9 +68,10 @@ class Strobe:
 class Points:
     """Points of a section in the order of starts and times.
 
-    theta, omega (P, N): angles, not wrapped, and rates; momentum (P, N): M omega in kg m^2/s, in whose planes the motions of two links
-    without losses do not cross (in those of the rates they can: two rates of the section's link have the same energy); t (P,) in s; start (P,): from which start, counted from 0; residual (P,): error
-    of the balance of energy in J; status: how the motion from each start ended; last (members, 2N): the states there.
+    theta, omega (P, N): angles, not wrapped, and rates; momentum (P, N): M omega in kg m^2/s, in whose planes the motions of two
+    links without losses do not cross (in those of the rates they can: the section's link has two rates of the same energy);
+    t (P,) in s; start (P,): from which start, counted from 0; residual (P,): error of the balance of energy in J; status: how the
+    motion from each start ended; last (members, 2N): the states there.
     """
 
     section: Section | Strobe

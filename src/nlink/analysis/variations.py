@@ -1,10 +1,10 @@
-"""Small deviations followed along a motion by its variational equations, with exact derivatives: what Lyapunov exponents are made of.
+"""Small deviations followed along a motion by its variational equations, with exact derivatives; Lyapunov exponents use it.
 
 A deviation x of the state (theta, omega) obeys x' = A(t) x, A being the derivative of the equations of motion. Two ways:
 
     Duals         the steps of Taylor computed in dual numbers: the derivative of the very steps taken. Open chains, smooth loads.
-    Collocation   everything else (pins, quadratic drag, torques in Python): the motion by DOP853, A from the exact M, C, K on it, and
-                  x' = A x by the Gauss method of order 10, which turns each step into a matrix.
+    Collocation   everything else (pins, quadratic drag, torques in Python): the motion by DOP853, A from the exact M, C, K on it,
+                  and x' = A x by the Gauss method of order 10, which turns each step into a matrix.
 
 With a pin, deviations keep the loop closed: J dtheta = 0 and J domega + D dtheta = 0 with D = d(J omega)/dtheta. That space, of
 dimension 2 (N - 2), is carried into itself; what rounding adds is projected away.
@@ -47,7 +47,7 @@ NOTHING = np.empty(0)
 
 
 class Leg(NamedTuple):
-    """Where a part of the motion ended: a code, the state with its ledger, the deviations (2N, K), and the integral of tr(M^-1 C)."""
+    """Where a part of the motion ended: a code, the state with its ledger, deviations (2N, K), and the integral of tr(M^-1 C)."""
 
     code: int
     y: np.ndarray
@@ -191,7 +191,7 @@ def _damped(chain: Chain) -> bool:
 
 
 def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
-    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) with the force `tip` (K, 2) of the pin, if there is one."""
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N); `tip` (K, 2) is the force of a pin."""
     n = chain.n
     M, C, K = matrices(chain, theta, omega, alpha)
     A = np.zeros((len(theta), 2 * n, 2 * n))

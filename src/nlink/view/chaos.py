@@ -27,7 +27,7 @@ DOTS = 30_000
 
 
 def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
-    """Return the exponents up to each time, on a logarithmic axis of time, with bands of two standard errors about the last values."""
+    """Return the exponents up to each time, on a logarithmic axis of time, and bands of two standard errors about the last."""
     if not len(found.times):
         raise ModelError("there is nothing to draw: no exponent was found; follow the motion for longer")
     figure = Figure(figsize=(9.0, 5.5), layout="constrained")
@@ -40,9 +40,10 @@ def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
     _name(axes, found, colours)
-    full = len(found.exponents) == found.freedom
-    told = f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s" if full else f"the first {len(found.exponents)} of {found.freedom}"
-    axes.set_title(f"Lyapunov exponents: {told}".replace("-", "\N{MINUS SIGN}"), loc="left", fontsize=11, color=INK)
+    told = f"the first {len(found.exponents)} of {found.freedom}"
+    if len(found.exponents) == found.freedom:
+        told = f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s".replace("-", "\N{MINUS SIGN}")
+    axes.set_title(f"Lyapunov exponents: {told}", loc="left", fontsize=11, color=INK)
     head(figure, title or "Lyapunov exponents")
     return figure
 
@@ -141,7 +142,9 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
     lower.set_xlim(*_wide(found.values))
     _mark_periods(upper, lower, found)
-    upper.set_title(f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values", loc="left", fontsize=11, color=INK)
+    upper.set_title(
+        f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values", loc="left", fontsize=11, color=INK
+    )
     head(figure, title or "Bifurcation diagram")
     return figure
 
