@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium as Equilibrium
     from nlink.analysis.equilibrium import equilibria as equilibria
     from nlink.analysis.equilibrium import equilibrium as equilibrium
+    from nlink.analysis.ftle import FiniteTime as FiniteTime
+    from nlink.analysis.ftle import ftle as ftle
     from nlink.analysis.linearize import Linearization as Linearization
     from nlink.analysis.linearize import linearize as linearize
-    from nlink.analysis.lyapunov import FiniteTime as FiniteTime
     from nlink.analysis.lyapunov import Lyapunov as Lyapunov
-    from nlink.analysis.lyapunov import ftle as ftle
     from nlink.analysis.lyapunov import lyapunov as lyapunov
     from nlink.analysis.modes import modes as modes
     from nlink.analysis.poincare import Points as Points
@@ -124,7 +124,8 @@ _HOMES = {
     "analysis.stability": ("critical_load", "Critical"),
     "analysis.stability_map": ("locus", "stability_map"),
     "analysis.cycle": ("limit_cycle", "amplitudes", "LimitCycle"),
-    "analysis.lyapunov": ("lyapunov", "Lyapunov", "ftle", "FiniteTime"),
+    "analysis.lyapunov": ("lyapunov", "Lyapunov"),
+    "analysis.ftle": ("ftle", "FiniteTime"),
     "analysis.poincare": ("poincare", "Section", "Strobe", "Points"),
     "analysis.energy_surface": ("on_energy", "starts_on_energy"),
     "analysis.bifurcation": ("bifurcation", "Bifurcation"),

@@ -174,7 +174,7 @@ class _Finder:
     def follow(self, state: np.ndarray, index: int, t_end: float, progress: Callable[[float], None]) -> Status:
         """Follow one motion to its end; return how it ended."""
         system, y = self.system, state
-        energy = float(sum(system.energy(state[None, : system.size]))[0])
+        energy = float(np.sum(system.energy(state[None, : system.size])))
         t, status = 0.0, Status("finished", f"reached t = {t_end:g} s")
         try:
             self.motion.begin(0.0, state, t_end)

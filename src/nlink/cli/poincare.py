@@ -92,7 +92,7 @@ def read_section(text: str) -> Section | Strobe:
     """Read a section like link=1,angle=90deg,direction=-1, or period=2.5; links count from 1."""
     from nlink.analysis.poincare import Section, Strobe
 
-    parts = dict(part.partition("=")[::2] for part in text.replace(" ", "").split(","))
+    parts = {part.partition("=")[0]: part.partition("=")[2] for part in text.replace(" ", "").split(",")}
     known_keys("--section", parts, ("link", "angle", "direction", "period", "start"))
     values = {name: _number(name, value) for name, value in parts.items()}
     if "period" in values:
