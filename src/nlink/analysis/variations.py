@@ -19,6 +19,7 @@ with C = -dQ/domega of the loads, P how domega must follow dtheta across the loo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ from nlink.integrators.taylor import Taylor
 from nlink.system import System, rates_many
 
 STAGES = 5
-TURN = 0.4
-"""Most that the fastest deviation may turn, in rad, in one step of collocation."""
+TURN, FAR = 0.4, 1.5
+"""Most that the fastest deviation may turn, in rad, in one step of collocation, and of Taylor."""
 MOST_PARTS = 200
 """Parts into which collocation divides a step of the motion, at most."""
 BATCH = 4_000_000
@@ -69,10 +70,11 @@ class Duals:
         self.tangent = TangentStepper(system, record)
         self.motion = Motion(system, record)
         self.loaded, self.damped = system.full_size > system.size, _damped(system.chain)
+        self.swiftest = np.inf
 
     def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
         """Go on from y to the time `end`."""
-        code, state, new = self.tangent.advance(t, end, y[: self.system.size], deviations)
+        code, state, new = self._tangent(t, end, y[: self.system.size], deviations)
         out, contraction = y.copy(), 0.0
         if self.loaded and code == ARRIVED:
             self.motion.begin(t, y, end)
@@ -81,6 +83,26 @@ class Duals:
                 contraction += self._contraction(chunk) if self.damped else 0.0
         out[: self.system.size] = state
         return Leg(ARRIVED if code == RUNNING else code, out, new, contraction)
+
+    def _tangent(self, t: float, end: float, state: np.ndarray, deviations: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        """Take the steps of the motion; again in shorter parts where those are so long, near rest, that deviations turn too far."""
+        before = self.tangent.steps
+        done = self.tangent.advance(t, end, state, deviations)
+        if 2 * self.swiftest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
+            return done
+        swift = self._swiftness(t, state)
+        self.swiftest = max(swift, 0.0 if self.swiftest == np.inf else self.swiftest)
+        for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * swift / FAR))) + 1).tolist()):
+            done = self.tangent.advance(a, b, state, deviations)
+            state, deviations = done[1:]
+            if done[0] != ARRIVED:
+                break
+        return done
+
+    def _swiftness(self, t: float, state: np.ndarray) -> float:
+        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
+        theta, omega = (values[None] for values in self.system.decode(state))
+        return float(swiftness(chain, theta, omega, state_matrix(chain, theta, omega, alpha, np.zeros((1, 2))))[0])
 
     def _contraction(self, chunk: Chunk) -> float:
         times, weights = nodes(chunk.t)
@@ -138,11 +160,8 @@ class Collocation:
 
     def _divided(self, chunk: Chunk) -> np.ndarray:
         """Return the knots of a chunk and points between them, so close that no deviation turns far from one to the next."""
-        n = self.system.chain.n
-        A = self.derivative(chunk.t, chunk.y)[:, n:]
-        basis, follow = across(self.system.chain, *self.system.decode(chunk.y[:, : self.system.size]))
-        by_angles = np.abs(A @ np.concatenate([basis, follow], 1)).sum(-1).max(-1)
-        rate = np.maximum(np.sqrt(by_angles), np.abs(A[..., n:] @ basis).sum(-1).max(-1))
+        theta, omega = self.system.decode(chunk.y[:, : self.system.size])
+        rate = swiftness(self.system.chain, theta, omega, self.derivative(chunk.t, chunk.y))
         rate = np.minimum(np.maximum(rate[1:], rate[:-1]), 1e12)
         parts = np.clip(np.ceil(np.abs(np.diff(chunk.t)) * rate / TURN), 1, MOST_PARTS).astype(int)
         inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(parts.tolist())]
@@ -208,6 +227,14 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
     right = np.concatenate([np.concatenate([K, C], -1), swung], 1)
     A[:, n:] = -np.linalg.solve(left, right)[:, :n]
     return A
+
+
+def swiftness(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return a bound (K,) in 1/s of how fast deviations turn or grow at states (K, N) with these A."""
+    n = chain.n
+    basis, follow = across(chain, theta, omega)
+    by_angles = np.abs(A[:, n:] @ np.concatenate([basis, follow], 1)).sum(-1).max(-1)
+    return np.maximum(np.sqrt(by_angles), np.abs(A[:, n:, n:] @ basis).sum(-1).max(-1))
 
 
 def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -82,7 +82,7 @@ def _span(found: Lyapunov) -> float:
 def chaotic(found: Lyapunov) -> bool:
     """Whether the largest exponent is above zero beyond doubt: by its error, and by a growth that no regular motion has."""
     first, span = float(found.exponents[0]), _span(found)
-    return first > 4 * found.errors[0] and first * span > 2 * len(found.exponents) * math.log(max(span, 3.0))
+    return bool(first > 4 * found.errors[0] and first * span > 2 * len(found.exponents) * math.log(max(span, 3.0)))
 
 
 def _verdict(found: Lyapunov) -> str:
