@@ -37,7 +37,7 @@ from nlink import (
     simulate_many,
 )
 
-DATA = json.loads((Path(__file__).parent / "data" / "chaos.json").read_text())
+DATA = json.loads((Path(__file__).parent / "data" / "ensemble.json").read_text())
 LOADS = {
     "gravity": (),
     "moments": (JointSpring(2.0, 0.1), JointDamper(0.1), JointTorque(Sine(1.0, 0.7, 0.2))),

@@ -12,17 +12,29 @@ from nlink._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from nlink._check import ModelError as ModelError
+    from nlink.analysis.bifurcation import Bifurcation as Bifurcation
+    from nlink.analysis.bifurcation import bifurcation as bifurcation
     from nlink.analysis.compare import Comparison as Comparison
     from nlink.analysis.compare import compare as compare
     from nlink.analysis.cycle import LimitCycle as LimitCycle
     from nlink.analysis.cycle import amplitudes as amplitudes
     from nlink.analysis.cycle import limit_cycle as limit_cycle
+    from nlink.analysis.energy_surface import on_energy as on_energy
+    from nlink.analysis.energy_surface import starts_on_energy as starts_on_energy
     from nlink.analysis.equilibrium import Equilibrium as Equilibrium
     from nlink.analysis.equilibrium import equilibria as equilibria
     from nlink.analysis.equilibrium import equilibrium as equilibrium
+    from nlink.analysis.ftle import FiniteTime as FiniteTime
+    from nlink.analysis.ftle import ftle as ftle
     from nlink.analysis.linearize import Linearization as Linearization
     from nlink.analysis.linearize import linearize as linearize
+    from nlink.analysis.lyapunov import Lyapunov as Lyapunov
+    from nlink.analysis.lyapunov import lyapunov as lyapunov
     from nlink.analysis.modes import modes as modes
+    from nlink.analysis.poincare import Points as Points
+    from nlink.analysis.poincare import Section as Section
+    from nlink.analysis.poincare import Strobe as Strobe
+    from nlink.analysis.poincare import poincare as poincare
     from nlink.analysis.stability import Critical as Critical
     from nlink.analysis.stability import critical_load as critical_load
     from nlink.analysis.stability_map import locus as locus
@@ -125,6 +137,11 @@ _HOMES = {
     "analysis.stability": ("critical_load", "Critical"),
     "analysis.stability_map": ("locus", "stability_map"),
     "analysis.cycle": ("limit_cycle", "amplitudes", "LimitCycle"),
+    "analysis.lyapunov": ("lyapunov", "Lyapunov"),
+    "analysis.ftle": ("ftle", "FiniteTime"),
+    "analysis.poincare": ("poincare", "Section", "Strobe", "Points"),
+    "analysis.energy_surface": ("on_energy", "starts_on_energy"),
+    "analysis.bifurcation": ("bifurcation", "Bifurcation"),
     "_check": ("ModelError",),
 }  # fmt: skip
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,4 +1,4 @@
-"""Exact derivatives of the equations of motion in absolute angles: plain NumPy, dense.
+"""Exact derivatives of the equations of motion in absolute angles: plain NumPy, dense, vectorised over leading axes (time).
 
 The equations are F = M alpha + h - Q = 0 with, for i < j and delta = theta_j - theta_i,
 
@@ -20,7 +20,7 @@ from nlink.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, J
 
 
 def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
-    """Return M (N, N) with kinetic energy 1/2 omega.M omega."""
+    """Return M (..., N, N) with kinetic energy 1/2 omega.M omega."""
     return _coupled(chain, theta)[0]
 
 
@@ -28,12 +28,12 @@ def _coupled(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return M and Y."""
     behind = _behind(chain)
     moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
-    delta = theta[None, :] - theta[:, None]
+    delta = theta[..., None, :] - theta[..., :, None]
     s, c = np.sin(delta), np.cos(delta)
     upper = np.triu(np.ones((chain.n, chain.n)), 1) * chain.length[:, None]
     M, Y = upper * (moment * c - aside * s), -upper * (moment * s + aside * c)
     own = chain.inertia + chain.mass * (chain.com**2 + chain.offset**2) + chain.length**2 * behind
-    return M + M.T + np.diag(own), Y - Y.T
+    return M + np.swapaxes(M, -1, -2) + np.diag(own), Y - np.swapaxes(Y, -1, -2)
 
 
 def _behind(chain: Chain) -> np.ndarray:
@@ -41,11 +41,17 @@ def _behind(chain: Chain) -> np.ndarray:
     return np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
 
 
+def diagonal(values: np.ndarray) -> np.ndarray:
+    """Return the matrices (..., N, N) with these values (..., N) on their diagonals."""
+    return values[..., None] * np.eye(values.shape[-1])
+
+
 def inertial(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M, and what M alpha + h adds to C and to K."""
     M, Y = _coupled(chain, theta)
-    turned = Y * alpha - (M - np.diag(np.diag(M))) * omega**2
-    return M, 2 * Y * omega, turned - np.diag(turned.sum(1))
+    apart = M * (1 - np.eye(chain.n))
+    turned = Y * alpha[..., None, :] - apart * omega[..., None, :] ** 2
+    return M, 2 * Y * omega[..., None, :], turned - diagonal(turned.sum(-1))
 
 
 def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -53,20 +59,21 @@ def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarra
     moment, aside = chain.mass * chain.com + chain.length * _behind(chain), chain.mass * chain.offset
     s, c = np.sin(theta), np.cos(theta)
     D, k = differences(chain.n), chain.each(JointSpring, "stiffness")
-    stretch = D @ theta - chain.each(JointSpring, "rest")
-    force = -chain.g * (moment * s + aside * c) - D.T @ (k * stretch)
-    return force, np.diag(chain.g * (moment * c - aside * s)) + D.T @ (k[:, None] * D)
+    stretch = theta @ D.T - chain.each(JointSpring, "rest")
+    force = -chain.g * (moment * s + aside * c) - (k * stretch) @ D
+    return force, diagonal(chain.g * (moment * c - aside * s)) + D.T @ (k[:, None] * D)
 
 
 def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return of each row of the ledger but the torques the force (rows, N), and what it adds to C and to K (rows, N, N)."""
-    n, D = chain.n, differences(chain.n)
-    force, C, K = np.zeros((len(LEDGER), n)), np.zeros((len(LEDGER), n, n)), np.zeros((len(LEDGER), n, n))
+    """Return of each row of the ledger but the torques its force (rows, ..., N) and what it adds to C and K (rows, ..., N, N)."""
+    n, D, many = chain.n, differences(chain.n), theta.shape[:-1]
+    force = np.zeros((len(LEDGER), *many, n))
+    C, K = np.zeros((len(LEDGER), *many, n, n)), np.zeros((len(LEDGER), *many, n, n))
     row = {name: i for i, name in enumerate(LEDGER)}
     C[row["joint_damper"]] = D.T @ (chain.each(JointDamper, "damping")[:, None] * D)
     C[row["link_damper"]] = np.diag(chain.each(LinkDamper, "damping"))
     for name in ("joint_damper", "link_damper"):
-        force[row[name]] = -C[row[name]] @ omega
+        force[row[name]] = -(C[row[name]] @ omega[..., None])[..., 0]
     if chain.load(Drag):
         k = row["drag"]
         force[k], C[k], K[k] = _drag(chain, theta, omega)
@@ -74,42 +81,40 @@ def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndar
     follower, tip = chain.load(FollowerForce), chain.load(TipForce)
     if follower:
         k, turned = row["follower_force"], follower.force * chain.length
-        force[k] = -turned * (t @ e[-1])
-        K[k] = -np.diag(turned * (e @ e[-1]))
-        K[k][:, -1] += turned * (t @ t[-1])
+        last_e, last_t = e[..., -1, :, None], t[..., -1, :, None]
+        force[k] = -turned * (t @ last_e)[..., 0]
+        K[k] = -diagonal(turned * (e @ last_e)[..., 0])
+        K[k][..., -1] += turned * (t @ last_t)[..., 0]
     if tip:
         k, push = row["tip_force"], np.array([tip.fx, tip.fy])
         force[k] = chain.length * (t @ push)
-        K[k] = np.diag(chain.length * (e @ push))
+        K[k] = diagonal(chain.length * (e @ push))
     return force, C, K
 
 
 def _drag(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the force of drag, and what it adds to C and to K."""
     J, bend = centre_jacobian(chain, theta)
-    v = np.einsum("jak,k->ja", J, omega)
+    v = np.einsum("...jak,...k->...ja", J, omega)
     speed = np.sqrt((v**2).sum(-1))
     linear, quadratic = chain.each(Drag, "linear"), chain.each(Drag, "quadratic")
-    F = -(linear + quadratic * speed)[:, None] * v
-    along = np.divide(quadratic, speed, out=np.zeros(chain.n), where=speed > 0)
-    slope = (linear + quadratic * speed)[:, None, None] * np.eye(2) + along[:, None, None] * v[:, :, None] * v[:, None, :]
-    rows = J.reshape(-1, chain.n)
-    pushed = np.einsum("jab,jbk->jak", slope, J).reshape(-1, chain.n)
-    swept = np.einsum("jab,jbk->jak", slope, bend * omega).reshape(-1, chain.n)
-    K = rows.T @ swept - np.diag(np.einsum("jak,ja->k", bend, F))
-    return np.einsum("jak,ja->k", J, F), rows.T @ pushed, K
+    F = -(linear + quadratic * speed)[..., None] * v
+    along = np.divide(quadratic, speed, out=np.zeros_like(speed), where=speed > 0)
+    slope = (linear + quadratic * speed)[..., None, None] * np.eye(2) + along[..., None, None] * v[..., :, None] * v[..., None, :]
+    pushed, swept = slope @ J, slope @ (bend * omega[..., None, None, :])
+    K = np.einsum("...jak,...jal->...kl", J, swept) - diagonal(np.einsum("...jak,...ja->...k", bend, F))
+    return np.einsum("...jak,...ja->...k", J, F), np.einsum("...jak,...jal->...kl", J, pushed), K
 
 
 def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return d centre_j/d theta_k (N, 2, N), and its derivative by theta_k."""
+    """Return d centre_j/d theta_k (..., N, 2, N), and its derivative by theta_k."""
     e, t = kinematics.directions(theta)
     before = np.tril(np.ones((chain.n, chain.n)), -1)
-    J = np.einsum("jk,ka->jak", before, chain.length[:, None] * t)
-    bend = np.einsum("jk,ka->jak", before, -chain.length[:, None] * e)
-    j = np.arange(chain.n)
-    J[j, :, j] = chain.com[:, None] * t - chain.offset[:, None] * e
-    bend[j, :, j] = -chain.com[:, None] * e - chain.offset[:, None] * t
-    return J, bend
+    J = np.einsum("jk,...ka->...jak", before, chain.length[:, None] * t)
+    bend = np.einsum("jk,...ka->...jak", before, -chain.length[:, None] * e)
+    own = np.eye(chain.n)
+    J = J + np.einsum("jk,...ka->...jak", own, chain.com[:, None] * t - chain.offset[:, None] * e)
+    return J, bend + np.einsum("jk,...ka->...jak", own, -chain.com[:, None] * e - chain.offset[:, None] * t)
 
 
 def steady_torques(chain: Chain) -> np.ndarray:

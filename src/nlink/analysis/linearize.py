@@ -223,4 +223,4 @@ def pin_force(J: np.ndarray, left: np.ndarray) -> np.ndarray:
 def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Return the stiffness (N, N) that a force at the tip gives by turning the links: diag(l e.f)."""
     e = np.stack([np.sin(theta), -np.cos(theta)], -1)
-    return np.diag(chain.length * (e @ force))
+    return derivatives.diagonal(chain.length * (e @ force))

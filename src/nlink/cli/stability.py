@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,25 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, number, whole
-from nlink.cli.common import model_table, put
+from nlink._check import ModelError, number
+from nlink.cli.common import model_table
 from nlink.cli.run import changed
+from nlink.cli.varying import chains, draw, stretch, varied, write_csv, wrote
 from nlink.progress import Bar
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     from nlink.analysis.stability import Critical
     from nlink.chain import Chain
-
-SHORT = {
-    "follower": "loads.follower_force",
-    "damping": "loads.joint_damper",
-    "stiffness": "loads.joint_spring",
-    "gravity": "loads.gravity",
-    "torque": "loads.joint_torque",
-}
-"""Short names of what is often varied; anything else by its key in the model file."""
-UNITS = {"loads.follower_force": "N", "loads.joint_damper": "N m s", "loads.joint_spring": "N m", "loads.gravity": "m/s^2"}
 
 
 def stability(
@@ -62,42 +51,17 @@ def stability(
     """
     name, table = model_table(model)
     scenario = changed(name, table, {"links": links}, settings or [])
-    key, label = _key(vary)
-    first = _values("--from", "--to", low, high, points)
+    key, label = varied(vary)
+    first = stretch("--from", "--to", low, high, points)
     if vary2 is not None:
-        second = _values("--from2", "--to2", low2, high2, points2)
-        _map(scenario, name, table, (key, label, first), (*_key(vary2), second), output, csv, as_json, quiet)
+        second = stretch("--from2", "--to2", low2, high2, points2)
+        _map(scenario, name, table, (key, label, first), (*varied(vary2), second), output, csv, as_json, quiet)
         return
-    chain_of = _chains(name, table, key)
+    chain_of = chains(name, table, key)
     if amplitudes is not None:
         _cycles(scenario, chain_of, label, first, number("--amplitudes", amplitudes, above=0), output, csv, as_json, quiet)
         return
     _line(scenario, chain_of, label, first, output, csv, as_json, quiet)
-
-
-def _key(text: str) -> tuple[str, str]:
-    key = SHORT.get(text, text)
-    unit = UNITS.get(key)
-    return key, f"{key.removeprefix('loads.').replace('_', ' ')}{f' ({unit})' if unit else ''}"
-
-
-def _values(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:
-    low, high = number(first, low), number(last, high)
-    if low >= high:
-        raise ModelError(f"{last} must be above {first} {low:g}, got {high:g}")
-    return np.linspace(low, high, whole("--points", points, least=2))
-
-
-def _chains(name: str, table: dict[str, Any], *keys: str) -> Callable[..., Chain]:
-    """Return the function that makes the chain with these values put into the model."""
-
-    def chain_of(*values: float) -> Chain:
-        made = copy.deepcopy(table)
-        for key, value in zip(keys, values, strict=True):
-            put(made, key, float(value))
-        return Scenario.from_dict(made, where=name).chain
-
-    return chain_of
 
 
 def _line(
@@ -127,11 +91,11 @@ def _line(
         values = np.column_stack([paths.loads, paths.eigenvalues.real, paths.eigenvalues.imag])
         n = paths.eigenvalues.shape[1]
         names = ["load", *(f"re_{k + 1}" for k in range(n)), *(f"im_{k + 1}" for k in range(n))]
-        _write_csv(csv, names, values, quiet)
+        write_csv(csv, names, values, quiet)
     if output is not None:
         from nlink.view.stability import locus_figure
 
-        _draw(locus_figure(paths, found, label, scenario.title), output, quiet)
+        draw(locus_figure(paths, found, label, scenario.title), output, quiet)
 
 
 def _told(found: list[Critical], label: str) -> list[str]:
@@ -152,7 +116,7 @@ def _map(
 
     (key, label, x), (key2, label2, y) = first, second
     with Bar("stability map", not quiet) as bar:
-        found = stability_map(_chains(name, table, key, key2), x, y, progress=bar.update)
+        found = stability_map(chains(name, table, key, key2), x, y, progress=bar.update)
     shares = {kind: float((found.kind == k).mean()) for k, kind in enumerate(KINDS)}
     if as_json:
         rows = {"x": x.tolist(), "y": y.tolist(), "kinds": KINDS, "kind": found.kind.tolist()}
@@ -163,17 +127,17 @@ def _map(
     if csv is not None:
         grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
         values = np.column_stack([grid, found.kind.ravel(), found.growth.ravel()])
-        _write_csv(csv, ["x", "y", "kind", "growth"], values, quiet)
+        write_csv(csv, ["x", "y", "kind", "growth"], values, quiet)
     if output is not None and output.suffix == ".html":
         from nlink.view.map_page import stability_page
         from nlink.view.words import scenario_lines
 
         stability_page(found, label, label2, scenario.title, scenario_lines(scenario), output)
-        _wrote(output, quiet)
+        wrote(output, quiet)
     elif output is not None:
         from nlink.view.stability import map_figure
 
-        _draw(map_figure(found, label, label2, scenario.title), output, quiet)
+        draw(map_figure(found, label, label2, scenario.title), output, quiet)
 
 
 def _cycles(
@@ -199,30 +163,8 @@ def _cycles(
             lines.append(f"  {load:>24.6g}" + (f"{np.degrees(swing):>12.2f} deg {period:>9.4f}" if swing else "    no limit cycle"))
         typer.echo("\n".join(lines))
     if csv is not None:
-        _write_csv(csv, ["load", "amplitude", "period"], np.column_stack([loads, swings, periods]), quiet)
+        write_csv(csv, ["load", "amplitude", "period"], np.column_stack([loads, swings, periods]), quiet)
     if output is not None:
         from nlink.view.stability import amplitude_figure
 
-        _draw(amplitude_figure(loads, found, label, scenario.title), output, quiet)
-
-
-def _write_csv(path: Path, names: list[str], values: np.ndarray, quiet: bool) -> None:
-    from nlink.files import written_whole
-
-    with written_whole(path) as temporary:
-        np.savetxt(temporary, values, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
-    _wrote(path, quiet)
-
-
-def _draw(figure: Any, path: Path, quiet: bool) -> None:
-    from nlink.view.stability import save_figure
-
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise ModelError(f"--output must end in .png, .svg or .pdf, got {path}")
-    save_figure(figure, path)
-    _wrote(path, quiet)
-
-
-def _wrote(path: Path, quiet: bool) -> None:
-    if not quiet:
-        print(f"nlink: wrote {path}", file=sys.stderr)
+        draw(amplitude_figure(loads, found, label, scenario.title), output, quiet)

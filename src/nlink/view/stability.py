@@ -28,7 +28,7 @@ def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str
     """Return the eigenvalues in their plane, coloured by the load, and growth and frequency over the load, criticals marked."""
     figure = Figure(figsize=(11, 5), layout="constrained")
     panels = figure.subplot_mosaic([["plane", "growth"], ["plane", "frequency"]])
-    plane, growth, frequency = (_dressed(panels[name]) for name in ("plane", "growth", "frequency"))
+    plane, growth, frequency = (dressed(panels[name]) for name in ("plane", "growth", "frequency"))
     values, loads = locus.eigenvalues, locus.loads
     points = np.stack([values.real, values.imag], -1)
     parts = np.stack([points[:-1], points[1:]], 2).swapaxes(0, 1).reshape(-1, 2, 2)
@@ -46,7 +46,7 @@ def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str
     growth.set(ylabel="growth (1/s)", ylim=_limits(values.real))
     frequency.set(ylabel="frequency (rad/s)", xlabel=label)
     growth.sharex(frequency)
-    _head(figure, title or "Eigenvalues")
+    head(figure, title or "Eigenvalues")
     return figure
 
 
@@ -81,7 +81,7 @@ def _limits(growth: np.ndarray) -> tuple[float, float]:
 def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -> Figure:
     """Return the regions of stability, flutter and divergence in the plane of two parameters."""
     figure = Figure(figsize=(8, 5.5), layout="constrained")
-    axes = _dressed(figure.subplots())
+    axes = dressed(figure.subplots())
     colours = ListedColormap(list(REGIONS.values()))
     axes.pcolormesh(found.x, found.y, found.kind, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest", rasterized=True)
     axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[INK], linewidths=1.0)
@@ -89,29 +89,31 @@ def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -
     handles = [Patch(facecolor=REGIONS[name], edgecolor=MUTED, label=name) for name in present]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    _head(figure, title or "Stability")
+    head(figure, title or "Stability")
     return figure
 
 
 def amplitude_figure(loads: np.ndarray, cycles: list[LimitCycle | None], label: str, title: str = "") -> Figure:
     """Return the amplitude of the last link and the period of the limit cycles over the load: the bifurcation diagram."""
     figure = Figure(figsize=(8, 5.5), layout="constrained")
-    size, period = (_dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
+    size, period = (dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
     swing = [np.degrees(cycle.amplitude[-1]) if cycle else 0.0 for cycle in cycles]
     size.plot(loads, swing, ".-", color=SECOND)
     period.plot(loads, [cycle.period if cycle else np.nan for cycle in cycles], ".-", color=SECOND)
     size.set(ylabel="amplitude of the last link (degrees)")
     period.set(ylabel="period (s)", xlabel=label)
-    _head(figure, title or "Limit cycles")
+    head(figure, title or "Limit cycles")
     return figure
 
 
-def _head(figure: Figure, title: str) -> None:
+def head(figure: Figure, title: str) -> None:
+    """Put a title above a figure, cut if it is long."""
     cut = title if len(title) <= 80 else title[:79].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
     figure.suptitle(cut, x=0.01, ha="left", color=MUTED, fontsize=11)
 
 
-def _dressed(axes: Any) -> Axes:
+def dressed(axes: Any) -> Axes:
+    """Give axes the calm look of all plots."""
     axes.grid(color=GRID)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)

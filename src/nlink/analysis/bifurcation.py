@@ -1,0 +1,118 @@
+"""bifurcation(): the points of a section over a parameter, after the motion has settled: what doubles, what turns to chaos."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError, number
+from nlink.analysis.poincare import Points, Section, Strobe, poincare
+from nlink.chain import Chain, wrapped
+from nlink.loads import JointSpring, JointTorque, Sine
+from nlink.progress import Bar
+from nlink.run import Status
+
+SAME = 1e-3
+"""Points nearer than this, in rad and rad/s, are one when periods are counted."""
+LONGEST = 64
+"""Longest period that is looked for, in points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bifurcation:
+    """The points of each value of a parameter: values (V,), and for every value its Points."""
+
+    values: np.ndarray
+    points: tuple[Points, ...]
+    status: Status
+
+    @property
+    def periods(self) -> np.ndarray:
+        """After how many points the motion repeats at each value (V,): 0 if it does not, up to LONGEST or half of the points."""
+        return np.array([_period(points) for points in self.points], int)
+
+
+def drive_period(chain: Chain) -> float | None:
+    """Return the period in s of the first sine among the joint torques; None if there is none."""
+    load = chain.load(JointTorque)
+    torque: Any = load.torque if load else ()
+    for each in torque if isinstance(torque, tuple) else (torque,):
+        if isinstance(each, Sine) and each.amplitude != 0 and each.frequency != 0:
+            return 1 / abs(each.frequency)
+    return None
+
+
+def default_section(chain: Chain) -> Section | Strobe:
+    """Return the section that suits a chain: once per period of a sine torque, or where the first link passes straight down."""
+    period = drive_period(chain)
+    return Section() if period is None else Strobe(period)
+
+
+def bifurcation(
+    chain_of: Callable[[float], Chain],
+    values: Any,
+    theta: Any,
+    omega: Any = None,
+    *,
+    t_end: float,
+    transient: float,
+    section: Section | Strobe | None = None,
+    follow: bool = True,
+    progress: bool = False,
+) -> Bifurcation:
+    """Return the section points of the chains `chain_of(value)` between the times transient and t_end, for each of the values.
+
+    Parameters
+    ----------
+    theta, omega : the start (N,) in rad and rad/s
+    section : Section or Strobe; if not given once per period of a sine torque, or where the first link passes straight down
+    follow : begin each motion where that of the value before ended, so that one attractor is followed; else each from the start
+
+    Ctrl-C keeps the values that are done.
+    """
+    t_end, transient = number("t_end", t_end, above=0), number("transient", transient, least=0)
+    if transient >= t_end:
+        raise ModelError(f"transient must be below t_end, {t_end:g} s, got {transient:g}")
+    values, found = np.asarray(values, float), []
+    status = Status("finished", f"all {len(values)} values")
+    start, rates = theta, omega
+    with Bar("bifurcation", progress) as bar:
+        for k, value in enumerate(values.tolist()):
+            chain = chain_of(value)
+            cut, end = _cut(chain, section, t_end)
+            points = poincare(chain, start, rates, t_end=end, section=cut, transient=transient)
+            if points.status[0].code == "interrupted":
+                status = Status("interrupted", f"stopped by the user after {k} of {len(values)} values", "those are kept")
+                break
+            found.append(points)
+            bar.update(k + 1, len(values))
+            if follow and points.status[0].ok:
+                start, rates = _going_on(chain, points.last[0])
+    return Bifurcation(values[: len(found)], tuple(found), status)
+
+
+def _cut(chain: Chain, section: Section | Strobe | None, t_end: float) -> tuple[Section | Strobe, float]:
+    """Return the section, and the end of the motion: whole periods of a drive, so that the next begins in step with it."""
+    period = drive_period(chain)
+    section = default_section(chain) if section is None else section
+    whole = period or (section.period if isinstance(section, Strobe) else None)
+    return section, t_end if whole is None else whole * math.ceil(t_end / whole - 1e-9)
+
+
+def _going_on(chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    theta, omega = state[: chain.n], state[chain.n :]
+    return theta if chain.load(JointSpring) else wrapped(theta), omega
+
+
+def _period(points: Points) -> int:
+    states = np.hstack([points.theta, points.omega])
+    for period in range(1, min(LONGEST, len(states) // 2) + 1):
+        apart = states[period:] - states[:-period]
+        apart[:, : points.theta.shape[1]] = wrapped(apart[:, : points.theta.shape[1]])
+        if np.abs(apart).max() < SAME:
+            return period
+    return 0

@@ -1,0 +1,264 @@
+"""poincare(): where motions pass through a section of their phase space, found by root finding on the dense output.
+
+    Section(link, angle, direction)    the link passes an angle, counted modulo whole turns
+    Strobe(period, start)              once a period: the natural section of a driven chain
+
+Many starts can be followed at once; every point carries the error of its balance of energy, so that one sees whether points of a
+chain without losses lie on the energy surface of their start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlink import closure, derivatives, kinematics
+from nlink._check import ModelError, number, shown, whole
+from nlink.analysis.variations import Motion
+from nlink.chain import Chain
+from nlink.formulations import formulate
+from nlink.integrators.base import ARRIVED, Chunk
+from nlink.integrators.runge_kutta import DOP853
+from nlink.integrators.taylor import Taylor
+from nlink.progress import Bar, Notice
+from nlink.run import Status
+from nlink.simulation import COMPILING
+from nlink.system import System
+
+TOLERANCE, TOLERANCE_CLOSED = 1e-13, 1e-11
+LOOKS, TURN = 4, 0.5
+"""Times a step is looked at, and the angle in rad after which it is looked at again."""
+MOST_CUTS = 80
+BARELY = 1e-9
+"""Seconds after its start in which a motion that begins on the section does not count as passing it."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where a link (counted from 0) passes an angle in rad, modulo whole turns: upwards (direction 1), downwards (-1), both (0)."""
+
+    link: int = 0
+    angle: float = 0.0
+    direction: int = 1
+
+    def __post_init__(self) -> None:
+        whole("Section.link", self.link, least=0)
+        object.__setattr__(self, "angle", number("Section.angle", self.angle))
+        if self.direction not in (-1, 0, 1) or isinstance(self.direction, bool):
+            raise ModelError(f"Section.direction must be -1, 0 or 1, got {shown(self.direction)}")
+
+
+@dataclass(frozen=True)
+class Strobe:
+    """Once every `period` s, first at `start`."""
+
+    period: float
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "period", number("Strobe.period", self.period, above=0))
+        object.__setattr__(self, "start", number("Strobe.start", self.start, least=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points of a section in the order of starts and times.
+
+    theta, omega (P, N): angles, not wrapped, and rates; momentum (P, N): M omega in kg m^2/s, in whose planes the motions of two
+    links without losses do not cross (in those of the rates they can: the section's link has two rates of the same energy);
+    t (P,) in s; start (P,): from which start, counted from 0; residual (P,): error of the balance of energy in J; status: how the
+    motion from each start ended; last (members, 2N): the states there.
+    """
+
+    section: Section | Strobe
+    theta: np.ndarray
+    omega: np.ndarray
+    momentum: np.ndarray
+    t: np.ndarray
+    start: np.ndarray
+    residual: np.ndarray
+    status: tuple[Status, ...]
+    last: np.ndarray
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.t)
+
+
+def poincare(
+    chain: Chain,
+    theta: Any,
+    omega: Any = None,
+    *,
+    t_end: float,
+    section: Section | Strobe = Section(),  # noqa: B008
+    transient: float = 0.0,
+    progress: bool = False,
+) -> Points:
+    """Return the points at which motions from angles theta and rates omega, (N,) or (members, N), pass a section until t_end.
+
+    Parameters
+    ----------
+    theta, omega : rad and rad/s; at rest if omega is not given
+    section : Section(link, angle, direction) or Strobe(period)
+    transient : s at the beginning whose points are left out
+    progress : show a progress bar on a terminal
+
+    Ctrl-C, or a motion that cannot be followed further, keeps the points found so far; `status` says how each motion ended.
+
+    >>> points = poincare(Chain.uniform(2), [0.5, 0.5], t_end=20.0)
+    >>> len(points), bool(abs(points.residual).max() < 1e-9)
+    (8, True)
+    """
+    system = formulate(_checked(chain, section))
+    t_end, transient = number("t_end", t_end, above=0), number("transient", transient, least=0)
+    starts = _starts(system, theta, omega)
+    finder = _Finder(system, section, transient)
+    with Notice(COMPILING, progress):
+        finder.warm(starts[0])
+    with Bar("passing the section", progress) as bar:
+        for k, state in enumerate(starts):
+            status = finder.follow(state, k, t_end, lambda t, k=k: bar.update(k + t / t_end, len(starts)))
+            if status.code == "interrupted":
+                break
+    return finder.points()
+
+
+def _checked(chain: Any, section: Any) -> Chain:
+    if not isinstance(chain, Chain):
+        raise ModelError(f"poincare needs a Chain, got {type(chain).__name__}")
+    if not isinstance(section, Section | Strobe):
+        raise ModelError(f"section must be a Section(...) or a Strobe(...), got {shown(section)}")
+    if isinstance(section, Section) and section.link >= chain.n:
+        raise ModelError(f"Section.link must be below the number of links, {chain.n}, got {section.link}")
+    return chain
+
+
+def _starts(system: System, theta: Any, omega: Any) -> list[np.ndarray]:
+    """Return the start states, closed if the chain is."""
+    rows = [theta] if np.ndim(theta) < 2 else list(theta)
+    rates = [0.0 if omega is None else omega] * len(rows) if np.ndim(omega) < 2 or omega is None else list(omega)
+    if not rows or len(rates) != len(rows):
+        raise ModelError(f"omega must hold a row for each of the {len(rows)} starts in theta, got {len(rates)}; give as many")
+    out = []
+    for angles, speeds in zip(rows, rates, strict=True):
+        start = closure.assemble(system.chain, system.angles("theta", angles), system.angles("omega", speeds))
+        stuck = closure.stuck(system.chain, start.theta, start.omega)
+        if stuck:
+            raise ModelError(f"{stuck[0]}; {stuck[1]}")
+        out.append(np.concatenate([system.encode(start.theta, start.omega), np.zeros(system.full_size - system.size)]))
+    return out
+
+
+class _Finder:
+    """Follows motions and gathers their points."""
+
+    def __init__(self, system: System, section: Section | Strobe, transient: float) -> None:
+        self.system, self.section, self.transient = system, section, transient
+        tol = TOLERANCE_CLOSED if system.chain.pin else TOLERANCE
+        self.motion = Motion(system, DOP853(tol, tol) if Taylor.refusal(system) else Taylor(TOLERANCE))
+        self.found: list[tuple[np.ndarray, np.ndarray, int, float]] = []
+        self.status: list[Status] = []
+        self.last: list[np.ndarray] = []
+
+    def warm(self, state: np.ndarray) -> None:
+        """Compile what is needed, on a moment of the motion."""
+        self.motion.begin(0.0, state, 1e-3)
+        for _ in self.motion.chunks(0.0, 1e-3):
+            pass
+
+    def follow(self, state: np.ndarray, index: int, t_end: float, progress: Callable[[float], None]) -> Status:
+        """Follow one motion to its end; return how it ended."""
+        system, y = self.system, state
+        energy = float(np.sum(system.energy(state[None, : system.size])))
+        t, status = 0.0, Status("finished", f"reached t = {t_end:g} s")
+        try:
+            self.motion.begin(0.0, state, t_end)
+            for chunk in self.motion.chunks(0.0, t_end, 2000):
+                times, states = self._passed(chunk)
+                late = times > max(self.transient, BARELY)
+                self.found.append((times[late], states[late], index, energy))
+                t, y = float(chunk.t[-1]), chunk.y[-1].copy()
+                progress(t)
+                if chunk.code > ARRIVED:
+                    status = _failed(system, t)
+        except KeyboardInterrupt:
+            status = Status("interrupted", f"stopped by the user at t = {t:g} s", "the points up to there are kept")
+        self.status.append(status)
+        self.last.append(y[: system.size])
+        return status
+
+    def _passed(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
+        """Return the times of a chunk's points and their states."""
+        if len(chunk.t) < 2 or not np.isfinite(chunk.y).all():
+            return np.empty(0), np.empty((0, self.system.full_size))
+        times = strobes(chunk, self.section) if isinstance(self.section, Strobe) else crossings(chunk, self.system, self.section)
+        states = chunk.at(times)
+        return times, self.system.settled(states)[0] if self.system.projected and len(states) else states
+
+    def points(self) -> Points:
+        """Return what was found."""
+        system, none = self.system, np.empty((0, self.system.full_size))
+        states = np.concatenate([none, *(found[1] for found in self.found)])
+        theta, omega = (values.copy() for values in system.decode(states[:, : system.size]))
+        start = np.concatenate([np.full(len(found[0]), found[2]) for found in self.found] or [np.empty(0, int)])
+        energy = np.concatenate([np.full(len(found[0]), found[3]) for found in self.found] or [np.empty(0)])
+        kinetic, potential = kinematics.energies(system.chain, theta, omega)
+        residual = kinetic + potential - energy - states[:, system.size :].sum(1)
+        t = np.concatenate([found[0] for found in self.found] or [np.empty(0)])
+        momentum = (derivatives.mass_matrix(system.chain, theta) @ omega[..., None])[..., 0]
+        return Points(self.section, theta, omega, momentum, t, start, residual, tuple(self.status), np.array(self.last))
+
+
+def _failed(system: System, t: float) -> Status:
+    if system.failed and system.callback:
+        error = system.callback.taken()
+        if not isinstance(error, Exception):
+            raise error
+        return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")
+    return Status("failed", f"the motion could not be followed beyond t = {t:g} s", "simulate it to see why")
+
+
+def strobes(chunk: Chunk, strobe: Strobe) -> np.ndarray:
+    """Return the times of a chunk that are whole periods after the start of a strobe."""
+    first = max(0, math.ceil((float(chunk.t[0]) - strobe.start) / strobe.period))
+    last = math.floor((float(chunk.t[-1]) - strobe.start) / strobe.period + 1e-12)
+    times = strobe.start + strobe.period * np.arange(first, last + 1)
+    return np.minimum(times[times > chunk.t[0]], chunk.t[-1])
+
+
+def crossings(chunk: Chunk, system: System, section: Section) -> np.ndarray:
+    """Return the times in a chunk at which the link passes the angle in the direction asked for, to rounding."""
+    link, turn = section.link, 2 * math.pi
+    fastest = np.abs(system.decode(chunk.y[:, : system.size])[1][:, link]).max()
+    looks = max(LOOKS, math.ceil(float(np.diff(chunk.t).max() * fastest) / TURN))
+    t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(looks) / looks).ravel(), chunk.t[-1])
+    count = np.floor((chunk.at(t)[:, link] - section.angle) / turn)
+    change = np.diff(count)
+    at = np.flatnonzero(change != 0 if section.direction == 0 else change * section.direction > 0)
+    up = change[at] > 0
+    level = section.angle + turn * np.where(up, count[at + 1], count[at])
+    return _roots(chunk, system, link, level, np.where(up, 1.0, -1.0), t[at], t[at + 1])
+
+
+def _roots(
+    chunk: Chunk, system: System, link: int, level: np.ndarray, sign: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Return where an angle passes levels within (low, high], all at once: Newton's method, kept inside by halving."""
+    t = 0.5 * (low + high)
+    for _ in range(MOST_CUTS if len(t) else 0):
+        theta, omega = system.decode(chunk.at(t)[:, : system.size])
+        miss = sign * (theta[:, link] - level)
+        low, high = np.where(miss < 0, t, low), np.where(miss < 0, high, t)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = t - sign * miss / omega[:, link]
+        new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+        close = np.abs(new - t) <= 2 * np.spacing(np.abs(t))
+        t = new
+        if close.all():
+            break
+    return t

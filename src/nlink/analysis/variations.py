@@ -1,0 +1,308 @@
+"""Small deviations followed along a motion by its variational equations, with exact derivatives; Lyapunov exponents use it.
+
+A deviation x of the state (theta, omega) obeys x' = A(t) x, A being the derivative of the equations of motion. Two ways:
+
+    Duals         the steps of Taylor computed in dual numbers: the derivative of the very steps taken. Open chains, smooth loads.
+    Collocation   everything else (pins, quadratic drag, torques in Python): the motion by DOP853, A from the exact M, C, K on it,
+                  and x' = A x by the Gauss method of order 10, which turns each step into a matrix.
+
+With a pin, deviations keep the loop closed: J dtheta = 0 and J domega + D dtheta = 0 with D = d(J omega)/dtheta. That space, of
+dimension 2 (N - 2), is carried into itself; what rounding adds is projected away.
+
+Volumes of deviations change by exactly (Liouville; (theta, omega) are not canonical, momenta M omega would be)
+
+    ln vol(t) - ln vol(0) = [1/2 ln det(1 + P^T P) - ln det M]_0^t - integral of tr(M^-1 C)
+
+with C = -dQ/domega of the loads, P how domega must follow dtheta across the loop (0 if open), M and C along its free directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink import closure, derivatives, kinematics
+from nlink.analysis.linearize import matrices
+from nlink.chain import Chain
+from nlink.formulations import formulate
+from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Mark
+from nlink.integrators.runge_kutta import DOP853
+from nlink.integrators.tangent import TangentStepper
+from nlink.integrators.taylor import Taylor
+from nlink.system import System, rates_many
+
+STAGES = 5
+TURN, FAR = 0.4, 1.5
+"""Most that the fastest deviation may turn, in rad, in one step of collocation, and of Taylor."""
+MOST_PARTS = 200
+"""Parts into which collocation divides a step of the motion, at most."""
+BATCH = 4_000_000
+"""Numbers in the matrices of the steps that are solved at a time."""
+FINEST, FINEST_CLOSED = 1e-14, 1e-12
+"""Tightest tolerances of DOP853; those of closed chains leave room for the rounding near dead positions."""
+LOOSER = 10.0, 100.0, 1000.0
+NOTHING = np.empty(0)
+
+
+class Leg(NamedTuple):
+    """Where a part of the motion ended: a code, the state with its ledger, deviations (2N, K), and the integral of tr(M^-1 C)."""
+
+    code: int
+    y: np.ndarray
+    deviations: np.ndarray
+    contraction: float
+
+
+def follower(chain: Chain, tol: float) -> Duals | Collocation:
+    """Return what follows deviations from the motions of this chain; `tol` bounds the error of a step."""
+    system = formulate(chain)
+    return Collocation(system, tol) if Taylor.refusal(system) else Duals(system, tol)
+
+
+class Duals:
+    """Deviations by dual numbers. Work and contraction, where there are any, come from the same steps taken without deviations."""
+
+    def __init__(self, system: System, tol: float) -> None:
+        self.system, record = system, Taylor(tol)
+        self.tangent = TangentStepper(system, record)
+        self.motion = Motion(system, record)
+        self.loaded, self.damped = system.full_size > system.size, _damped(system.chain)
+        self.swiftest = np.inf
+
+    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
+        """Go on from y to the time `end`."""
+        code, state, new = self._tangent(t, end, y[: self.system.size], deviations)
+        out, contraction = y.copy(), 0.0
+        if self.loaded and code == ARRIVED:
+            self.motion.begin(t, y, end)
+            for chunk in self.motion.chunks(t, end):
+                out, code = chunk.y[-1].copy(), chunk.code
+                contraction += self._contraction(chunk) if self.damped else 0.0
+        out[: self.system.size] = state
+        return Leg(ARRIVED if code == RUNNING else code, out, new, contraction)
+
+    def _tangent(self, t: float, end: float, state: np.ndarray, deviations: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+        """Take the steps of the motion; again in shorter parts where those are so long, near rest, that deviations turn too far."""
+        before = self.tangent.steps
+        done = self.tangent.advance(t, end, state, deviations)
+        if 2 * self.swiftest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
+            return done
+        swift = self._swiftness(t, state)
+        self.swiftest = max(swift, 0.0 if self.swiftest == np.inf else self.swiftest)
+        for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * swift / FAR))) + 1).tolist()):
+            done = self.tangent.advance(a, b, state, deviations)
+            state, deviations = done[1:]
+            if done[0] != ARRIVED:
+                break
+        return done
+
+    def _swiftness(self, t: float, state: np.ndarray) -> float:
+        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
+        theta, omega = (values[None] for values in self.system.decode(state))
+        return float(swiftness(chain, theta, omega, state_matrix(chain, theta, omega, alpha, np.zeros((1, 2))))[0])
+
+    def _contraction(self, chunk: Chunk) -> float:
+        times, weights = nodes(chunk.t)
+        theta, omega = self.system.decode(chunk.at(times)[:, : self.system.size])
+        return float(weights @ contraction(self.system.chain, theta, omega))
+
+
+class Collocation:
+    """Deviations by x' = A x along the steps of DOP853."""
+
+    def __init__(self, system: System, tol: float) -> None:
+        self.system = system
+        self.tol = max(tol, FINEST_CLOSED if system.chain.pin else FINEST)
+        self.motion = Motion(system, DOP853(self.tol, self.tol))
+        self.damped, self._at = _damped(system.chain), None
+
+    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
+        """Go on from y to the time `end`; where rounding near a dead position stops the steps, with a looser tolerance."""
+        leg = self._advance(t, end, y, deviations)
+        for looser in LOOSER if leg.code == STEP_TOO_SMALL else ():
+            usual, self.motion = self.motion, Motion(self.system, DOP853(looser * self.tol, looser * self.tol))
+            leg = self._advance(t, end, y, deviations)
+            self.motion, self._at = usual, None
+            if leg.code == ARRIVED:
+                break
+        return leg
+
+    def _advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
+        if self._at != (t, y.tobytes()):
+            self.motion.begin(t, y, end)
+        code, contracted = ARRIVED, 0.0
+        for chunk in self.motion.chunks(t, end):
+            y, code = chunk.y[-1].copy(), chunk.code
+            if len(chunk.t) > 1 and np.isfinite(chunk.y).all():
+                deviations, shrunk = self._followed(chunk, deviations)
+                contracted += shrunk
+        self._at = end, y.tobytes()
+        frame = tangent_frame(self.system.chain, *self.system.decode(y[: self.system.size]))
+        return Leg(code, y, deviations if frame is None else frame @ (frame.T @ deviations), contracted)
+
+    def _followed(self, chunk: Chunk, deviations: np.ndarray) -> tuple[np.ndarray, float]:
+        knots = self._divided(chunk)
+        contracted, m = 0.0, 2 * self.system.chain.n
+        group = max(1, BATCH // (STAGES * m) ** 2)
+        for first in range(0, len(knots) - 1, group):
+            part = knots[first : first + group + 1]
+            times, weights = nodes(part)
+            states = chunk.at(times)
+            A = self.derivative(times, states)
+            for step in propagators(A.reshape(len(part) - 1, STAGES, m, m), np.diff(part)):
+                deviations = step @ deviations
+            if self.damped:
+                contracted += float(weights @ contraction(self.system.chain, *self.system.decode(states[:, : self.system.size])))
+        return deviations, contracted
+
+    def _divided(self, chunk: Chunk) -> np.ndarray:
+        """Return the knots of a chunk and points between them, so close that no deviation turns far from one to the next."""
+        theta, omega = self.system.decode(chunk.y[:, : self.system.size])
+        rate = swiftness(self.system.chain, theta, omega, self.derivative(chunk.t, chunk.y))
+        rate = np.minimum(np.maximum(rate[1:], rate[:-1]), 1e12)
+        parts = np.clip(np.ceil(np.abs(np.diff(chunk.t)) * rate / TURN), 1, MOST_PARTS).astype(int)
+        inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(parts.tolist())]
+        return np.append(np.concatenate(inner), chunk.t[-1])
+
+    def derivative(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return A (K, 2N, 2N) at states (K, m) of the motion."""
+        chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
+        rates_many(t, np.ascontiguousarray(states), self.system.parameters, rates, tip, self.motion.scratch)
+        theta, omega = self.system.decode(states[:, : self.system.size])
+        return state_matrix(chain, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
+
+
+class Motion:
+    """The motion alone, chunk by chunk, with its work."""
+
+    def __init__(self, system: System, record: Taylor | DOP853) -> None:
+        self.system, self.record, self.breaks, self.scratch = system, record, system.breaks(), system.scratch()
+        self.stepper: Any = None
+
+    def begin(self, t: float, y: np.ndarray, end: float) -> None:
+        """Begin at a state with its ledger."""
+        mark = Mark(float(t), 0.0, y.copy(), None, float(t), 0)
+        if hasattr(self.stepper, "restart"):
+            self.stepper.restart(mark, end)
+        else:
+            self.stepper = self.record.stepper(self.system, mark, end)
+
+    def chunks(self, t: float, end: float, limit: int = 100_000) -> Iterator[Chunk]:
+        """Yield the chunks of up to `limit` steps on the way to `end`; the last has a code that says how it ended."""
+        none = np.empty((0, self.system.full_size))
+        for bound in [*(b for b in self.breaks if t < b < end), end]:
+            code = RUNNING
+            while code == RUNNING:
+                chunk = self.stepper.advance(bound, False, NOTHING, none, True, limit)
+                code = chunk.code
+                yield chunk
+            if code != ARRIVED:
+                return
+
+
+def _damped(chain: Chain) -> bool:
+    """Whether some load depends on the rates."""
+    rest = np.zeros(chain.n)
+    return bool(derivatives.working(chain, rest, rest + 1.0)[1].any())
+
+
+def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N); `tip` (K, 2) is the force of a pin."""
+    n = chain.n
+    M, C, K = matrices(chain, theta, omega, alpha)
+    A = np.zeros((len(theta), 2 * n, 2 * n))
+    A[:, :n, n:] = np.eye(n)
+    if chain.pin is None:
+        A[:, n:] = -np.linalg.solve(M, np.concatenate([K, C], -1))
+        return A
+    e, t = kinematics.directions(theta)
+    l, J = chain.length[:, None], closure.jacobian(chain, theta)  # noqa: E741
+    K = K + derivatives.diagonal(chain.length * (e @ tip[:, :, None])[..., 0])
+    bent = -l * (e * alpha[..., None] + t * omega[..., None] ** 2)
+    left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), np.concatenate([J, np.zeros((len(J), 2, 2))], -1)], 1)
+    swung = np.swapaxes(np.concatenate([bent, -2 * l * e * omega[..., None]], 1), 1, 2)
+    right = np.concatenate([np.concatenate([K, C], -1), swung], 1)
+    A[:, n:] = -np.linalg.solve(left, right)[:, :n]
+    return A
+
+
+def swiftness(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """Return a bound (K,) in 1/s of how fast deviations turn or grow at states (K, N) with these A."""
+    n = chain.n
+    basis, follow = across(chain, theta, omega)
+    by_angles = np.abs(A[:, n:] @ np.concatenate([basis, follow], 1)).sum(-1).max(-1)
+    return np.maximum(np.sqrt(by_angles), np.abs(A[:, n:, n:] @ basis).sum(-1).max(-1))
+
+
+def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the free directions B (..., N, d) of the angles, and P (..., N, d): how the rates must change, across them, with the
+    angles.
+    """
+    if chain.pin is None:
+        basis = np.broadcast_to(np.eye(chain.n), (*theta.shape, chain.n))
+        return basis, np.zeros_like(basis)
+    J = closure.jacobian(chain, theta)
+    rows = np.linalg.svd(J)[2]
+    basis = np.swapaxes(rows[..., chain.n - freedom(chain) :, :], -1, -2)
+    e, _ = kinematics.directions(theta)
+    turned = np.swapaxes(-(chain.length * omega)[..., None] * e, -1, -2)
+    return basis, -np.linalg.pinv(J, rcond=closure.SINGULAR) @ (turned @ basis)
+
+
+def freedom(chain: Chain) -> int:
+    """Return in how many directions a chain can move."""
+    folded = chain.n == 2 and chain.pin == (0.0, 0.0)
+    return chain.n if chain.pin is None else max(chain.n - 2, int(folded))
+
+
+def tangent_frame(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
+    """Return an orthonormal basis (2N, 2d) of the deviations that keep a loop closed; None if the chain is open."""
+    if chain.pin is None:
+        return None
+    basis, follow = across(chain, theta, omega)
+    return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]
+
+
+def volume(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> float:
+    """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta."""
+    basis, follow = across(chain, theta, omega)
+    tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
+    return float(0.5 * tilt - np.linalg.slogdet(basis.T @ derivatives.mass_matrix(chain, theta) @ basis)[1])
+
+
+def contraction(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return tr(M^-1 C) (K,) of the loads at states (K, N), along the free directions: the rate at which volumes shrink."""
+    M, C = derivatives.mass_matrix(chain, theta), derivatives.working(chain, theta, omega)[1].sum(0)
+    if chain.pin is not None:
+        basis, _ = across(chain, theta, omega)
+        M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
+    return np.trace(np.linalg.solve(M, C), axis1=1, axis2=2)
+
+
+def _gauss() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the nodes c, weights b and matrix a of the Gauss method on (0, 1)."""
+    x, w = np.polynomial.legendre.leggauss(STAGES)
+    c, powers = 0.5 * (x + 1), np.arange(STAGES)
+    a = (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(c[:, None] ** powers)
+    return c, 0.5 * w, a
+
+
+NODES, WEIGHTS, MATRIX = _gauss()
+
+
+def nodes(knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the times of the Gauss nodes between knots, in order, and their weights."""
+    h = np.diff(knots)[:, None]
+    return (knots[:-1, None] + h * NODES).ravel(), (h * WEIGHTS).ravel()
+
+
+def propagators(A: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """Return the matrices (K, m, m) that take x over steps h (K,) of x' = A x, with A (K, STAGES, m, m) at the nodes."""
+    count, stages, m, _ = A.shape
+    size = stages * m
+    coupled = np.einsum("ksab,st->ksatb", A, MATRIX).reshape(count, size, size)
+    slopes = np.linalg.solve(np.eye(size) - h[:, None, None] * coupled, A.reshape(count, size, m)).reshape(count, stages, m, m)
+    return np.eye(m) + h[:, None, None] * np.einsum("s,ksab->kab", WEIGHTS, slopes)

@@ -1,0 +1,207 @@
+"""`nlink poincare` and `nlink bifurcation`: where motions pass a section of their phase space, over a parameter too."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from nlink._check import ModelError, known_keys, number, whole
+from nlink.cli.chaos import SHOWN, Csv, Json, Links, Model, Output, Quiet, SectionText, Set, end, refuse, report, worst
+from nlink.cli.common import DEFAULT, model_table
+from nlink.cli.run import changed
+from nlink.cli.varying import chains, draw, stretch, varied, write_csv
+
+if TYPE_CHECKING:
+    from nlink.analysis.poincare import Points, Section, Strobe
+    from nlink.scenario import Scenario
+
+LONGER = 20
+"""How many times longer than the run of a model sections are followed, unless said."""
+STARTS = 12
+
+
+def poincare(
+    model: Model = None,
+    until: Annotated[
+        float | None, typer.Option("--until", "-t", help=f"s for each start; {LONGER} times the model's run if not given.")
+    ] = None,
+    section: SectionText = None,
+    starts: Annotated[
+        int | None,
+        typer.Option(help=f"Starts of one energy, the model's first; {STARTS} if not given, 1 if energy is not kept."),
+    ] = None,
+    link: Annotated[int | None, typer.Option(help="Whose plane is drawn, from 1.")] = None,
+    transient: Annotated[float, typer.Option(help="s at the beginning whose points are left out.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="For drawing the starts.")] = 0,
+    links: Links = None,
+    settings: Set = None,
+    output: Output = None,
+    csv: Csv = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find where motions of one energy pass a section of their phase space, coloured by start.
+
+    Examples: nlink poincare point-2 -o section.png | nlink poincare driven-1 --until 20000 -o attractor.png
+    """
+    from nlink.analysis.bifurcation import default_section
+    from nlink.analysis.poincare import poincare as passed
+
+    name, table = model_table(model or DEFAULT)
+    scenario = changed(name, table, {"links": links}, settings or [])
+    cut = read_section(section) if section else default_section(scenario.chain)
+    t_end = LONGER * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
+    refuse(output, link, scenario.chain.n)
+    theta, omega = _starts(scenario, starts, whole("--seed", seed, least=0))
+    points = passed(scenario.chain, theta, omega, t_end=t_end, section=cut, transient=transient, progress=not quiet)
+    if as_json:
+        typer.echo(json.dumps(_points_data(scenario, points)))
+    elif not quiet:
+        report(scenario, _points_lines(points, len(theta)))
+    if csv is not None:
+        write_csv(csv, *_columns(points), quiet)
+    if output is not None:
+        from nlink.view.chaos import poincare_figure
+
+        draw(poincare_figure(points, None if link is None else link - 1, scenario.title), output, quiet)
+    end(worst(points.status))
+
+
+def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    from nlink import kinematics
+    from nlink.analysis.energy_surface import starts_on_energy
+    from nlink.loads import LEDGER, LOADS
+
+    chain = scenario.chain
+    theta, omega = np.array([scenario.theta]), np.broadcast_to(np.asarray(scenario.omega, float), (1, chain.n))
+    kept = not any(chain.load(LOADS[name]) for name in LEDGER if name in LOADS)
+    count = whole("--starts", (STARTS if kept else 1) if count is None else count)
+    if count == 1:
+        return theta, omega
+    energy = float(sum(kinematics.energies(chain, theta[0], omega[0])))
+    more, rates = starts_on_energy(chain, energy, count - 1, seed)
+    return np.vstack([theta, more]), np.vstack([omega, rates])
+
+
+def read_section(text: str) -> Section | Strobe:
+    """Read a section like link=1,angle=90deg,direction=-1, or period=2.5; links count from 1."""
+    from nlink.analysis.poincare import Section, Strobe
+
+    parts = {part.partition("=")[0]: part.partition("=")[2] for part in text.replace(" ", "").split(",")}
+    known_keys("--section", parts, ("link", "angle", "direction", "period", "start"))
+    values = {name: _number(name, value) for name, value in parts.items()}
+    if "period" in values:
+        known_keys("--section with a period", values, ("period", "start"))
+        return Strobe(**values)
+    known_keys("--section without a period", values, ("link", "angle", "direction"))
+    link, direction = values.get("link", 1.0), values.get("direction", 1.0)
+    if link != int(link) or link < 1:
+        raise ModelError(f"--section link must be a whole number from 1, got {link:g}")
+    if direction not in (-1.0, 0.0, 1.0):
+        raise ModelError(f"--section direction must be -1, 0 or 1, got {direction:g}")
+    return Section(int(link) - 1, values.get("angle", 0.0), int(direction))
+
+
+def _number(name: str, text: str) -> float:
+    degrees = name == "angle" and text.endswith("deg")
+    try:
+        return float(text.removesuffix("deg") if degrees else text) * (math.pi / 180 if degrees else 1.0)
+    except ValueError:
+        raise ModelError(f"--section {name} must be a number, got {text!r}") from None
+
+
+def _points_lines(points: Points, starts: int) -> list[tuple[str, str]]:
+    from nlink.view.chaos import section_text
+
+    left = float(np.abs(points.residual).max(initial=0.0))
+    told = f"{len(points):,} from {starts} start{'s' * (starts > 1)}"
+    return [
+        ("section", section_text(points.section)),
+        ("points", told),
+        ("energy", f"balance closed to {left:.2g} J at every point"),
+    ]
+
+
+def _columns(points: Points) -> tuple[list[str], np.ndarray]:
+    n = points.theta.shape[1]
+    names = ["start", "time", *(f"{what}_{i + 1}" for what in ("theta", "omega", "momentum") for i in range(n)), "residual"]
+    return names, np.column_stack([points.start + 1, points.t, points.theta, points.omega, points.momentum, points.residual])
+
+
+def _points_data(scenario: Scenario, points: Points) -> dict[str, Any]:
+    arrays = {name: getattr(points, name).tolist() for name in ("start", "t", "theta", "omega", "momentum", "residual")}
+    section = {"kind": type(points.section).__name__.lower()} | vars(points.section)
+    return {"title": scenario.title, "section": section, "status": [status.code for status in points.status]} | arrays
+
+
+def bifurcation(
+    model: Model,
+    vary: Annotated[str, typer.Option(help="What is varied: follower, damping, stiffness, gravity, or a key of the model.")],
+    low: Annotated[float, typer.Option("--from", help="Where it begins.")],
+    high: Annotated[float, typer.Option("--to", help="Where it ends.")],
+    points: Annotated[int, typer.Option(help="Values on the way.")] = 200,
+    until: Annotated[
+        float | None, typer.Option("--until", "-t", help="s at each value; 5 times the model's run if not given.")
+    ] = None,
+    transient: Annotated[float | None, typer.Option(help="s that are left out at each value; half of them if not given.")] = None,
+    section: SectionText = None,
+    link: Annotated[int | None, typer.Option(help="Which link is drawn, from 1.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin each value at the model's start, not where the last ended.")
+    ] = False,
+    links: Links = None,
+    settings: Set = None,
+    output: Output = None,
+    csv: Csv = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Follow the points of a section over a parameter of the model: periods that double, windows, chaos.
+
+    Example: nlink bifurcation driven-1 --vary loads.joint_torque.amplitude --from 1.06 --to 1.087 -o diagram.png
+    """
+    from nlink.analysis.bifurcation import bifurcation as followed
+
+    name, table = model_table(model or DEFAULT)
+    scenario = changed(name, table, {"links": links}, settings or [])
+    key, label = varied(vary)
+    values = stretch("--from", "--to", low, high, points)
+    t_end = 5 * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
+    refuse(output, link, scenario.chain.n)
+    options: dict[str, Any] = {"t_end": t_end, "transient": t_end / 2 if transient is None else transient}
+    options |= {"section": read_section(section) if section else None, "follow": not fresh, "progress": not quiet}
+    found = followed(chains(name, table, key), values, scenario.theta, scenario.omega, **options)
+    if as_json:
+        rows = [
+            {"value": value, "period": int(period), "theta": each.theta.tolist(), "omega": each.omega.tolist()}
+            for value, period, each in zip(found.values.tolist(), found.periods, found.points, strict=True)
+        ]
+        typer.echo(json.dumps({"varied": label, "status": found.status.code, "values": rows}))
+    elif not quiet:
+        report(scenario, [("varied", label), *_period_lines(found.values, found.periods)])
+    if csv is not None and found.points:
+        tables = [
+            np.column_stack([np.full(len(each), v), _columns(each)[1]]) for v, each in zip(found.values, found.points, strict=True)
+        ]
+        write_csv(csv, ["value", *_columns(found.points[0])[0]], np.vstack(tables), quiet)
+    if output is not None and found.points:
+        from nlink.view.chaos import bifurcation_figure
+
+        draw(bifurcation_figure(found, label, None if link is None else link - 1, scenario.title), output, quiet)
+    end(found.status)
+
+
+def _period_lines(values: np.ndarray, periods: np.ndarray) -> list[tuple[str, str]]:
+    """Return the stretches of equal period in words."""
+    edges = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(periods)]
+    rows = []
+    for a, b in itertools.pairwise(edges):
+        what = f"repeats after {periods[a]} point{'s' * int(periods[a] > 1)}" if periods[a] else "does not repeat"
+        rows.append((f"{values[a]:.6g}" if b - a == 1 else f"{values[a]:.6g} to {values[b - 1]:.6g}", what))
+    lines = [("", f"{where:<22} {what}") for where, what in rows[:SHOWN]]
+    return lines + [("", f"and {len(rows) - SHOWN} more")] * (len(rows) > SHOWN)

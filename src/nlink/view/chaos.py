@@ -1,0 +1,171 @@
+"""Pictures of chaos: exponents settling over time, sections of motions coloured by their start, bifurcation diagrams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from nlink._check import ModelError
+from nlink.chain import wrapped
+from nlink.view.stability import dressed, head
+from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours
+
+if TYPE_CHECKING:
+    from nlink.analysis.bifurcation import Bifurcation
+    from nlink.analysis.lyapunov import Lyapunov
+    from nlink.analysis.poincare import Points, Section, Strobe
+
+NAMED = 12
+"""Most exponents that are written beside their lines."""
+APART = 0.045
+"""Least distance of two texts beside the lines, as a part of the height."""
+DOTS = 30_000
+"""Points from which on dots become smaller."""
+
+
+def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
+    """Return the exponents up to each time, on a logarithmic axis of time, and bands of two standard errors about the last."""
+    if not len(found.times):
+        raise ModelError("there is nothing to draw: no exponent was found; follow the motion for longer")
+    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
+    axes, colours = dressed(figure.subplots()), link_colours(max(2, len(found.exponents)))
+    for k, colour in enumerate(colours[: len(found.exponents)]):
+        value, error = found.exponents[k], np.nan_to_num(found.errors[k])
+        axes.axhspan(value - 2 * error, value + 2 * error, color=colour, alpha=0.13, linewidth=0)
+        axes.plot(found.times, found.history[:, k], color=colour, linewidth=1.3)
+    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
+    axes.set_ylim(*_window(found))
+    _name(axes, found, colours)
+    told = f"the first {len(found.exponents)} of {found.freedom}"
+    if len(found.exponents) == found.freedom:
+        told = f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s".replace("-", "\N{MINUS SIGN}")
+    axes.set_title(f"Lyapunov exponents: {told}", loc="left", fontsize=11, color=INK)
+    head(figure, title or "Lyapunov exponents")
+    return figure
+
+
+def _window(found: Lyapunov) -> tuple[float, float]:
+    """Return limits that show the later nine tenths of the history in logarithmic time; the wild beginning may leave them."""
+    late = found.history[found.times >= found.times[0] ** 0.7 * found.times[-1] ** 0.3]
+    low, high = min(0.0, float(late.min())), max(0.0, float(late.max()))
+    pad = 0.06 * (high - low) or 1.0
+    return low - pad, high + pad
+
+
+def _name(axes: Axes, found: Lyapunov, colours: list[tuple[float, float, float]]) -> None:
+    """Write the values beside their lines, pushed apart where they would cover one another."""
+    if len(found.exponents) > NAMED:
+        return
+    low, high = axes.get_ylim()
+    places = (found.exponents - low) / (high - low)
+    for _ in range(200):
+        for k in range(len(places) - 1):
+            lack = APART - (places[k] - places[k + 1])
+            if lack > 0:
+                places[k], places[k + 1] = places[k] + lack / 2, places[k + 1] - lack / 2
+    for k, (value, error) in enumerate(zip(found.exponents, found.errors, strict=True)):
+        text = f"{value:.4f}" + (f" \N{PLUS-MINUS SIGN} {error:.4f}" if np.isfinite(error) else "")
+        text = text.replace("-", "\N{MINUS SIGN}")
+        axes.text(1.012, places[k], text, color=colours[k], transform=axes.transAxes, va="center", fontsize=9)
+
+
+def poincare_figure(points: Points, link: int | None = None, title: str = "") -> Figure:
+    """Return the points in the plane of angle and momentum of one link (from 0; another than that of the section if not given), or
+    angle and rate for a strobe, coloured by start, from those that fill little of the plane to those that fill much.
+    """
+    if not len(points):
+        raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
+    link = shown_link(points) if link is None else link
+    figure = Figure(figsize=(8.0, 6.5), layout="constrained")
+    axes = dressed(figure.subplots())
+    strobe = hasattr(points.section, "period")
+    x, y = np.degrees(wrapped(points.theta[:, link])), (points.omega if strobe else points.momentum)[:, link]
+    starts = np.unique(points.start)
+    filled = [float(np.std(x[points.start == k]) * np.std(y[points.start == k])) for k in starts]
+    order = starts[np.argsort(filled)]
+    size = 7.0 if len(points) < 3000 else 2.5 if len(points) < DOTS else 0.8
+    for place, k in reversed(list(enumerate(order.tolist()))):
+        mine = points.start == k
+        colour = COLOURMAP(place / (len(order) - 1)) if len(order) > 1 else INK
+        axes.scatter(x[mine], y[mine], s=size, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
+    _frame_angle(axes, x)
+    name, unit = (r"\omega", "rad/s") if strobe else ("p", "kg m\u00b2/s")
+    axes.set(ylabel=rf"${name}_{{{link + 1}}}$ ({unit})", xlabel=rf"$\theta_{{{link + 1}}}$ (degrees)")
+    count = f", {len(order)} starts" if len(order) > 1 else ""
+    axes.set_title(f"{section_text(points.section)}: {len(points):,} points{count}", loc="left", fontsize=11, color=INK)
+    head(figure, title or "Poincar\u00e9 section")
+    return figure
+
+
+def _frame_angle(axes: Axes, degrees: np.ndarray) -> None:
+    """Show the whole turn if the angles go round most of it."""
+    if np.ptp(degrees) > 250:
+        axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
+
+
+def shown_link(points: Points) -> int:
+    """Return the link whose plane shows most: the last, or the first if the section is of the last."""
+    n, link = points.theta.shape[1], getattr(points.section, "link", None)
+    return n - 2 if link == n - 1 and n > 1 else n - 1
+
+
+def section_text(section: Section | Strobe) -> str:
+    """Return a section in words; links count from 1."""
+    if hasattr(section, "period"):
+        return f"Every {section.period:.6g} s"  # pyright: ignore[reportAttributeAccessIssue]
+    way = {1: " upwards", -1: " downwards", 0: ""}[section.direction]  # pyright: ignore[reportAttributeAccessIssue]
+    where = np.degrees(section.angle)  # pyright: ignore[reportAttributeAccessIssue]
+    return f"Link {section.link + 1} passes {where:.6g}\N{DEGREE SIGN}{way}"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, title: str = "") -> Figure:
+    """Return rate and angle of one link (from 0; the last if not given) at the section points over the parameter; lines where the
+    period changes.
+    """
+    if not any(len(points) for points in found.points):
+        raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
+    figure = Figure(figsize=(10.0, 6.5), layout="constrained")
+    upper, lower = (dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
+    first = next(points for points in found.points if len(points))
+    link = shown_link(first) if link is None else link
+    value = np.concatenate([np.full(len(points), v) for v, points in zip(found.values, found.points, strict=True)])
+    theta = np.degrees(wrapped(np.concatenate([points.theta[:, link] for points in found.points])))
+    omega = np.concatenate([points.omega[:, link] for points in found.points])
+    size = 4.0 if len(value) < 5000 else 1.2 if len(value) < DOTS else 0.5
+    for axes, height in ((upper, theta), (lower, omega)):
+        axes.scatter(value, height, s=size, color=[INK], linewidths=0, alpha=0.75, rasterized=len(value) > DOTS)
+    upper.set_ylabel(rf"$\theta_{{{link + 1}}}$ (degrees)")
+    lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
+    lower.set_xlim(*_wide(found.values))
+    _mark_periods(upper, lower, found)
+    upper.set_title(
+        f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values", loc="left", fontsize=11, color=INK
+    )
+    head(figure, title or "Bifurcation diagram")
+    return figure
+
+
+def _wide(values: np.ndarray) -> tuple[float, float]:
+    pad = 0.01 * float(np.ptp(values)) or 0.5
+    return float(values.min()) - pad, float(values.max()) + pad
+
+
+def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:
+    """Mark where one period gives way to its double for good: values at which it stays for a while."""
+    periods = found.periods
+    steady = [k for k in range(len(periods) - 2) if periods[k] and (periods[k : k + 3] == periods[k]).all()]
+    before = 0
+    for k in steady:
+        if periods[k] == 2 * before or before == 0:
+            before = int(periods[k])
+            if k:
+                for axes in (upper, lower):
+                    axes.axvline(found.values[k], color=ACCENT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            upper.annotate(
+                f"period {before}", (found.values[k], 1.0), (3, -3), xycoords=("data", "axes fraction"),
+                textcoords="offset points", va="top", rotation=90, color=ACCENT if k else MUTED, fontsize=8,
+            )  # fmt: skip
