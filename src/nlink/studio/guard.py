@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 
 MOST_BODY = 1_000_000
 """Bytes of a request, and of a message."""
+LONG = f"a request may have up to {MOST_BODY:,} bytes"
 OPEN = ("/web/", "/static/", "/favicon.ico")
 """Paths without a token: the code of the page, which is public, and nothing else."""
 POLICY = (
@@ -23,10 +24,6 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 ]
-
-
-class TooLong(Exception):
-    """A body that is longer than MOST_BODY."""
 
 
 class Guard:
@@ -64,7 +61,7 @@ class Guard:
             return 403, "the token is missing or wrong: open the address that nlink studio printed when it started"
         length = headers.get(b"content-length", "0")
         if not length.isdigit() or int(length) > MOST_BODY:
-            return 413, f"a request may have up to {MOST_BODY:,} bytes"
+            return 413, LONG
         return None
 
     def _known(self, scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
@@ -73,28 +70,29 @@ class Guard:
         return hmac.compare_digest(given.encode(), self.token.encode())
 
     async def _pass_on(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        seen, begun = 0, False
+        seen, answered = 0, False
 
         async def counted() -> Any:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            if seen > MOST_BODY:
-                raise TooLong
-            return message
+            return message if seen <= MOST_BODY else {"type": "http.disconnect"}
 
         async def headed(message: Any) -> None:
-            nonlocal begun
+            nonlocal answered
+            if seen > MOST_BODY:
+                if not answered:
+                    answered = True
+                    await refuse(send, 413, LONG)
+                return
             if message["type"] == "http.response.start":
-                begun = True
+                answered = True
                 message = {**message, "headers": [*message.get("headers", []), *HEADERS]}
             await send(message)
 
-        try:
-            await self.app(scope, counted, headed)
-        except TooLong:
-            if not begun:
-                await refuse(send, 413, f"a request may have up to {MOST_BODY:,} bytes")
+        await self.app(scope, counted, headed)
+        if not answered:
+            await refuse(send, 413, LONG)
 
 
 async def refuse(send: Any, status: int, text: str) -> None:

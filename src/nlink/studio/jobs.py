@@ -16,11 +16,13 @@ from collections.abc import Callable
 from typing import Any
 
 from nlink.studio import worker
-from nlink.studio.worker import END, MESSAGE, READY
+from nlink.studio.worker import END, MESSAGE, READY, STOPPING
 
 WORKERS = 2
 PATIENCE = 0.6
-"""Seconds that a job has to end by itself once it is stopped; then its process is ended."""
+"""Seconds that a job has to stop by itself once it is asked; then its process is ended."""
+KEEPING = 10.0
+"""Seconds that a job which has stopped computing has to keep what it has."""
 MOST_WAITING = 100
 CONTEXT = multiprocessing.get_context("spawn")
 Tell = Callable[[str], None]
@@ -33,6 +35,7 @@ class Job:
         self.kind, self.request, self.tell, self.ended = kind, request, tell, ended
         self.worker: Worker | None = None
         self.stopping = False
+        self.deadline: asyncio.TimerHandle | None = None
         self.place = 0
 
     def say(self, kind: str, **values: Any) -> None:
@@ -121,7 +124,7 @@ class Pool:
             job.stopping = True
             job.worker.ask_to_stop()
             assert self.loop is not None
-            self.loop.call_later(PATIENCE, self._end, job.worker, job)
+            job.deadline = self.loop.call_later(PATIENCE, self._end, job.worker, job)
 
     def hear(self, who: Worker, message: bytes) -> None:
         """Take a message of a worker, from its thread; an empty one says that it is gone."""
@@ -134,8 +137,11 @@ class Pool:
             who.ready = True
         elif not mark:
             self._lost(who)
-        elif job is not None and mark in (MESSAGE, END):
+        elif job is not None and mark in (MESSAGE, END, STOPPING):
             job.tell(message[1:].decode())
+            if mark == STOPPING and job.deadline is not None and self.loop is not None:
+                job.deadline.cancel()
+                job.deadline = self.loop.call_later(KEEPING, self._end, who, job)
             if mark == END:
                 who.job = job.worker = None
                 job.ended()

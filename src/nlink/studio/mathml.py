@@ -19,6 +19,7 @@ MOST_LINKS = 3
 WIDTH = 900
 """Characters of MathML, more or less, after which a sum goes on in a new line."""
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+MINUS = "\N{MINUS SIGN}"
 ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "d"}
 
 
@@ -39,15 +40,16 @@ def mathml(chain: Chain) -> tuple[str, list[dict[str, Any]]]:
 
 def _table(pairs: list[tuple[Any, Any]], printer: Any) -> str:
     rows = [row for name, expression in pairs for row in _rows(name, expression, printer)]
-    return f'<math xmlns="{NAMESPACE}" display="block"><mtable columnalign="right left">{"".join(rows)}</mtable></math>'
+    return f'<math xmlns="{NAMESPACE}" display="block"><mtable displaystyle="true">{"".join(rows)}</mtable></math>'
 
 
 def _rows(name: Any, expression: Any, printer: Any) -> list[str]:
     """Return an equation as rows of a table, broken between terms where it is long."""
     lines: list[list[str]] = [[]]
     for k, term in enumerate(expression.as_ordered_terms()):
-        text = _printed(term, printer)
-        signed = text if not k or text.startswith(("<mrow><mo>-</mo>", "<mo>-</mo>")) else f"<mo>+</mo>{text}"
+        negative = k > 0 and term.could_extract_minus_sign()
+        text = _printed(-term if negative else term, printer)
+        signed = text if not k else f'<mo form="infix">{MINUS if negative else "+"}</mo>{text}'
         if lines[-1] and sum(map(len, lines[-1])) + len(signed) > WIDTH:
             lines.append([])
         lines[-1].append(signed)
@@ -62,6 +64,7 @@ def _printed(expression: Any, printer: Any) -> str:
     text = printer.doprint(expression)
     for entity, sign in ENTITY.items():
         text = text.replace(entity, sign)
+    text = text.replace("<mo>-</mo>", f"<mo>{MINUS}</mo>")
     return re.sub(r"&(?!#|amp;|lt;|gt;|quot;)", "&amp;", text)
 
 

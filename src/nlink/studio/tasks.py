@@ -76,6 +76,8 @@ def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
         size = max(1, min(4 * size, int(size * SLICE / max(time.perf_counter() - begun, 1e-4))))
         if out.stopping and run.status.code == "finished" and done < pieces:
             run.status = Status("interrupted", f"stopped by the user at t = {run.t[-1]:g} s", "resume the run to go on")
+        if run.status.code == "interrupted":
+            out.stop()
         yield run
 
 

@@ -15,7 +15,7 @@ from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-MESSAGE, END, READY = b"m", b"e", b"r"
+MESSAGE, END, READY, STOPPING = b"m", b"e", b"r", b"s"
 NICE = 5
 """Workers step back a little, so that the page is answered while they compute."""
 
@@ -37,6 +37,10 @@ class Outbox:
     def end(self, kind: str, **values: Any) -> None:
         """Send the last message of the job."""
         self._put(END, kind, values)
+
+    def stop(self) -> None:
+        """Say that the job computes no more, and only keeps what it has."""
+        self._put(STOPPING, "stopping", {})
 
     def progress(self, done: float, total: float) -> None:
         """Say how far it is; leave, if the user has stopped it."""

@@ -101,17 +101,17 @@ export class LivePlayer extends Player {
   }
 
   // A further plot over time above the others, made when first asked for. lines: [{ name, t, values, colour }], none: hide it.
-  extra(name, lines, unit) {
+  extra(name, lines) {
     if (!this.cards.has(name)) {
       const plot = new TimePlot(el("canvas", { role: "img", "aria-label": name }), (t) => this.seek(t)), legend = el("div", { class: "legend" });
-      const node = el("section", { class: "card", "aria-label": name }, el("header", {}, el("h2", {}, name)), legend, plot.canvas);
+      const node = el("section", { class: "card extra", "aria-label": name }, el("header", {}, el("h2", {}, name)), legend, plot.canvas);
       this.panels.node.prepend(node);
       this.cards.set(name, { plot, legend, node });
     }
     const { plot, legend, node } = this.cards.get(name);
     node.hidden = !lines.length || !lines[0].t.length;
     if (node.hidden) return;
-    legend.replaceChildren(...lines.map((line) => el("span", { class: `key ${line.colour}` }, line.name)), ...(unit ? [unit] : []));
+    legend.replaceChildren(...lines.map((line) => el("span", { class: `key ${line.colour}` }, line.name)));
     const ends = lines.map((line) => [line.t[0], line.t[line.t.length - 1]]).flat();
     plot.show(lines, { trusted: null, from: Math.min(...ends), to: Math.max(...ends) });
     this.request();

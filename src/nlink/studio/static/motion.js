@@ -74,6 +74,7 @@ export class MotionPane extends Pane {
       this.say("preparing; the first run of a kind is compiled for this machine");
       this.job && this.begin();
     } else if (message.type === "points") this.add(message);
+    else if (message.type === "stopping") this.say("stopped; keeping what was computed");
     else if (message.type === "model") this.studio.opened(message.model);
   }
 
@@ -124,7 +125,6 @@ export class MotionPane extends Pane {
     this.mark();
     this.run = { job: this.ended, kept: told.kept, title: content.title };
     this.say(`${told.message}; energy residual at most ${valueText(told.residual, 3)} J; ${valueText(told.wall, 3)} s of work`);
-    this.studio.ran();
   }
 
   end(then) {

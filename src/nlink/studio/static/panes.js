@@ -51,7 +51,7 @@ export class CopiesPane extends PlayerPane {
 
   done(message, content) {
     const player = this.play(content);
-    player.extra("Difference of the copies", apart(content, ["accent"]), "log\u2081\u2080 of rad");
+    player.extra("Difference of the copies (log\u2081\u2080 rad)", apart(content, ["accent"]));
     const { t, values } = content.apart[0], k = values.findIndex((value) => value > -1);
     this.say(k < 0 ? "the copies stay together" : `the copies differ by 0.1 rad from t = ${valueText(t[k], 3)} s on`);
   }
@@ -70,12 +70,12 @@ export class ComparePane extends PlayerPane {
   }
 
   done(message, content) {
-    const { rows, trusted_until: trusted, angle } = message.table, size = (value) => (value === null ? "\u2013" : value === 0 ? "0" : value.toExponential(1));
+    const { rows, trusted_until: trusted, angle } = message.table, size = (value) => (value === null ? "\u2013" : valueText(value, 2));
     const cells = rows.map((row) => (row.largest_difference === null ? [row.formulation, row.message, "", "", "", ""]
       : [row.formulation, size(row.largest_difference), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
     const hues = ["accent", ...HUES], heads = ["formulation", "differs by rad", "trusted until", "energy residual J", "steps", "time"];
     const player = this.play(content, table(heads, cells));
-    player.extra("Difference from the reference", apart(content, hues), "log\u2081\u2080 of rad");
+    player.extra("Difference from the reference (log\u2081\u2080 rad)", apart(content, hues));
     this.say(trusted === null ? "" : `trusted until t = ${valueText(trusted, 4)} s, within ${valueText(angle, 2)} rad`);
   }
 }

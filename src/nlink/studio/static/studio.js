@@ -8,6 +8,7 @@ import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
+import { closed } from "./poser.js";
 import { button, definitions, dialog, el, select } from "/web/dom.js";
 import { toggleTheme } from "/web/colours.js";
 
@@ -112,8 +113,22 @@ class Studio {
     this.motion.clear();
     this.error = answer.error || null;
     this.motion.button.disabled = Boolean(this.error);
-    if (this.error) this.tell(this.error);
-    else this.took(answer, how);
+    if (!this.error) this.took(answer, how);
+    else if (!this.reclose(this.error)) this.tell(this.error);
+  }
+
+  // A pin or a length that moved leaves the start open: turn the links until it closes, once.
+  reclose({ path }) {
+    const { table } = this.model, theta = table.start?.theta;
+    if (!path.startsWith("start") || !table.pin || !Array.isArray(theta) || this.reclosed === table) return false;
+    const length = theta.map((_, i) => (Array.isArray(table.links) ? table.links[i].length : table.length));
+    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta, -1);
+    if (!found || !found.every(Number.isFinite)) return false;
+    this.reclosed = { ...table, start: { ...table.start, theta: [...found] } };
+    this.model.settle(this.reclosed);
+    this.editor.refresh();
+    this.check("pose");
+    return true;
   }
 
   tell(error) {
@@ -167,10 +182,6 @@ class Studio {
   opened(model) {
     this.opening = true;
     this.model.load(model);
-  }
-
-  ran() {
-    this.state.textContent ||= "";
   }
 
   theme() {
