@@ -55,7 +55,9 @@ class Save(BaseModel):
     name: str
 
 
-def studio_app(token: str, hosts: tuple[str, ...], shelf: Shelf, start: Scenario, opens: str = "", workers: int = WORKERS) -> FastAPI:
+def studio_app(
+    token: str, hosts: tuple[str, ...], shelf: Shelf, start: Scenario, opens: str = "", workers: int = WORKERS
+) -> FastAPI:
     """Return the application: `start` is shown first, or the run named `opens`."""
     pool = Pool(workers)
     sessions = Sessions(lambda key: Session(key, pool, shelf))

@@ -13,6 +13,7 @@ from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model
 
 WIDTH = 100
+SHAPES = ("rod", "point")
 
 
 def toml(scenario: Scenario) -> str:
@@ -48,7 +49,9 @@ def _options(settings: Settings) -> list[str]:
 def _chain(chain: Chain) -> str:
     first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
     loads = [f"loads=[{', '.join(map(_load, chain.loads))}]"] * (chain.loads != (Gravity(9.81),))
-    shape = next((name for name, made in (("rod", Link.rod), ("point", Link.point)) if made(first.length, first.mass) == first), None)
+    shape = next(
+        (name for name, made in (("rod", Link.rod), ("point", Link.point)) if made(first.length, first.mass) == first), None
+    )
     if shape and chain.links.count(first) == chain.n:
         values = {"length": first.length, "mass": first.mass, "shape": shape}
         usual = {"length": 1.0, "mass": 1.0, "shape": "rod"}
@@ -67,7 +70,7 @@ def _call(name: str, parts: list[str]) -> str:
 
 
 def _link(link: Link) -> str:
-    for name in ("rod", "point"):
+    for name in SHAPES:
         if getattr(Link, name)(link.length, link.mass) == link:
             return f"nlink.Link.{name}({link.length!r}, {link.mass!r})"
     return f"nlink.{link!r}"

@@ -23,7 +23,7 @@ MOST_CELLS, MOST_SECONDS = 96, 200.0
 
 
 class Grid(NamedTuple):
-    """Which links' angles run across and up, over which range in rad, how many cells a side, and until when flips are looked for."""
+    """Which links' angles run across and up, from where to where in rad, how many cells a side, and until when flips count."""
 
     across: int
     up: int
@@ -62,9 +62,7 @@ def cells(system: System, scenario: Scenario, grid: Grid) -> Iterator[tuple[int,
 def flip_time(system: System, theta: np.ndarray, omega: np.ndarray, t_end: float) -> float | None:
     """Return when the first link turns over; None if none does, or if the start does not close."""
     try:
-        run = simulate(
-            system, theta, omega, t_end=t_end, integrator=METHOD, save=t_end, events=[Flip(terminal=True)], strict=False
-        )
+        run = simulate(system, theta, omega, t_end=t_end, integrator=METHOD, save=t_end, events=[Flip(terminal=True)], strict=False)
     except ModelError:
         return None
     return run.events[-1].t if run.status.code == "event" else None

@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from multiprocessing import resource_tracker
 from typing import Any
 
 from nlink.studio import worker
@@ -31,7 +32,7 @@ Tell = Callable[[str], None]
 class Job:
     """One thing to compute: its kind and request, and whom to tell; `tell` gets messages as JSON text."""
 
-    def __init__(self, kind: str, request: dict[str, Any], tell: Tell, ended: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, kind: str, request: dict[str, Any], tell: Tell, ended: Callable[[], Any] = lambda: None) -> None:
         self.kind, self.request, self.tell, self.ended = kind, request, tell, ended
         self.worker: Worker | None = None
         self.stopping = False
@@ -55,6 +56,7 @@ class Worker:
         self.pool, self.job, self.ready = pool, None, False
         self.connection, theirs = CONTEXT.Pipe()
         self.process = CONTEXT.Process(target=worker.main, args=(theirs,), name="nlink-worker", daemon=True)
+        resource_tracker.ensure_running()  # it would unblock the signal again
         old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the server; the worker unblocks it
         try:
             self.process.start()

@@ -42,7 +42,9 @@ class Session:
             if name in self.jobs:
                 self.pool.stop(self.jobs[name])
         else:
-            self.tell("", json.dumps({"type": "failed", "text": "the page sent something that the studio does not know", "path": ""}))
+            self.tell(
+                "", json.dumps({"type": "failed", "text": "the page sent something that the studio does not know", "path": ""})
+            )
 
     def tell(self, job: str, text: str) -> None:
         """Put a message in line for the page."""

@@ -74,7 +74,9 @@ class Shelf:
 
     def _path(self, name: Any) -> Path:
         if not isinstance(name, str) or not NAME.fullmatch(name) or ".." in name or name != name.strip(". "):
-            raise FieldError("a name must have 1 to 80 letters, digits, spaces, dots, - or _, and begin with a letter or digit", "name")
+            raise FieldError(
+                "a name must have 1 to 80 letters, digits, spaces, dots, - or _, and begin with a letter or digit", "name"
+            )
         return self.folder / f"{name}.nc"
 
     def _inside(self, path: Path) -> bool:

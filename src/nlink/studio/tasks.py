@@ -1,7 +1,7 @@
 """What a worker can be asked to do. Each task takes the page's request and an Outbox, and ends with one message of what it found.
 
-A run is computed in slices of about SLICE seconds of work, each resumed from the one before: resumption is exact to the last bit, so
-the numbers are those of an uninterrupted run, and it needs no file to be watched and no hook in the loop of `simulate`.
+A run is computed in slices of about SLICE seconds of work, each resumed from the one before: resumption is exact to the last bit,
+so the numbers are those of an uninterrupted run, and it needs no file to be watched and no hook in the loop of `simulate`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from nlink.view.words import scenario_lines
 
 SLICE = 0.12
 """Seconds of work after which new points go to the page."""
+LIVE = 60_000
+"""Most angles that are sent while a run is computed."""
 SERIES = 1200
 """Points of a line that is sent only to be drawn."""
 SMALLEST = 1e-16
@@ -61,12 +63,12 @@ def motion(request: dict[str, Any], out: Outbox) -> None:
 def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
     """Yield the run as it grows."""
     settings, run = scenario.settings, None
-    whole, save = settings.t_end, settings.save
-    pieces = 1 if isinstance(save, tuple) else max(1, math.floor(abs(whole) / save))
+    whole, save = settings.t_end, 0.0 if isinstance(settings.save, tuple) else settings.save
+    pieces = max(1, math.floor(abs(whole) / save)) if save else 1
     done, size = 0, min(pieces, 50)
     while run is None or (run.status.code == "finished" and done < pieces):
         done = min(pieces, done + size)
-        target = whole if done == pieces else math.copysign(done * save, whole)  # pyright: ignore[reportOperatorIssue]
+        target = whole if done == pieces else math.copysign(done * save, whole)
         begun = time.perf_counter()
         try:
             part = replace(scenario, settings=replace(settings, t_end=target))
@@ -85,7 +87,7 @@ def _stride(scenario: Scenario) -> int:
     """Return how many saved points lie between two that are sent while a run is computed."""
     save = scenario.settings.save
     points = len(save) if isinstance(save, tuple) else abs(scenario.settings.t_end) / save
-    return max(1, math.ceil(points * scenario.chain.n / ROOM))
+    return max(1, math.ceil(points * scenario.chain.n / LIVE))
 
 
 def _send_new(run: Run, sent: int, stride: int, out: Outbox) -> int:
@@ -203,7 +205,13 @@ def stability(request: dict[str, Any], out: Outbox) -> None:
     loads = np.linspace(low, high, 161)
     paths = locus(chain_of, loads, progress=_every(out))
     values = paths.eigenvalues
-    out.end("done", loads=loads.tolist(), growth=values.real.T.tolist(), frequency=values.imag.T.tolist(), **_critical(chain_of, low, high))
+    out.end(
+        "done",
+        loads=loads.tolist(),
+        growth=values.real.T.tolist(),
+        frequency=values.imag.T.tolist(),
+        **_critical(chain_of, low, high),
+    )
 
 
 def _chains(model: Any, *keys: str) -> Callable[..., Any]:
@@ -230,8 +238,8 @@ def _map(request: dict[str, Any], key: str, ends: tuple[float, float], out: Outb
     x, y = np.linspace(*ends, 100), np.linspace(low, high, 80)
     found, packer = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out)), Packer()
     layers = [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
-    names = {"xlabel": _label(key), "ylabel": _label(second), "title": "Stability"}
-    out.end("done", content=map_content(x, y, layers, packer, **names), data=packer.text())
+    content = map_content(x, y, layers, packer, xlabel=_label(key), ylabel=_label(second), title="Stability")
+    out.end("done", content=content, data=packer.text())
 
 
 def _label(key: str) -> str:

@@ -154,7 +154,7 @@ export class Editor {
     rows.push(choice("Integrator", { path: "run.integrator", options, value: options === METHODS ? method : run.integrator, changed: (value) => setMethod(value) }));
     if (method in FIXED) rows.push(field("Step", { path: "run.integrator.step", unit: "s", value: step ?? FIXED[method], changed: (value) => model.set("run.integrator", `${method}(step=${value})`) }));
     else rows.push(field("Tolerance", { path: "run.rtol", value: run.rtol, hint: "relative and absolute tolerance", changed: (value) => { model.set("run.rtol", value); model.set("run.atol", value); } }));
-    rows.push(this.field("Time", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));
+    rows.push(this.field("Run until", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));
     return rows;
   }
 
