@@ -113,10 +113,11 @@ def _file(package: str, folder: str, name: str) -> Response:
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "version": __version__}
+    shown = {**_checked(start), "opens": opens, **known, "presets": _presets()}
 
     @app.get("/api/start")
     def first() -> dict[str, Any]:
-        return {**_checked(start), "opens": opens, **known, "presets": _presets()}
+        return shown
 
     @app.get("/api/presets/{name}")
     def one(name: str) -> dict[str, Any]:

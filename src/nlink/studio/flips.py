@@ -65,6 +65,8 @@ def flip_time(system: System, theta: np.ndarray, omega: np.ndarray, t_end: float
         run = simulate(system, theta, omega, t_end=t_end, integrator=METHOD, save=t_end, events=[Flip(terminal=True)], strict=False)
     except ModelError:
         return None
+    if run.status.code == "interrupted":
+        raise KeyboardInterrupt
     return run.events[-1].t if run.status.code == "event" else None
 
 

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 MESSAGE, END, READY, STOPPING = b"m", b"e", b"r", b"s"
-NICE = 5
+NICE = 10
 """Workers step back a little, so that the page is answered while they compute."""
 
 
