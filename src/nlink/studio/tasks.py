@@ -120,7 +120,8 @@ def _show(run: Run, request: dict[str, Any], out: Outbox) -> None:
     rows = _rows(len(residual))
     content["residual"] = {"t": packer.exact(shown.t[rows]), "values": packer.exact(residual[rows])}
     largest = float(np.abs(residual).max(initial=0.0))
-    told = {"status": run.status.code, "message": str(run.status), "residual": largest, "wall": run.stats.wall, "kept": kept}
+    said = run.status.message if run.status.code == "interrupted" else str(run.status)
+    told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "kept": kept}
     out.end("done", content=content, data=packer.text(), told=told)
 
 

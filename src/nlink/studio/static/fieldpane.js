@@ -17,6 +17,7 @@ class StudioField extends Field {
   constructor(root, content, pressed) {
     super(root, content);
     if (pressed) this.canvas.addEventListener("click", (event) => {
+      this.draw();
       const box = this.canvas.getBoundingClientRect(), cell = this.cell([event.clientX - box.left, event.clientY - box.top]);
       if (cell) pressed(...cell);
     });

@@ -43,7 +43,7 @@ export class Model {
   }
 
   set(path, value, how = "field") {
-    this.remember(path);
+    this.remember(how === "whole" ? "" : path);
     this.become(put(this.table, path, value), how);
   }
 

@@ -58,6 +58,7 @@ export class MotionPane extends Pane {
 
   set(job) {
     super.set(job);
+    this.button.disabled = Boolean(this.studio.error);
     this.bar.hidden = !job;
     this.progress(0);
   }
@@ -74,8 +75,16 @@ export class MotionPane extends Pane {
       this.say("preparing; the first run of a kind is compiled for this machine");
       this.job && this.begin();
     } else if (message.type === "points") this.add(message);
-    else if (message.type === "stopping") this.say("stopped; keeping what was computed");
+    else if (message.type === "stopping") this.halted();
     else if (message.type === "model") this.studio.opened(message.model);
+  }
+
+  // No longer computed; the run is being kept, and comes in a moment.
+  halted() {
+    this.say("stopped; keeping what was computed");
+    this.bar.hidden = true;
+    Object.assign(this.button, { textContent: this.label, disabled: true });
+    this.button.classList.remove("stop");
   }
 
   begin() {

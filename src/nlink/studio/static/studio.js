@@ -145,8 +145,10 @@ class Studio {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();
     } else if (how === "pose") this.editor.refresh();
+    const picture = JSON.stringify([answer.chain, answer.model.start, answer.model.loads]);
     if (this.opening) this.opening = false;
-    else if (!this.motion.job) this.motion.pose({ chain: answer.chain, model: answer.model });
+    else if (!this.motion.job && picture !== this.picture) this.motion.pose(answer);
+    this.picture = picture;
   }
 
   // Back to the start of the model.
