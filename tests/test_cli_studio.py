@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from studio_server import children, gone, started, stopped
 
 from nlink.cli import main
+from nlink.scenario import preset
 
 pytest.importorskip("fastapi", reason="needs the extra web: make setup")
+
+from websockets.sync.client import connect
+
+from nlink.studio.messages import page_model
 
 
 def failed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
@@ -79,11 +86,19 @@ def test_ctrl_c_ends_it_and_its_workers_without_a_word_too_many(tmp_path):
 
 
 def test_a_killed_studio_leaves_no_orphans(tmp_path):
-    process, _ = started(tmp_path)
+    process, address = started(tmp_path)
     workers = children(process.pid)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate(timeout=20)
-    assert gone(workers)
+    base, token = address.split("/?token=")
+    model = page_model(preset("chaotic-3"))
+    model["run"] |= {"t_end": 200_000.0, "save": 0.1}
+    with connect(f"{base.replace('http', 'ws')}/ws?session=a&token={token}") as socket:
+        socket.send(json.dumps({"type": "start", "job": "j1", "kind": "compare", "request": {"model": model}}))
+        while "started" not in str(socket.recv()):
+            pass
+        time.sleep(2.0)  # busy, not waiting at its pipe
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=20)
+        assert gone(workers)
 
 
 def test_it_listens_on_this_machine_only(tmp_path):

@@ -148,24 +148,28 @@ def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
         assert page.evaluate(f"{STUDIO}.model.table.title").startswith("3 unit rods from an upward")
 
 
-def drag(page: Any, link: int, dx: float, dy: float) -> None:
-    """Drag the outer end of a link by so many pixels."""
+def drag(page: Any, link: int, dx: float, dy: float, release: bool = True) -> None:
+    """Drag the outer end of a link by so many pixels; the button stays down if it is not to be released."""
     at = f"(() => {{ const s = {PLAYER}.stage, m = s.motion; return s.pixel(m.x[{link + 1}], m.y[{link + 1}]); }})()"
     (x, y), box = page.evaluate(at), page.locator(".pane:not([hidden]) .stage canvas").bounding_box()
     page.mouse.move(box["x"] + x, box["y"] + y)
     page.mouse.down()
     page.mouse.move(box["x"] + x + dx, box["y"] + y + dy, steps=6)
-    page.mouse.up()
+    if release:
+        page.mouse.up()
 
 
 def test_a_closed_chain_stays_closed_while_it_is_dragged(browser, address):
     with Tab(browser, address) as page:
         page.get_by_label("Pin at the last end").check()
         wait(page, f"{PLAYER}.motion.chain.pin && !{STUDIO}.error")
-        drag(page, 0, 25.0, 25.0)
-        page.wait_for_timeout(300)
-        tip = page.evaluate(f"[{PLAYER}.motion.x[3], {PLAYER}.motion.y[3]]")
+        before = page.evaluate(f"{STUDIO}.model.table.start.theta")
+        drag(page, 0, 25.0, 25.0, release=False)
+        tip = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(0); return [m.x[3], m.y[3]]; }})()")
         pin = page.evaluate(f"{STUDIO}.model.table.pin")
+        page.mouse.up()
+        page.wait_for_timeout(300)
+        assert abs(page.evaluate(f"{STUDIO}.model.table.start.theta")[0] - before[0]) > 0.05
         assert tip == pytest.approx([pin["x"], pin["y"]], abs=1e-6)
         assert page.evaluate(f"{STUDIO}.error") is None
         fill(page, "Pin x", "1.2")

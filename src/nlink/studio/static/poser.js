@@ -2,6 +2,7 @@
 // (with Shift they turn with it). A closed chain stays closed: the other links give way.
 
 const ROUNDS = 40;
+const JOINT = 12;
 
 // Angles nearest to these that close the chain, the dragged link kept; null if it cannot be closed so.
 export function closed(chain, angles, kept) {
@@ -49,9 +50,17 @@ export class Poser {
     return Math.atan2(x - hx, y - hy);
   }
 
+  // The link under a point; at a joint the one before it, so that the joint follows the pointer.
+  linkAt(point) {
+    const { stage } = this, link = stage.linkAt(...point);
+    if (link < 1) return link;
+    const [x, y] = stage.pixel(stage.motion.x[link], stage.motion.y[link]);
+    return Math.hypot(point[0] - x, point[1] - y) < JOINT ? link - 1 : link;
+  }
+
   down(event) {
     if (event.button > 0 || event.target !== this.stage.canvas || !this.active()) return;
-    const point = this.place(event), link = this.stage.linkAt(...point);
+    const point = this.place(event), link = this.linkAt(point);
     if (link < 0) return;
     event.stopImmediatePropagation();
     this.stage.canvas.setPointerCapture(event.pointerId);
