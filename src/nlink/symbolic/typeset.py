@@ -27,7 +27,7 @@ Pairs = list[tuple[Any, Any]]
 def text(equations: Equations) -> str:
     """Return everything as `name = expression` lines."""
     angle = ANGLE[equations.angles]
-    groups = [_energies(equations), list(equations.velocities.items()), _entries(equations, "M_{}_{}"), _forces(equations, "f_{}")]
+    groups = [energies(equations), list(equations.velocities.items()), entries(equations, "M_{}_{}"), forces(equations, "f_{}")]
     blocks = ["\n".join(f"{name} = {sstr(expression)}" for name, expression in group) for group in groups if group]
     return "\n\n".join([f"{equations.title}\nM({angle}) {angle}'' = f", *blocks]) + "\n"
 
@@ -35,27 +35,29 @@ def text(equations: Equations) -> str:
 def latex(equations: Equations, document: bool) -> str:
     """Return the equations as a fragment of LaTeX, or as a whole document."""
     write, angle, rate = _Writer(equations), "\\" + ANGLE[equations.angles], RATE[equations.angles]
-    parts = [f"% {equations.title}", "The energies are", write.block(_energies(equations))]
+    parts = [f"% {equations.title}", "The energies are", write.block(energies(equations))]
     if equations.velocities:
         parts += ["with the velocities of the centres of mass", write.block(list(equations.velocities.items()))]
     parts.append(rf"The equations of motion are $M({angle})\,\ddot{{{angle}}} = f({angle}, {rate}, t)$ with a symmetric $M$,")
-    parts += [write.block(_entries(equations, "M_{{{},{}}}")), "and", write.block(_forces(equations, "f_{{{}}}"))]
+    parts += [write.block(entries(equations, "M_{{{},{}}}")), "and", write.block(forces(equations, "f_{{{}}}"))]
     body = "\n".join(parts) + "\n"
     return PREAMBLE + body + "\\end{document}\n" if document else body
 
 
-def _energies(equations: Equations) -> Pairs:
+def energies(equations: Equations) -> Pairs:
+    """Return T, V and Rayleigh's function, those that are not zero."""
     pairs = [("T", equations.kinetic), ("V", equations.potential), ("R", equations.short_rayleigh)]
     return [(name, energy) for name, energy in pairs if energy != 0]
 
 
-def _entries(equations: Equations, name: str) -> Pairs:
+def entries(equations: Equations, name: str) -> Pairs:
     """Return the upper triangle of M."""
     n = equations.n
     return [(name.format(i + 1, j + 1), equations.mass_matrix[i, j]) for i in range(n) for j in range(i, n)]
 
 
-def _forces(equations: Equations, name: str) -> Pairs:
+def forces(equations: Equations, name: str) -> Pairs:
+    """Return the entries of f."""
     return [(name.format(i + 1), force) for i, force in enumerate(equations.short_forcing)]
 
 

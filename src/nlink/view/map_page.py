@@ -48,9 +48,26 @@ def map_page(
     >>> x, y = np.linspace(0, 1, 30), np.linspace(0, 2, 20)
     >>> text = map_page(x, y, [Layer("product", np.outer(y, x))], xlabel="x", ylabel="y")
     """
-    _check(x, y, layers)
     packer = Packer()
-    content = {
+    content = map_content(x, y, layers, packer, xlabel=xlabel, ylabel=ylabel, title=title, summary=summary, lines=lines)
+    return finished(page("map", content, packer), path)
+
+
+def map_content(
+    x: np.ndarray,
+    y: np.ndarray,
+    layers: list[Layer],
+    packer: Packer,
+    *,
+    xlabel: str,
+    ylabel: str,
+    title: str = "Map",
+    summary: str = "",
+    lines: list[tuple[str, str]] | None = None,
+) -> dict[str, Any]:
+    """Return what the page of a map shows, its arrays in `packer`."""
+    _check(x, y, layers)
+    return {
         "title": cut(title, 200),
         "summary": cut(summary, 160),
         "about": about(),
@@ -61,7 +78,6 @@ def map_page(
         "ylabel": ylabel,
         "layers": [_packed(layer, packer) for layer in layers],
     }
-    return finished(page("map", content, packer), path)
 
 
 def stability_page(

@@ -38,18 +38,22 @@ def modes_page(
     >>> modes_page(scenario, small, small.table()).startswith("<!doctype html>")
     True
     """
+    packer = Packer()
+    return finished(page("modes", modes_content(scenario, small, modes, packer), packer), path)
+
+
+def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode], packer: Packer) -> dict[str, Any]:
+    """Return what the page of modes shows, its arrays in `packer`."""
     if not modes:
         raise ModelError("there are no modes to show: the links cannot move")
-    packer, name = Packer(), " ".join(scenario.title.split())
-    shown = _shown(modes, small.chain.n)
+    name, shown = " ".join(scenario.title.split()), _shown(modes, small.chain.n)
     plane = _plane(small, modes, shown)
-    content = {
+    return {
         "title": cut(f"Modes of {name[:1].lower() + name[1:]}" if name else "Modes", 200),
         "about": about(),
         "words": words(scenario_lines(scenario)),
         "takes": [_take(small, modes[k], k, len(modes), plane, packer) for k in shown],
     }
-    return finished(page("modes", content, packer), path)
 
 
 def _shown(modes: list[Mode], n: int) -> list[int]:

@@ -19,6 +19,8 @@ const ICONS = {
   info: "~M12 11v6M12 7.4v.1M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18z",
   view: "~M4 7h9M17 7h3M4 12h3M11 12h9M4 17h7M15 17h5M15 5v4M9 10v4M13 15v4",
   close: "~M6 6l12 12M18 6L6 18",
+  undo: "~M8 5 4 9l4 4M4 9h10a5.5 5.5 0 0 1 0 11h-4",
+  redo: "~M16 5l4 4-4 4M20 9H10a5.5 5.5 0 0 0 0 11h4",
 };
 
 export function el(tag, attributes = {}, ...children) {

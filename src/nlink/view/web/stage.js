@@ -61,6 +61,12 @@ export class Stage {
 
   // Choose the link nearest to a point of the canvas.
   tap(x, y) {
+    const found = this.linkAt(x, y);
+    if (found >= 0) this.chosen?.(found);
+  }
+
+  // The link nearest to a point of the canvas; -1 if none is near.
+  linkAt(x, y) {
     const { motion } = this;
     let nearest = 24, found = -1;
     for (let i = 0; i < motion.n; i++) {
@@ -69,7 +75,7 @@ export class Stage {
       const distance = Math.hypot(x - ax - share * dx, y - ay - share * dy);
       if (distance < nearest) [nearest, found] = [distance, i];
     }
-    if (found >= 0) this.chosen?.(found);
+    return found;
   }
 
   // Fit the swept box; the pivot stands in the middle unless that shrinks the picture too much.

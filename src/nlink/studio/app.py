@@ -1,0 +1,221 @@
+"""The web application: the page and its modules, a small JSON interface, and one WebSocket for each tab."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.resources
+import json
+import tomllib
+from collections.abc import AsyncIterator
+from functools import cache
+from typing import Any
+
+from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
+from fastapi.responses import FileResponse, JSONResponse, Response
+from pydantic import BaseModel
+
+from nlink._check import ModelError
+from nlink._version import __version__
+from nlink.formulations import FORMULATIONS
+from nlink.integrators import INTEGRATORS
+from nlink.scenario import Scenario, preset, preset_table, presets
+from nlink.studio import code
+from nlink.studio.guard import MOST_BODY, Guard
+from nlink.studio.jobs import WORKERS, Pool
+from nlink.studio.messages import FieldError, checked, page_model
+from nlink.studio.sessions import Session, Sessions
+from nlink.studio.shelf import Shelf
+from nlink.view.takes import chain_data
+from nlink.view.words import scenario_lines
+
+MOST_SESSIONS = 200
+FAREWELL = (1000, 1001)
+"""Codes with which a page that is left, not lost, closes its connection."""
+TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
+
+
+class Model(BaseModel):
+    """A model, as the tables of a model file."""
+
+    model: dict[str, Any]
+
+
+class Text(BaseModel):
+    """A model file."""
+
+    text: str
+
+
+class Save(BaseModel):
+    """Which run of which tab to save, under which name."""
+
+    session: str
+    job: str
+    name: str
+
+
+def studio_app(
+    token: str, hosts: tuple[str, ...], shelf: Shelf, start: Scenario, opens: str = "", workers: int = WORKERS
+) -> FastAPI:
+    """Return the application: `start` is shown first, or the run named `opens`."""
+    pool = Pool(workers)
+    sessions = Sessions(lambda key: Session(key, pool, shelf))
+
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        pool.open()
+        yield
+        pool.close()
+        shelf.close()
+
+    app = FastAPI(title="nlink studio", version=__version__, lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.pool, app.state.sessions = pool, sessions
+    app.add_middleware(Guard, token=token, hosts=hosts)
+    app.add_exception_handler(ModelError, _told)
+    app.add_exception_handler(OSError, _told)
+    _add_pages(app)
+    _add_models(app, start, opens)
+    _add_runs(app, shelf)
+    _add_socket(app, sessions)
+    return app
+
+
+def _told(request: Request, error: Exception) -> JSONResponse:
+    """Answer a wrong value with its sentence; no error of the page, so not one of HTTP either."""
+    error = error if isinstance(error, FieldError) else FieldError(str(error))
+    return JSONResponse({"error": error.told()})
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/")
+    def page() -> Response:
+        return Response(_files("nlink.studio", "static")["index.html"], media_type="text/html")
+
+    @app.get("/web/{name}")
+    def shared(name: str) -> Response:
+        return _file("nlink.view", "web", name)
+
+    @app.get("/static/{name}")
+    def own(name: str) -> Response:
+        return _file("nlink.studio", "static", name)
+
+
+@cache
+def _files(package: str, folder: str) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in (importlib.resources.files(package) / folder).iterdir() if entry.is_file()}
+
+
+def _file(package: str, folder: str, name: str) -> Response:
+    content, kind = _files(package, folder).get(name), TYPES.get(name.rpartition(".")[2])
+    return Response(content, media_type=kind) if content is not None and kind else Response(status_code=404)
+
+
+def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
+    known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "version": __version__}
+    shown = {**_checked(start), "opens": opens, **known, "presets": _presets()}
+
+    @app.get("/api/start")
+    def first() -> dict[str, Any]:
+        return shown
+
+    @app.get("/api/presets/{name}")
+    def one(name: str) -> dict[str, Any]:
+        return _checked(preset(name))
+
+    @app.post("/api/check")
+    def check(sent: Model) -> dict[str, Any]:
+        return _checked(checked(sent.model))
+
+    @app.post("/api/read")
+    def read(sent: Text) -> dict[str, Any]:
+        try:
+            return _checked(checked(tomllib.loads(sent.text)))
+        except tomllib.TOMLDecodeError as error:
+            raise FieldError(f"this is not a model file (TOML): {error}") from None
+
+    @app.post("/api/code")
+    def texts(sent: Model) -> dict[str, str]:
+        scenario = checked(sent.model)
+        return {"python": code.python(scenario), "toml": code.toml(scenario)}
+
+
+@cache
+def _presets() -> dict[str, str]:
+    return {name: preset_table(name)["title"] for name in presets()}
+
+
+def _checked(scenario: Scenario) -> dict[str, Any]:
+    """Return a model as the page edits it, and what its picture needs."""
+    model = page_model(scenario)
+    return {"model": model, "chain": chain_data(scenario.chain), "words": scenario_lines(scenario)}
+
+
+def _add_runs(app: FastAPI, shelf: Shelf) -> None:
+    @app.get("/api/runs")
+    def listed() -> dict[str, Any]:
+        return {"runs": shelf.listed(), "folder": str(shelf.folder)}
+
+    @app.post("/api/runs")
+    def save(sent: Save) -> dict[str, Any]:
+        if not (sent.session.isalnum() and sent.job.isalnum()):
+            raise FieldError("this run is no longer there; run it again, then save it", "name")
+        return {"name": shelf.save(f"{sent.session}-{sent.job}", sent.name).stem}
+
+    @app.get("/api/runs/{name}")
+    def download(name: str) -> Response:
+        return FileResponse(shelf.file(name), media_type="application/x-netcdf", filename=f"{name}.nc")
+
+    @app.delete("/api/runs/{name}")
+    def delete(name: str) -> dict[str, Any]:
+        shelf.delete(name)
+        return {"name": name}
+
+
+def _add_socket(app: FastAPI, sessions: Sessions) -> None:
+    @app.websocket("/ws")
+    async def socket(connection: WebSocket) -> None:
+        key, seen = connection.query_params.get("session", ""), connection.query_params.get("seen", "0")
+        await connection.accept()
+        if not key.isalnum() or len(key) > 40 or not seen.isdigit() or len(sessions.open) >= MOST_SESSIONS:
+            await connection.close(4400, "the studio cannot take this page")
+            return
+        session, known = sessions.at(key)
+        session.connection += 1
+        sender = asyncio.create_task(_send(connection, session, int(seen), session.connection))
+        await connection.send_text(json.dumps({"seq": 0, "job": "", "message": {"type": "hello", "known": known}}))
+        code = await _receive(connection, session)
+        sender.cancel()
+        sessions.left(session, code in FAREWELL)
+
+
+async def _receive(connection: WebSocket, session: Session) -> int:
+    """Take the page's messages until it is gone; return with which code it went."""
+    while True:
+        try:
+            text = await connection.receive_text()
+        except WebSocketDisconnect as gone:
+            return gone.code
+        except (KeyError, RuntimeError):
+            return 1006
+        if len(text) > MOST_BODY:
+            await connection.close(1009, f"a message may have up to {MOST_BODY:,} letters")
+            return 1009
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError):
+            message = None
+        session.hear(message)
+
+
+async def _send(connection: WebSocket, session: Session, seen: int, mine: int) -> None:
+    """Send what the page has not seen, as it comes, as long as this is the page's connection."""
+    while session.connection == mine:
+        session.news.clear()
+        for seq, text in session.after(seen):
+            try:
+                await connection.send_text(text)
+            except (RuntimeError, WebSocketDisconnect):
+                return
+            seen = seq
+        await session.news.wait()

@@ -1,0 +1,84 @@
+"""A scenario as text to take along: a model file (TOML), or the Python that does the same."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import tomli_w
+
+from nlink.chain import Chain, Link
+from nlink.loads import Gravity, Load
+from nlink.scenario import Scenario, Settings
+from nlink.studio.messages import page_model
+
+WIDTH = 100
+SHAPES = ("rod", "point")
+
+
+def toml(scenario: Scenario) -> str:
+    """Return the model file."""
+    return tomli_w.dumps(page_model(scenario))
+
+
+def python(scenario: Scenario) -> str:
+    """Return Python that builds the chain, runs it and saves the run."""
+    settings = scenario.settings
+    lines = [f"# {' '.join(scenario.title.split())}"] * bool(scenario.title)
+    lines += ["import nlink", "", f"chain = {_chain(scenario.chain)}", "run = nlink.simulate("]
+    lines += ["    chain,", f"    theta={_numbers(scenario.theta)},"]
+    lines += [f"    omega={_numbers(scenario.omega)},"] * any(scenario.omega)  # pyright: ignore[reportArgumentType]
+    lines += [f"    t_end={settings.t_end!r},", *_options(settings), ")"]
+    lines += ['print(run.status, "- energy balance closed to", abs(run.energy().residual).max(), "J")', 'run.save("run.nc")']
+    return "\n".join(lines) + "\n"
+
+
+def _options(settings: Settings) -> list[str]:
+    """Return the settings that are not as usual."""
+    usual, told = Settings(), []
+    for field in fields(Settings):
+        value = getattr(settings, field.name)
+        if field.name in ("t_end", "flips") or value == getattr(usual, field.name):
+            continue
+        shown = value if isinstance(value, str | float) else list(value) if isinstance(value, tuple) else repr(value)
+        told.append(f"    {field.name}={shown!r},")
+    events = {"record": "nlink.Flip()", "stop": "nlink.Flip(terminal=True)"}.get(settings.flips)
+    return told + [f"    events=[{events}],"] * bool(events)
+
+
+def _chain(chain: Chain) -> str:
+    first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
+    loads = [f"loads=[{', '.join(map(_load, chain.loads))}]"] * (chain.loads != (Gravity(9.81),))
+    shape = next(
+        (name for name, made in (("rod", Link.rod), ("point", Link.point)) if made(first.length, first.mass) == first), None
+    )
+    if shape and chain.links.count(first) == chain.n:
+        values = {"length": first.length, "mass": first.mass, "shape": shape}
+        usual = {"length": 1.0, "mass": 1.0, "shape": "rod"}
+        told = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
+        return _call("nlink.Chain.uniform", [str(chain.n), *told, *loads, *pin])
+    links = "".join(f"        {_link(link)},\n" for link in chain.links)
+    loads = loads or ["loads=[nlink.Gravity(g=9.81)]"]
+    return _call("nlink.Chain", [f"[\n{links}    ]", *loads, *pin])
+
+
+def _call(name: str, parts: list[str]) -> str:
+    short = f"{name}({', '.join(parts)})"
+    if len(short) <= WIDTH and "\n" not in short:
+        return short
+    return f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
+
+
+def _link(link: Link) -> str:
+    for name in SHAPES:
+        if getattr(Link, name)(link.length, link.mass) == link:
+            return f"nlink.Link.{name}({link.length!r}, {link.mass!r})"
+    return f"nlink.{link!r}"
+
+
+def _load(load: Load) -> str:
+    return f"nlink.{load!r}".replace("Sine(", "nlink.Sine(").replace("Table(", "nlink.Table(")
+
+
+def _numbers(values: Any) -> str:
+    return "[" + ", ".join(map(repr, values)) + "]" if len(set(values)) > 1 else repr(values[0])

@@ -1,0 +1,178 @@
+"""Jobs and the worker processes that do them: so many at a time, the rest in line; a stopped job is over within a second.
+
+All of it happens in the server's event loop; one thread for each worker only reads its pipe.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing import resource_tracker
+from typing import Any
+
+from nlink.studio import worker
+from nlink.studio.worker import END, MESSAGE, READY, STOPPING
+
+WORKERS = 2
+PATIENCE = 0.6
+"""Seconds that a job has to stop by itself once it is asked; then its process is ended."""
+KEEPING = 10.0
+"""Seconds that a job which has stopped computing has to keep what it has."""
+MOST_WAITING = 100
+CONTEXT = multiprocessing.get_context("spawn")
+Tell = Callable[[str], None]
+
+
+class Job:
+    """One thing to compute: its kind and request, and whom to tell; `tell` gets messages as JSON text."""
+
+    def __init__(self, kind: str, request: dict[str, Any], tell: Tell, ended: Callable[[], Any] = lambda: None) -> None:
+        self.kind, self.request, self.tell, self.ended = kind, request, tell, ended
+        self.worker: Worker | None = None
+        self.stopping = False
+        self.deadline: asyncio.TimerHandle | None = None
+        self.place = 0
+
+    def say(self, kind: str, **values: Any) -> None:
+        """Tell a message made here."""
+        self.tell(json.dumps({"type": kind, **values}))
+
+    def finish(self, kind: str, **values: Any) -> None:
+        """Tell the last message."""
+        self.say(kind, **values)
+        self.ended()
+
+
+class Worker:
+    """A process, its pipe, and the job that it does."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.job, self.ready = pool, None, False
+        self.connection, theirs = CONTEXT.Pipe()
+        self.process = CONTEXT.Process(target=worker.main, args=(theirs,), name="nlink-worker", daemon=True)
+        resource_tracker.ensure_running()  # it would unblock the signal again
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Ctrl-C is for the server; the worker unblocks it
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+        theirs.close()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def take(self, job: Job) -> None:
+        """Begin a job."""
+        self.job, job.worker = job, self
+        job.say("started")
+        with contextlib.suppress(OSError):  # a process that is gone is noticed by its reader
+            self.connection.send_bytes(json.dumps([job.kind, job.request]).encode())
+
+    def ask_to_stop(self) -> None:
+        """Ask the job to end; a process that is still starting is ended itself."""
+        if self.ready and self.process.pid:
+            os.kill(self.process.pid, signal.SIGINT)
+        else:
+            self.process.kill()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                self.pool.hear(self, self.connection.recv_bytes())
+        except (EOFError, OSError):
+            self.pool.hear(self, b"")
+
+
+class Pool:
+    """The workers and the line of jobs before them."""
+
+    def __init__(self, workers: int = WORKERS) -> None:
+        self.size, self.waiting, self.workers = workers, [], []
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.closed = False
+
+    def open(self) -> None:
+        """Start the workers; call it in the event loop."""
+        self.loop = asyncio.get_running_loop()
+        self.workers = [Worker(self) for _ in range(self.size)]
+
+    def close(self) -> None:
+        """End all workers."""
+        self.closed = True
+        for each in self.workers:
+            each.process.kill()
+        for each in self.workers:
+            each.process.join(2)
+
+    def submit(self, job: Job) -> None:
+        """Put a job in line."""
+        if len(self.waiting) >= MOST_WAITING:
+            job.finish("failed", text=f"{MOST_WAITING} computations are waiting already; stop some of them first", path="")
+            return
+        self.waiting.append(job)
+        self._assign()
+
+    def stop(self, job: Job) -> None:
+        """Stop a job: one in line is taken out, one under way is asked, and ended with its process if it does not."""
+        if job in self.waiting:
+            self.waiting.remove(job)
+            job.finish("stopped")
+            self._assign()
+        elif job.worker is not None and not job.stopping:
+            job.stopping = True
+            job.worker.ask_to_stop()
+            assert self.loop is not None
+            job.deadline = self.loop.call_later(PATIENCE, self._end, job.worker, job)
+
+    def hear(self, who: Worker, message: bytes) -> None:
+        """Take a message of a worker, from its thread; an empty one says that it is gone."""
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._take, who, message)
+
+    def _take(self, who: Worker, message: bytes) -> None:
+        mark, job = message[:1], who.job
+        if mark == READY:
+            who.ready = True
+        elif not mark:
+            self._lost(who)
+        elif job is not None and mark in (MESSAGE, END, STOPPING):
+            job.tell(message[1:].decode())
+            if mark == STOPPING and job.deadline is not None and self.loop is not None:
+                job.deadline.cancel()
+                job.deadline = self.loop.call_later(KEEPING, self._end, who, job)
+            if mark == END:
+                who.job = job.worker = None
+                job.ended()
+                self._assign()
+
+    def _lost(self, who: Worker) -> None:
+        """Replace a worker that is gone, and tell whose job it did."""
+        if self.closed or who not in self.workers:
+            return
+        self.workers[self.workers.index(who)] = Worker(self)
+        job, who.job = who.job, None
+        who.process.join(1)
+        if job is not None:
+            job.worker = None
+            code = who.process.exitcode
+            text = f"the process that computed this ended unexpectedly (exit code {code}); a fresh one stands ready, so try again"
+            job.finish("stopped") if job.stopping else job.finish("failed", text=text, path="")
+        self._assign()
+
+    def _end(self, who: Worker, job: Job) -> None:
+        if who.job is job:
+            who.process.kill()
+
+    def _assign(self) -> None:
+        """Give waiting jobs to idle workers, and tell the others their place."""
+        for each in sorted(self.workers, key=lambda one: not one.ready):
+            if self.waiting and each.job is None:
+                each.take(self.waiting.pop(0))
+        for k, job in enumerate(self.waiting):
+            if job.place != k + 1:
+                job.place = k + 1
+                job.say("queued", place=k + 1)

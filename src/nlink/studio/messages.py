@@ -1,0 +1,175 @@
+"""What the page sends, checked: a model becomes a Scenario, or one sentence of the library with the field that it is about."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import Any
+
+from nlink import closure
+from nlink._check import ModelError, listed, number, shown, whole
+from nlink.chain import Link
+from nlink.formulations import FORMULATIONS
+from nlink.integrators import INTEGRATORS, integrator_record
+from nlink.loads import LOADS
+from nlink.records import record
+from nlink.scenario import LINK_KEYS, Scenario
+
+MOST_LINKS = 200
+MOST_NUMBERS = 20_000_000
+"""Saved points times links that one run of the studio may have."""
+BRACKETS = re.compile(r"\[(\d+)\]")
+LOAD_TYPES = {kind.__name__: name for name, kind in LOADS.items()}
+WHERE = re.compile(r"(?:links|start|run|pin|loads|title|length|mass|com|offset|inertia|shape)\b[\w.\[\]]*")
+IN_LOAD = re.compile(r"loads\.(\w+): (?:\w+\.)?(\w+(?:\[\d+\])?)")
+OF_TYPE = re.compile(r"(\w+)\.(\w+(?:\[\d+\])?)")
+WORDS = {
+    "the start": "start.theta",
+    "theta": "start.theta",
+    "omega": "start.omega",
+    "the driving angle": "start.theta",
+    "save": "run.save",
+    "t_end": "run.t_end",
+    "constraints": "run.formulation",
+    "formulation": "run.formulation",
+    "integrator": "run.integrator",
+}
+
+
+class FieldError(ModelError):
+    """A wrong value: the sentence, and the key of the field that it is about ("" if of none)."""
+
+    def __init__(self, text: str, path: str = "") -> None:
+        super().__init__(text)
+        self.path = path
+
+    def told(self) -> dict[str, str]:
+        """Return the error as the page takes it."""
+        return {"text": str(self), "path": self.path}
+
+
+def checked(model: Any) -> Scenario:
+    """Return the scenario of a model's tables, or refuse with the sentence and its field."""
+    try:
+        _refuse_large(model)
+        scenario = Scenario.from_dict(model, where="model")
+        _check_run(scenario)
+        closure.assemble(scenario.chain, scenario.theta, scenario.omega)
+    except FieldError:
+        raise
+    except ModelError as error:
+        text = str(error).removeprefix("model: ")
+        raise FieldError(text, place(text, model)) from None
+    return scenario
+
+
+def _refuse_large(model: Any) -> None:
+    if not isinstance(model, dict):
+        raise FieldError(f"the model must be a table, got {shown(model)}")
+    links = model.get("links")
+    count = len(links) if isinstance(links, list) else links
+    if isinstance(count, int) and count > MOST_LINKS:
+        raise FieldError(f"links must be at most {MOST_LINKS} in the studio, got {count}; longer chains go with nlink run", "links")
+
+
+def _check_run(scenario: Scenario) -> None:
+    settings = scenario.settings
+    formulation = record("formulation", settings.formulation, FORMULATIONS)
+    integrator_record(settings.integrator, settings.rtol, settings.atol, formulation.method)
+    if settings.t_end == 0:
+        raise FieldError("run.t_end must not be 0: there is nothing to simulate", "run.t_end")
+    points = len(settings.save) if isinstance(settings.save, tuple) else abs(settings.t_end) / settings.save
+    if points * scenario.chain.n > MOST_NUMBERS:
+        most = MOST_NUMBERS // scenario.chain.n
+        raise FieldError(f"run.save would keep {points:.3g} points, at most {most:,} in the studio; save less often", "run.save")
+
+
+def place(text: str, model: Any) -> str:
+    """Return the key of the field that a sentence is about, like links.2.mass or loads.joint_spring.stiffness."""
+    path = _place(text)
+    equal = isinstance(model, dict) and not isinstance(model.get("links"), list)
+    parts = path.split(".")
+    if equal and parts[0] == "links" and len(parts) == 3 and not listed(model.get(parts[2])):
+        return parts[2]
+    return path
+
+
+def _place(text: str) -> str:
+    if found := IN_LOAD.match(text):
+        return _dotted(f"loads.{found[1]}.{found[2]}") if found[2] not in ("must", "needs", "has") else f"loads.{found[1]}"
+    if text.startswith("Chain."):
+        return _dotted(OF_TYPE.match(text)[2])  # pyright: ignore[reportOptionalSubscript]
+    found = OF_TYPE.match(text)
+    if found and found[1] in LOAD_TYPES:
+        return _dotted(f"loads.{LOAD_TYPES[found[1]]}.{found[2]}")
+    if found := WHERE.match(text):
+        return _dotted(found[0].rstrip("."))
+    for word, path in WORDS.items():
+        if text.startswith(word):
+            return path
+    first = re.split(r"[ .(:]", text)[0]
+    if first in INTEGRATORS:
+        return "run.integrator"
+    names = {name for key, kind in FORMULATIONS.items() for name in (key, kind.__name__)}
+    return "run.formulation" if first in names else ""
+
+
+def _dotted(path: str) -> str:
+    return BRACKETS.sub(r".\1", path)
+
+
+def page_model(scenario: Scenario) -> dict[str, Any]:
+    """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
+    table = scenario.to_dict()
+    rows = [_row(link) for link in scenario.chain.links]
+    for key in (*LINK_KEYS, "links"):
+        table.pop(key, None)
+    first = {"links": len(rows)} | rows[0] if rows.count(rows[0]) == len(rows) else {"links": rows}
+    closed = closure.assemble(scenario.chain, scenario.theta, scenario.omega)
+    start = {"theta": closed.theta.tolist(), "omega": closed.omega.tolist()}
+    return {"title": table.pop("title"), **first, **table, "start": start}
+
+
+def _row(link: Link) -> dict[str, Any]:
+    """Return a link by its shape, with centre of mass and inertia only where no shape has them."""
+    measures = {"length": link.length, "mass": link.mass}
+    for shape, made in (("rod", Link.rod), ("point", Link.point)):
+        if made(link.length, link.mass) == link:
+            return {"shape": shape, **measures}
+    return {**measures, "com": link.com, "offset": link.offset, "inertia": link.inertia}
+
+
+def with_value(model: dict[str, Any], key: str, value: float) -> dict[str, Any]:
+    """Return a model with one number changed: a load by its name, or pin.x, pin.y."""
+    table, _, name = key.partition(".")
+    if table == "pin" and name in ("x", "y") and isinstance(model.get("pin"), dict):
+        return {**model, "pin": {**model["pin"], name: value}}
+    if table != "loads" or name not in LOADS or name == "tip_force":
+        known = ", ".join(f"loads.{load}" for load in LOADS if load != "tip_force")
+        raise FieldError(f"what is varied must be one of {known}, or pin.x or pin.y of a closed chain; got {shown(key)}", "vary")
+    loads = dict(model.get("loads", {}))
+    old, first = loads.get(name), fields(LOADS[name])[0].name
+    loads[name] = {**old, first: value} if isinstance(old, dict) and first in old else value
+    return {**model, "loads": loads}
+
+
+def ranged(request: dict[str, Any], low: str, high: str) -> tuple[float, float]:
+    """Return two numbers of a request, the first below the second."""
+    try:
+        a, b = number(low, request.get(low)), number(high, request.get(high))
+    except ModelError as error:
+        raise FieldError(str(error), str(error).split()[0]) from None
+    if a >= b:
+        raise FieldError(f"{high} must be above {low}, {a:g}; got {b:g}", high)
+    return a, b
+
+
+def counted(request: dict[str, Any], name: str, least: int, most: int) -> int:
+    """Return a whole number of a request within bounds."""
+    try:
+        value = whole(name, request.get(name), least=least)
+    except ModelError as error:
+        raise FieldError(str(error), name) from None
+    if value > most:
+        raise FieldError(f"{name} must be at most {most}, got {value}", name)
+    return value

@@ -1,0 +1,123 @@
+"""The task that simulates: a run in slices, sent to the page as it grows, and kept.
+
+Each slice takes about SLICE seconds of work and is resumed from the one before: resumption is exact to the last bit, so the
+numbers are those of an uninterrupted run, and it needs no file to be watched and no hook in the loop of `simulate`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.run import Run, Status
+from nlink.runfile import load
+from nlink.scenario import Scenario
+from nlink.studio.messages import FieldError, checked, page_model, place
+from nlink.studio.worker import Outbox
+from nlink.view.packing import Packer
+from nlink.view.sampling import finite
+from nlink.view.takes import chain_data, run_content
+
+SLICE = 0.12
+"""Seconds of work after which new points go to the page."""
+LIVE = 60_000
+"""Most angles that are sent while a run is computed."""
+SERIES = 1200
+"""Points of a line that is sent only to be drawn."""
+
+
+def motion(request: dict[str, Any], out: Outbox) -> None:
+    """Simulate, sending what has come every moment; keep the run in the scratch file that the server names."""
+    scenario = checked(request["model"])
+    chain, stride = scenario.chain, _stride(scenario)
+    out.send("begin", chain=chain_data(chain), t_end=scenario.settings.t_end)
+    run, sent = None, 0
+    for run in _slices(scenario, request["model"], out):
+        sent = _send_new(run, sent, stride, out)
+    assert run is not None
+    asked = replace(run.scenario.settings, t_end=scenario.settings.t_end)
+    run.scenario = replace(run.scenario, settings=asked, title=scenario.title)
+    _show(run, request, out)
+
+
+def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
+    """Yield the run as it grows."""
+    settings, run = scenario.settings, None
+    whole, save = settings.t_end, 0.0 if isinstance(settings.save, tuple) else settings.save
+    pieces = max(1, math.floor(abs(whole) / save)) if save else 1
+    done, size = 0, min(pieces, 50)
+    while run is None or (run.status.code == "finished" and done < pieces):
+        done = min(pieces, done + size)
+        target = whole if done == pieces else math.copysign(done * save, whole)
+        begun = time.perf_counter()
+        try:
+            part = replace(scenario, settings=replace(settings, t_end=target))
+            run = part.run(strict=False) if run is None else run.resume(target, strict=False)
+        except ModelError as error:
+            raise FieldError(str(error), getattr(error, "path", "") or place(str(error), model)) from None
+        size = max(1, min(4 * size, int(size * SLICE / max(time.perf_counter() - begun, 1e-4))))
+        if out.stopping and run.status.code == "finished" and done < pieces:
+            run.status = Status("interrupted", f"stopped by the user at t = {run.t[-1]:g} s", "resume the run to go on")
+        if run.status.code == "interrupted":
+            out.stop()
+        yield run
+
+
+def _stride(scenario: Scenario) -> int:
+    """Return how many saved points lie between two that are sent while a run is computed."""
+    save = scenario.settings.save
+    points = len(save) if isinstance(save, tuple) else abs(scenario.settings.t_end) / save
+    return max(1, math.ceil(points * scenario.chain.n / LIVE))
+
+
+def _send_new(run: Run, sent: int, stride: int, out: Outbox) -> int:
+    rows = np.arange(sent, len(run.t), stride)
+    if not len(rows):
+        return sent
+    energy, start = run.energy(), run.kinetic[0] + run.potential[0]
+    out.send(
+        "points",
+        t=run.t[rows].tolist(),
+        theta=np.round(run.theta[rows], 6).tolist(),
+        omega=np.round(run.omega[rows], 5).tolist(),
+        kinetic=(run.kinetic[rows] - run.kinetic[0]).tolist(),
+        potential=(run.potential[rows] - run.potential[0]).tolist(),
+        total=(run.kinetic[rows] + run.potential[rows] - start).tolist(),
+        residual=energy.residual[rows].tolist(),
+        steps=run.stats.steps,
+    )
+    return int(rows[-1]) + stride
+
+
+def _show(run: Run, request: dict[str, Any], out: Outbox) -> None:
+    """Keep the run, and send it as the player shows it."""
+    kept = bool(request.get("scratch"))
+    if kept:
+        run.save(request["scratch"])
+    packer, shown = Packer(), finite(run)
+    content = run_content(run, packer)
+    residual = shown.energy().residual
+    rows = rows_of(len(residual))
+    content["residual"] = {"t": packer.exact(shown.t[rows]), "values": packer.exact(residual[rows])}
+    largest = float(np.abs(residual).max(initial=0.0))
+    said = run.status.message if run.status.code == "interrupted" else str(run.status)
+    told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "kept": kept}
+    out.end("done", content=content, data=packer.text(), told=told)
+
+
+def opened(request: dict[str, Any], out: Outbox) -> None:
+    """Read a saved run; the server has found its file."""
+    run = load(Path(request["path"]))
+    out.send("model", model=page_model(run.scenario))
+    _show(run, request | {"scratch": None}, out)
+
+
+def rows_of(count: int, most: int = SERIES) -> np.ndarray:
+    """Return which of `count` points are sent, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)) if count else np.empty(0, int)

@@ -1,0 +1,180 @@
+// The form of a model: its links, start, loads, pin and settings.
+
+import { choice, clearErrors, field, showError, toggled } from "./fields.js";
+import { at, linkCount } from "./model.js";
+import { el } from "/web/dom.js";
+
+const SHAPES = [["rod", "rod"], ["point", "point mass"], ["own", "own"]];
+const MANY = 24;
+const CONSTRAINED = ["maximal", "natural"];
+const CONSTRAINTS = [["", "none: they drift"], ["Baumgarte()", "Baumgarte"], ["Projection()", "projection"], ["Penalty()", "penalty"], ["AugmentedLagrangian()", "augmented Lagrangian"], ["MultiplierFilter()", "multiplier filter"], ["IDA()", "IDA (SUNDIALS)"]];
+const FIXED = { RK4: 0.001, Gauss: 0.01 };
+const METHODS = [["", "chosen: DOP853"], ["DOP853", "DOP853, order 8"], ["RK45", "RK45, order 5"], ["RK4", "RK4, fixed step"], ["Gauss", "Gauss, symplectic"], ["Taylor", "Taylor series"], ["Radau", "Radau, stiff"], ["BDF", "BDF, stiff"], ["LSODA", "LSODA"]];
+
+// The loads: name, label, what they are when switched on, and their fields.
+const LOADS = [
+  ["gravity", "Gravity", 9.81, [["", "g", "m/s\u00b2", [0, 25, 0.01]]]],
+  ["joint_spring", "Joint springs", { stiffness: 1, rest: 0 }, [["stiffness", "Stiffness", "N m/rad", [0, 20, 0.1]], ["rest", "Rest angle", "rad"]]],
+  ["joint_damper", "Joint dampers", { damping: 0.1 }, [["damping", "Damping", "N m s", [0, 2, 0.01]]]],
+  ["link_damper", "Link dampers", { damping: 0.1 }, [["damping", "Damping", "N m s", [0, 2, 0.01]]]],
+  ["drag", "Air drag", { linear: 0.1, quadratic: 0 }, [["linear", "Linear", "N s/m", [0, 2, 0.01]], ["quadratic", "Quadratic", "N s\u00b2/m\u00b2", [0, 2, 0.01]]]],
+  ["follower_force", "Follower force", { force: 1 }, [["force", "Force", "N", [0, 20, 0.1]]]],
+  ["tip_force", "Force at the tip", { fx: 1, fy: 0 }, [["fx", "To the right", "N", [-20, 20, 0.1]], ["fy", "Up", "N", [-20, 20, 0.1]]]],
+];
+
+export class Editor {
+  constructor(model, known) {
+    Object.assign(this, { model, known, open: { Chain: true, Start: false, Loads: true, Run: true } });
+    this.node = el("form", { class: "editor", "aria-label": "Model", onsubmit: (event) => event.preventDefault() });
+  }
+
+  get table() {
+    return this.model.table;
+  }
+
+  // Make the form anew, keeping the focus where it was.
+  render() {
+    const active = this.node.contains(document.activeElement) ? document.activeElement.dataset.path : null;
+    for (const part of this.node.querySelectorAll("details")) this.open[part.dataset.name] = part.open;
+    this.node.replaceChildren(...[["Chain", this.chain()], ["Start", this.start()], ["Loads", this.loads()], ["Run", this.run()]].map(([name, rows]) =>
+      el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name), el("div", { class: "rows" }, ...rows))));
+    if (active) this.node.querySelector(`[data-path="${CSS.escape(active)}"]`)?.focus();
+  }
+
+  // Put the values of the model into the fields that show them.
+  refresh() {
+    for (const node of this.node.querySelectorAll("[data-path]")) node.showValue?.(at(this.table, node.dataset.path));
+  }
+
+  field(label, path, options = {}) {
+    return field(label, { path, value: at(this.table, path), changed: (value) => this.model.set(path, value), ...options });
+  }
+
+  chain() {
+    const { table, model } = this, each = Array.isArray(table.links), n = linkCount(table);
+    const title = this.field("Title", "title", { kind: "text", wide: true });
+    const count = field("Links", { path: "links", value: each ? n : table.links, slider: [1, 20, 1], changed: (value) => (Number.isInteger(value) && value >= 1 && value <= 200 ? model.resize(value) : model.set("links", value)) });
+    const rows = each ? [el("div", { class: "scroll" }, this.linkTable())] : this.equalLinks();
+    const alike = n > 1 ? [toggled("All links alike", !each, (on) => model.unlike(!on), "alike")] : [];
+    return [title, count, ...alike, ...rows, this.pin()];
+  }
+
+  shape(row, prefix) {
+    const own = !row.shape && ("com" in row || "inertia" in row);
+    const changed = (value) => {
+      const { length = 1, mass = 1 } = row, point = row.shape === "point";
+      const keys = value === "own" ? { shape: undefined, com: point ? length : length / 2, offset: 0, inertia: point ? 0 : (mass * length ** 2) / 12 } : { shape: value, com: undefined, offset: undefined, inertia: undefined };
+      let table = this.table;
+      if (prefix) table = { ...table, links: table.links.map((each, i) => (i === Number(prefix.split(".")[1]) ? clean({ ...each, ...keys }) : each)) };
+      else table = clean({ ...table, ...keys });
+      this.model.load(table);
+    };
+    return { value: own ? "own" : row.shape || "rod", changed };
+  }
+
+  equalLinks() {
+    const { table } = this, { value, changed } = this.shape(table, "");
+    const rows = [choice("Shape", { path: "shape", options: SHAPES, value, changed }), this.field("Length", "length", { unit: "m", slider: [0.05, 3, 0.05] }), this.field("Mass", "mass", { unit: "kg", slider: [0, 10, 0.05] })];
+    if (value === "own") rows.push(this.field("Centre of mass", "com", { unit: "m along" }), this.field("Off the axis", "offset", { unit: "m" }), this.field("Inertia", "inertia", { unit: "kg m\u00b2" }));
+    return rows;
+  }
+
+  linkTable() {
+    const own = this.table.links.some((row) => !row.shape && "com" in row);
+    const heads = ["", "shape", "length m", "mass kg", ...(own ? ["com m", "offset m", "inertia"] : [])];
+    const body = this.table.links.flatMap((row, i) => {
+      const { value, changed } = this.shape(row, `links.${i}`);
+      const box = choice(`Shape of link ${i + 1}`, { path: `links.${i}.shape`, options: SHAPES, value, changed }).querySelector("select");
+      const cells = ["length", "mass", ...(own ? ["com", "offset", "inertia"] : [])].map((key) => el("td", {}, key in row ? this.cell(`${key} of link ${i + 1}`, `links.${i}.${key}`) : "\u2013"));
+      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), el("td", {}, box), ...cells), el("tr", { class: "below" }, el("td", { colspan: heads.length }, el("p", { class: "error", hidden: true })))];
+    });
+    return el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body));
+  }
+
+  cell(label, path, options) {
+    return this.field(label, path, options).querySelector("input");
+  }
+
+  pin() {
+    const { table, model } = this, on = Boolean(table.pin);
+    const changed = (now) => {
+      if (!now) return model.set("pin", undefined, "whole");
+      const length = Array.isArray(table.links) ? table.links.reduce((sum, link) => sum + (Number(link.length) || 0), 0) : linkCount(table) * (Number(table.length) || 1);
+      const x = Number((0.6 * length).toPrecision(3));
+      return model.load({ ...table, pin: { x, y: 0 }, start: "zigzag" });
+    };
+    return toggled("Pin at the last end: a closed chain", on, changed, "pin", ...(on ? [this.field("Pin x", "pin.x", { unit: "m", slider: [-5, 5, 0.05] }), this.field("Pin y", "pin.y", { unit: "m", slider: [-5, 5, 0.05] })] : []), el("p", { class: "error", hidden: true }));
+  }
+
+  start() {
+    const { table, model } = this, n = linkCount(table), theta = table.start?.theta;
+    const shapes = [["", "as posed"], ["hanging", "hanging"], ["zigzag", "zig-zag"], ["line45", "in line, 45\u00b0"], ["line90", "in line, 90\u00b0"], ["line170", "in line, 170\u00b0"]];
+    const changed = (value) => { if (value) model.load({ ...table, start: value.startsWith("line") ? { shape: "line", angle: Number(value.slice(4)), unit: "deg" } : value }); };
+    const pose = choice("Pose", { path: "start.shape", options: shapes, value: "", changed });
+    if (!Array.isArray(theta)) return [pose];
+    const shown = Math.min(n, MANY), rows = Array.from({ length: shown }, (_, i) => el("tr", {}, el("th", { scope: "row" }, String(i + 1)),
+      el("td", {}, this.cell(`Angle of link ${i + 1} in degrees`, `start.theta.${i}`, { kind: "degrees" })), el("td", {}, this.cell(`Rate of link ${i + 1} in rad/s`, `start.omega.${i}`))));
+    const errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), el("p", { class: "error", hidden: true }));
+    const each = rows.flatMap((row) => [row, el("tr", { class: "below" }, el("td", { colspan: 3 }, el("p", { class: "error", hidden: true })))]);
+    return [pose, errors, el("p", { class: "hint" }, "Drag the links on the stage, or type:"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...["", "angle \u00b0", "rate rad/s"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...each))),
+      ...(n > shown ? [el("p", { class: "hint" }, `and ${n - shown} more links`)] : [])];
+  }
+
+  loads() {
+    const { table, model } = this;
+    const rows = LOADS.map(([name, label, first, fields]) => {
+      const value = table.loads?.[name], on = value !== undefined && !(name === "gravity" && value === 0);
+      const path = `loads.${name}`, changed = (now) => model.set(path, now ? first : name === "gravity" ? 0 : undefined, "whole");
+      const inner = on ? fields.map(([key, text, unit, slider]) => this.field(text, key ? `${path}.${key}` : path, { kind: key && name !== "tip_force" && name !== "follower_force" ? "each" : "number", unit, slider, hint: key ? "one value for all, or one for each with commas" : text })) : [];
+      return toggled(label, on, changed, path, ...inner, el("p", { class: "error", hidden: true }));
+    });
+    return [...rows, this.torque()];
+  }
+
+  torque() {
+    const { table, model } = this, value = table.loads?.joint_torque, on = value !== undefined, path = "loads.joint_torque";
+    const sine = on && typeof value === "object" && !Array.isArray(value) && "amplitude" in value, plain = on && (typeof value !== "object" || (Array.isArray(value) && value.every((one) => typeof one !== "object")));
+    const kinds = [["plain", "constant"], ["sine", "sine in time"], ...(on && !sine && !plain ? [["file", "as in the file"]] : [])];
+    const kind = choice("Kind", { path: `${path}.kind`, options: kinds, value: sine ? "sine" : plain ? "plain" : "file", changed: (now) => model.set(path, now === "sine" ? { amplitude: 1, frequency: 0.5, phase: 0 } : 1, "whole") });
+    const fields = sine ? [this.field("Amplitude", `${path}.amplitude`, { unit: "N m" }), this.field("Frequency", `${path}.frequency`, { unit: "Hz" }), this.field("Phase", `${path}.phase`, { unit: "rad" })] : plain ? [this.field("Torque", path, { unit: "N m", kind: "each" })] : [];
+    return toggled("Joint torques", on, (now) => model.set(path, now ? 1 : undefined, "whole"), path, kind, ...fields, el("p", { class: "error", hidden: true }));
+  }
+
+  run() {
+    const { table, model, known } = this, run = table.run || {};
+    const [form, handling = ""] = splitRecord(run.formulation || "recursive", "constraints"), name = form.toLowerCase();
+    const setForm = (which, how) => model.set("run.formulation", how && CONSTRAINED.includes(which) ? `${which[0].toUpperCase()}${which.slice(1)}(constraints=${how})` : which, "whole");
+    const rows = [choice("Formulation", { path: "run.formulation", options: known.formulations.map((each) => [each, each]), value: name, changed: (value) => setForm(value, handling) })];
+    if (CONSTRAINED.includes(name)) {
+      const options = CONSTRAINTS.some(([key]) => key === handling) ? CONSTRAINTS : [...CONSTRAINTS, [handling, handling]];
+      rows.push(choice("Constraints", { path: "run.formulation.constraints", options, value: handling, changed: (value) => setForm(name, value) }));
+    }
+    const [method, step] = splitRecord(run.integrator || "", "step"), options = METHODS.some(([key]) => key === method && (step !== undefined || key === run.integrator || !run.integrator)) ? METHODS : [...METHODS, [run.integrator, run.integrator]];
+    const setMethod = (which, size) => model.set("run.integrator", !which ? undefined : which in FIXED ? `${which}(step=${size ?? FIXED[which]})` : which, "whole");
+    rows.push(choice("Integrator", { path: "run.integrator", options, value: options === METHODS ? method : run.integrator, changed: (value) => setMethod(value) }));
+    if (method in FIXED) rows.push(field("Step", { path: "run.integrator.step", unit: "s", value: step ?? FIXED[method], changed: (value) => model.set("run.integrator", `${method}(step=${value})`) }));
+    else rows.push(field("Tolerance", { path: "run.rtol", value: run.rtol, hint: "relative and absolute tolerance", changed: (value) => { model.set("run.rtol", value); model.set("run.atol", value); } }));
+    rows.push(this.field("Run until", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));
+    return rows;
+  }
+
+  // Show an error at its field; return whether it has one.
+  fail(error) {
+    return showError(this.node, error);
+  }
+
+  clear() {
+    clearErrors(this.node);
+  }
+}
+
+function clean(table) {
+  return Object.fromEntries(Object.entries(table).filter(([, value]) => value !== undefined));
+}
+
+// "RK4(step=0.001)" -> ["RK4", "0.001"]; a record with other options stays whole.
+function splitRecord(text, key) {
+  const found = new RegExp(`^(\\w+)\\(${key}=(.*)\\)$`).exec(text);
+  return found ? [found[1], found[2]] : [text];
+}
+

@@ -1,0 +1,84 @@
+// Fields of forms: numbers, lists, angles, choices, each bound to a key of the model, with its error beneath.
+
+import { el } from "/web/dom.js";
+
+const DEGREE = 180 / Math.PI;
+
+// What was typed, as a number where it is one; anything else goes to the server as it is, whose sentence then says what is wrong.
+export function parsed(text) {
+  const plain = text.trim().replace(/\u2212/g, "-");
+  return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : plain;
+}
+
+// One number for all, or one for each with commas between.
+export function parsedEach(text) {
+  const parts = text.split(/[,;\s]+/).filter((part) => part !== "");
+  return parts.length > 1 ? parts.map(parsed) : parsed(text);
+}
+
+export function shownValue(value) {
+  if (Array.isArray(value)) return value.map(shownValue).join(", ");
+  if (typeof value === "number" && value !== 0 && Math.abs(value) < 1e-3) return value.toExponential().replace("e+", "e");
+  return typeof value === "number" ? String(Number(value.toPrecision(10))) : value === undefined || value === null ? "" : String(value);
+}
+
+export const KINDS = {
+  number: { read: parsed, show: shownValue },
+  each: { read: parsedEach, show: shownValue },
+  degrees: {
+    read: (text) => { const value = parsed(text); return typeof value === "number" ? value / DEGREE : value; },
+    show: (value) => (typeof value === "number" ? String(Number((value * DEGREE).toPrecision(7))) : shownValue(value)),
+  },
+  text: { read: (text) => text, show: shownValue },
+};
+
+let counted = 0;
+
+// A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint }
+export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "" }) {
+  const id = `f${++counted}`, { read, show } = KINDS[kind];
+  const input = el("input", { type: "text", id, "data-path": path, "aria-label": label, title: hint || label, inputmode: kind === "number" || kind === "degrees" ? "decimal" : null, autocomplete: "off", spellcheck: "false", value: show(value), placeholder, "aria-describedby": `${id}e` });
+  const range = slider ? el("input", { type: "range", min: slider[0], max: slider[1], step: slider[2], "aria-label": `${label}, slider`, tabindex: -1 }) : null;
+  const slide = (now) => { if (range) range.value = typeof now === "number" ? now : slider[0]; };
+  slide(value);
+  input.addEventListener("input", () => { changed(read(input.value)); slide(read(input.value)); });
+  range?.addEventListener("input", () => { input.value = range.value; changed(Number(range.value)); });
+  input.showValue = (now) => { if (document.activeElement !== input) input.value = show(now); slide(now); };
+  return el("div", { class: `row${wide ? " wide" : ""}` },
+    el("label", { for: id }, label, unit ? el("small", {}, ` ${unit}`) : null), range, input, el("p", { class: "error", id: `${id}e`, hidden: true }));
+}
+
+export function choice(label, { path, options, value, changed }) {
+  const id = `f${++counted}`, box = el("select", { id, "data-path": path, "aria-label": label, "aria-describedby": `${id}e` });
+  for (const [key, text] of options) box.append(el("option", { value: key, selected: String(key) === String(value) }, text));
+  box.addEventListener("change", () => changed(box.value));
+  box.showValue = (now) => { box.value = now; };
+  return el("div", { class: "row" }, el("label", { for: id }, label), box, el("p", { class: "error", id: `${id}e`, hidden: true }));
+}
+
+// A switch with what belongs to it beneath.
+export function toggled(label, on, changed, path, ...children) {
+  const box = el("input", { type: "checkbox", checked: on, "data-path": path });
+  box.addEventListener("change", () => changed(box.checked));
+  return el("div", { class: `toggled${on ? " on" : ""}` }, el("label", { class: "check" }, box, el("span", {}, label)), ...(on ? children : []));
+}
+
+export function clearErrors(root) {
+  for (const node of root.querySelectorAll(".error")) Object.assign(node, { hidden: true, textContent: "" });
+  for (const node of root.querySelectorAll("[aria-invalid]")) node.removeAttribute("aria-invalid");
+}
+
+// Show a sentence at the field whose key it names, or the nearest above it; return whether there is one.
+export function showError(root, { text, path }) {
+  clearErrors(root);
+  const nodes = [...root.querySelectorAll("[data-path]")], near = (node) => path === node.dataset.path || path.startsWith(`${node.dataset.path}.`);
+  const found = nodes.filter((node) => path && near(node)).sort((a, b) => b.dataset.path.length - a.dataset.path.length)[0]
+    || nodes.find((node) => path && node.dataset.path.startsWith(`${path}.`));
+  if (!found) return false;
+  for (let part = found.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  const row = found.closest(".row, .toggled, tr"), note = row?.querySelector(".error") || row?.nextElementSibling?.querySelector?.(".error");
+  if (!note) return false;
+  found.setAttribute("aria-invalid", "true");
+  Object.assign(note, { hidden: false, textContent: text });
+  return true;
+}

@@ -1,0 +1,111 @@
+// A pane of the studio: its controls, one computation at a time with its progress and place in line, and what came of it.
+
+import { clearErrors, showError } from "./fields.js";
+import { decoded } from "/web/data.js";
+import { el } from "/web/dom.js";
+
+export class Pane {
+  // studio: { line, model, valid }; options: { name, kind, go, hint }
+  constructor(studio, { name, kind, go, hint }) {
+    Object.assign(this, { studio, name, kind, job: null, stale: true });
+    this.button = el("button", { type: "button", class: "go", onclick: () => (this.job ? this.stop() : this.go()) }, go);
+    this.label = go;
+    this.said = el("p", { class: "said", role: "status" }, hint || "");
+    this.failure = el("p", { class: "error", role: "alert", hidden: true });
+    this.controls = el("form", { class: "controls-bar", onsubmit: (event) => { event.preventDefault(); if (!this.job) this.go(); } });
+    this.body = el("div", { class: "body" });
+    this.node = el("section", { class: "pane", role: "tabpanel", "aria-label": name, hidden: true }, this.controls, this.failure, this.body);
+  }
+
+  // Put the controls together: fields, then the button and the words.
+  place(...fields) {
+    this.controls.replaceChildren(...fields, this.button, this.said);
+  }
+
+  // What is asked of the server besides the model.
+  request() {
+    return {};
+  }
+
+  shown() {}
+
+  changed() {
+    this.stale = true;
+  }
+
+  go() {
+    if (this.job) this.stop();
+    this.clear();
+    if (this.studio.error) {
+      this.fail({ text: `the model is not right yet: ${this.studio.error.text}`, path: "" });
+      return;
+    }
+    this.stale = false;
+    this.say("starting");
+    const job = this.studio.line.start(this.kind, { model: this.studio.model.table, ...this.request() }, (message) => this.hear(job, message));
+    this.set(job);
+  }
+
+  stop() {
+    this.studio.line.stop(this.job);
+    this.say("stopping");
+  }
+
+  set(job) {
+    this.job = job;
+    this.button.textContent = job ? "Stop" : this.label;
+    this.button.classList.toggle("stop", Boolean(job));
+    this.node.setAttribute("aria-busy", String(Boolean(job)));
+  }
+
+  async hear(job, message) {
+    if (job !== this.job) return;
+    const { type } = message;
+    if (type === "queued") this.say(`waiting, place ${message.place} in line`);
+    else if (type === "started") this.say("computing");
+    else if (type === "progress") this.say(`computing, ${Math.round((100 * message.done) / message.total)} %`);
+    else if (type === "failed") this.end(() => this.fail(message));
+    else if (type === "stopped") this.end(() => this.stopped());
+    else if (type === "done") {
+      const content = message.content ? await decoded({ data: message.data, content: message.content }) : null;
+      if (job === this.job) this.end(() => this.done(message, content));
+    } else this.part(message);
+  }
+
+  end(then) {
+    const job = this.job;
+    this.set(null);
+    this.say("");
+    then(job);
+  }
+
+  part() {}
+
+  done() {}
+
+  stopped() {
+    this.say("stopped");
+  }
+
+  fail(error) {
+    this.say("");
+    if (showError(this.controls, error)) return;
+    Object.assign(this.failure, { hidden: false, textContent: error.text });
+  }
+
+  clear() {
+    clearErrors(this.node);
+    this.failure.hidden = true;
+  }
+
+  say(text) {
+    if (this.said.textContent !== text) this.said.textContent = text;
+  }
+
+  themed() {}
+}
+
+export function table(heads, rows) {
+  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
+}

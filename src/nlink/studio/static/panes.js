@@ -1,0 +1,112 @@
+// Panes that show motions side by side: near-copies, formulations, modes.
+
+import { HUES, LivePlayer } from "./live.js";
+import { Pane, table } from "./pane.js";
+import { choice, field } from "./fields.js";
+import { checkbox, el } from "/web/dom.js";
+import { valueText } from "/web/axes.js";
+
+// A pane with a player that is made when there is something to show.
+class PlayerPane extends Pane {
+  play(content, ...before) {
+    if (this.player) {
+      this.body.replaceChildren(...before, this.player.root);
+      this.player.show(content);
+    } else {
+      const root = el("div", { class: "player" });
+      this.body.replaceChildren(...before, root);
+      this.player = new LivePlayer(root, content);
+      this.player.setGhosts(content.others || []);
+    }
+    this.player.setPlaying(false);
+    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.play();
+    return this.player;
+  }
+
+  changed() {
+    super.changed();
+    if (this.player && !this.job) this.say("of an earlier model; compute again for this one");
+  }
+
+  themed() {
+    this.player?.themed();
+  }
+}
+
+function apart(content, hues) {
+  return content.apart.map((line, k) => ({ name: line.name, t: line.t, values: line.values, colour: hues[k % hues.length], width: 1.6 }));
+}
+
+export class CopiesPane extends PlayerPane {
+  constructor(studio) {
+    super(studio, { name: "Copies", kind: "copies", go: "Run copies", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
+    this.values = { copies: 5, apart: 1e-6 };
+    const set = (name) => (value) => { this.values[name] = value; };
+    this.place(field("Copies", { path: "copies", value: 5, changed: set("copies") }), field("Apart by", { path: "apart", unit: "rad", value: 1e-6, changed: set("apart") }));
+  }
+
+  request() {
+    return this.values;
+  }
+
+  done(message, content) {
+    const player = this.play(content);
+    player.extra("Difference of the copies (log\u2081\u2080 rad)", apart(content, ["accent"]));
+    const { t, values } = content.apart[0], k = values.findIndex((value) => value > -1);
+    this.say(k < 0 ? "the copies stay together" : `the copies differ by 0.1 rad from t = ${valueText(t[k], 3)} s on`);
+  }
+}
+
+export class ComparePane extends PlayerPane {
+  constructor(studio, known) {
+    super(studio, { name: "Compare", kind: "compare", go: "Compare", hint: "One chain in several formulations: do they agree, and until when can the run be trusted?" });
+    this.chosen = new Set(["recursive", "momentum", "maximal", "natural"]);
+    const boxes = known.formulations.map((name) => checkbox(name, this.chosen.has(name), (on) => (on ? this.chosen.add(name) : this.chosen.delete(name))));
+    this.place(el("div", { class: "boxes", role: "group", "aria-label": "Formulations" }, ...boxes));
+  }
+
+  request() {
+    return { formulations: [...this.chosen] };
+  }
+
+  done(message, content) {
+    const { rows, trusted_until: trusted, angle } = message.table, size = (value) => (value === null ? "\u2013" : valueText(value, 2));
+    const cells = rows.map((row) => (row.largest_difference === null ? [row.formulation, row.message, "", "", "", ""]
+      : [row.formulation, size(row.largest_difference), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
+    const hues = ["accent", ...HUES], heads = ["formulation", "differs by rad", "trusted until", "energy residual J", "steps", "time"];
+    const player = this.play(content, table(heads, cells));
+    player.extra("Difference from the reference (log\u2081\u2080 rad)", apart(content, hues));
+    this.say(trusted === null ? "" : `trusted until t = ${valueText(trusted, 4)} s, within ${valueText(angle, 2)} rad`);
+  }
+}
+
+export class ModesPane extends PlayerPane {
+  constructor(studio) {
+    super(studio, { name: "Modes", kind: "modes", go: "Find modes", hint: "Small motions about an equilibrium: frequencies, damping, shapes." });
+    this.from = "rest";
+    this.place(choice("Equilibrium", { path: "from", options: [["rest", "as it hangs"], ["start", "near the start"]], value: "rest", changed: (value) => { this.from = value; this.go(); } }));
+  }
+
+  request() {
+    return { from: this.from };
+  }
+
+  shown() {
+    if (this.stale && !this.job) this.go();
+  }
+
+  done(message, content) {
+    const heads = ["mode", "frequency rad/s", "Hz", "damping ratio", "growth 1/s"];
+    const small = (value) => valueText(Math.abs(value) < 1e-12 ? 0 : value, 4);
+    const list = table(heads, message.table.slice(0, 40).map(([frequency, hertz, ratio, growth], k) => [String(k + 1), small(frequency), small(hertz), small(ratio), small(growth)]));
+    list.classList.add("short");
+    const player = this.play(content, list);
+    list.querySelectorAll("tbody tr").forEach((row, k) => {
+      if (k >= content.takes.length) return;
+      row.classList.add("pick");
+      row.firstChild.replaceChildren(el("button", { type: "button", class: "link", onclick: () => player.take(k) }, String(k + 1)));
+      row.addEventListener("click", () => player.take(k));
+    });
+    this.say(`${message.stable ? "stable" : "not stable"} there; ${message.table.length} modes, press one to see it`);
+  }
+}

@@ -1,0 +1,206 @@
+// The studio: the model's form on the left, what is done with it in panes on the right.
+
+import { CodePane, EquationsPane } from "./texts.js";
+import { ComparePane, CopiesPane, ModesPane } from "./panes.js";
+import { Editor } from "./editor.js";
+import { Files } from "./files.js";
+import { Line } from "./link.js";
+import { MapPane, StabilityPane } from "./fieldpane.js";
+import { Model } from "./model.js";
+import { MotionPane } from "./motion.js";
+import { closed } from "./poser.js";
+import { button, definitions, dialog, el, select } from "/web/dom.js";
+import { toggleTheme } from "/web/colours.js";
+
+const CALM = 110;
+const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["drag a link", "pose the chain; with Shift the links behind turn with it"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
+const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
+
+class Studio {
+  constructor(root) {
+    Object.assign(this, { root, error: null, checks: 0 });
+    this.state = el("p", { class: "state", role: "alert" });
+    this.line = new Line((state) => { this.state.textContent = STATES[state]; });
+    this.model = new Model((how) => this.changed(how));
+    this.begin();
+  }
+
+  async begin() {
+    const first = await this.line.ask("/api/start");
+    if (first.error) {
+      this.root.replaceChildren(el("p", { class: "error" }, first.error.text), this.state);
+      return;
+    }
+    this.known = first;
+    this.editor = new Editor(this.model, first);
+    this.model.table = first.model;
+    this.build();
+    this.root.studio = this;
+    this.took(first);
+    const kept = this.model.kept();
+    this.model.load(kept?.links ? kept : first.model, { remember: false });
+    if (first.opens && !kept) this.openRun(first.opens);
+    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  build() {
+    this.motion = new MotionPane(this);
+    this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
+    this.files = new Files(this);
+    this.help = dialog("Help", definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
+    this.tabs = this.panes.map((pane, k) => el("button", { type: "button", role: "tab", class: "tab", "aria-selected": "false", tabindex: -1, onclick: () => this.show(pane.name), onkeydown: (event) => this.tabKey(event, k) }, pane.name));
+    this.motion.controls.remove();
+    this.editor.node.addEventListener("submit", (event) => event.preventDefault());
+    const go = el("div", { class: "gobar" }, this.motion.button, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
+    this.motion.button.classList.add("main");
+    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving);
+    this.show("Motion");
+  }
+
+  top() {
+    const presets = select("Preset", [["", "Presets\u2026"], ...Object.entries(this.known.presets).map(([name, title]) => [name, `${name}: ${title}`])], "", (name) => { if (name) this.preset(name); });
+    this.presets = presets;
+    this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
+    this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
+    const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Pose", () => this.repose(), "Back to the start, to pose the chain"), this.undoButton, this.redoButton), this.state,
+      el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", () => this.theme(), { class: "quiet theme" })));
+  }
+
+  async preset(name) {
+    const answer = await this.line.ask(`/api/presets/${encodeURIComponent(name)}`);
+    this.presets.value = "";
+    if (answer.error) this.tell(answer.error);
+    else this.model.load(answer.model);
+  }
+
+  show(name) {
+    this.panes.forEach((pane, k) => {
+      const on = pane.name === name;
+      pane.node.hidden = !on;
+      this.tabs[k].setAttribute("aria-selected", String(on));
+      this.tabs[k].tabIndex = on ? 0 : -1;
+      if (on && this.pane !== pane) {
+        this.pane = pane;
+        pane.shown();
+      }
+    });
+  }
+
+  tabKey(event, k) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = (k + step + this.panes.length) % this.panes.length;
+    this.show(this.panes[next].name);
+    this.tabs[next].focus();
+  }
+
+  // The model has changed: show it, and let the server check it once it is calm.
+  changed(how) {
+    if (how === "whole") this.editor.render();
+    this.undoButton.disabled = !this.model.past.length;
+    this.redoButton.disabled = !this.model.future.length;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.check(how), how === "whole" ? 0 : CALM);
+    for (const pane of this.panes) pane.changed(how);
+  }
+
+  async check(how) {
+    const mine = ++this.checks, sent = this.model.table, answer = await this.line.ask("/api/check", { model: sent });
+    if (mine !== this.checks || this.model.table !== sent) return;
+    this.editor.clear();
+    this.motion.clear();
+    this.error = answer.error || null;
+    this.motion.button.disabled = Boolean(this.error);
+    if (!this.error) this.took(answer, how);
+    else if (!this.reclose(this.error)) this.tell(this.error);
+  }
+
+  // A pin or a length that moved leaves the start open: turn the links until it closes, once.
+  reclose({ path }) {
+    const { table } = this.model, theta = table.start?.theta;
+    if (!path.startsWith("start") || !table.pin || !Array.isArray(theta) || this.reclosed === table) return false;
+    const length = theta.map((_, i) => (Array.isArray(table.links) ? table.links[i].length : table.length));
+    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta, -1);
+    if (!found || !found.every(Number.isFinite)) return false;
+    this.reclosed = { ...table, start: { ...table.start, theta: [...found] } };
+    this.model.settle(this.reclosed);
+    this.editor.refresh();
+    this.check("pose");
+    return true;
+  }
+
+  tell(error) {
+    if (!this.editor.fail(error)) Object.assign(this.motion.failure, { hidden: false, textContent: error.text });
+    this.motion.say("");
+  }
+
+  // The server has taken the model: show its pose. A start given by a shape has become angles.
+  took(answer, how = "whole") {
+    this.valid = answer;
+    document.title = `${answer.model.title || "Chain"} \u2013 nlink studio`;
+    const shaped = !Array.isArray(this.model.table.start?.theta);
+    if (shaped) {
+      this.model.settle({ ...this.model.table, start: answer.model.start });
+      this.editor.render();
+    } else if (how === "pose") this.editor.refresh();
+    const picture = JSON.stringify([answer.chain, answer.model.start, answer.model.loads]);
+    if (this.opening) this.opening = false;
+    else if (!this.motion.job && picture !== this.picture) this.motion.pose(answer);
+    this.picture = picture;
+  }
+
+  // Back to the start of the model.
+  repose() {
+    if (this.motion.job) this.motion.stop();
+    else if (this.valid) {
+      this.motion.pose(this.valid);
+      this.motion.say("");
+    }
+    this.show("Motion");
+  }
+
+  posed(theta, over) {
+    this.motion.preview(theta);
+    this.model.last.path === "start.theta" && !over && (this.model.last.time = performance.now());
+    this.model.set("start.theta", [...theta], "pose");
+    this.editor.refresh();
+    if (over) this.model.last = { path: "", time: 0 };
+  }
+
+  // Start with some angles, in degrees, as they were pressed on the map.
+  turn(angles) {
+    const theta = this.model.table.start.theta.map((angle, i) => (i in angles ? (angles[i] * Math.PI) / 180 : angle));
+    this.model.set("start.theta", theta, "whole");
+    this.show("Motion");
+  }
+
+  openRun(name) {
+    this.show("Motion");
+    this.motion.open(name);
+  }
+
+  opened(model) {
+    this.opening = true;
+    this.model.load(model);
+  }
+
+  theme() {
+    toggleTheme();
+    for (const pane of this.panes) pane.themed();
+  }
+
+  key(event) {
+    const held = event.ctrlKey || event.metaKey, name = event.key.toLowerCase();
+    if (document.querySelector("dialog[open]")) return;
+    if (held && name === "enter") this.motion.job || this.motion.go();
+    else if (name === "escape" && this.motion.job) this.motion.stop();
+    else if (held && (name === "y" || (name === "z" && event.shiftKey))) this.model.redo();
+    else if (held && name === "z") this.model.undo();
+    else return;
+    event.preventDefault();
+  }
+}
+
+new Studio(document.getElementById("studio"));

@@ -1,0 +1,191 @@
+"""What a worker can be asked to do. A task takes the page's request and an Outbox, and ends with one message of what it found."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError, choice
+from nlink.analysis.compare import compare
+from nlink.analysis.equilibrium import equilibrium
+from nlink.analysis.linearize import linearize
+from nlink.analysis.stability import critical_load
+from nlink.analysis.stability_map import KINDS, locus, stability_map
+from nlink.formulations import formulate
+from nlink.scenario import Scenario
+from nlink.studio import flips
+from nlink.studio.mathml import mathml
+from nlink.studio.messages import checked, counted, ranged, with_value
+from nlink.studio.motion import SLICE, motion, opened, rows_of
+from nlink.studio.worker import Outbox
+from nlink.view.map_page import Layer, map_content
+from nlink.view.modes_page import modes_content
+from nlink.view.packing import Packer
+from nlink.view.sampling import finite
+from nlink.view.takes import ROOM, motion_data, run_content
+from nlink.view.words import scenario_lines
+
+SMALLEST = 1e-16
+"""Differences are drawn by their logarithms, from here on."""
+
+
+def copies(request: dict[str, Any], out: Outbox) -> None:
+    """Run a chain several times, its first angle each time a little further, and show how the copies part."""
+    scenario = checked(request["model"])
+    count, apart = counted(request, "copies", 2, 12), ranged({"from": 0.0, "apart": request.get("apart")}, "from", "apart")[1]
+    runs = []
+    for k in range(count):
+        theta = (scenario.theta[0] + k * apart, *scenario.theta[1:])
+        settings = replace(scenario.settings, flips="off")
+        out.progress(k, count)
+        runs.append(finite(replace(scenario, theta=theta, settings=settings).run()))
+    packer, t = Packer(), min((run.t for run in runs), key=len)
+    content = run_content(runs[0], packer, ROOM // count)
+    spread = np.max([np.abs(run.theta[: len(t)] - runs[0].theta[: len(t)]).max(1) for run in runs[1:]], axis=0)
+    content["others"] = [_ghost(f"copy {k + 2}", run.t, run.theta, run.omega, count, packer) for k, run in enumerate(runs[1:])]
+    content["apart"] = [_series("largest difference of an angle", t, spread, packer)]
+    out.end("done", content=content, data=packer.text())
+
+
+def compared(request: dict[str, Any], out: Outbox) -> None:
+    """Run a chain in several formulations, and show how far they agree."""
+    scenario = checked(request["model"])
+    names = request.get("formulations") or None
+    found = compare(scenario, names)
+    rows, packer = [row for row in found.rows if row.run is not None], Packer()
+    if not rows:
+        raise ModelError(found.rows[0].status.message)
+    content = run_content(rows[0].run, packer, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
+    content["others"] = [
+        _ghost(row.formulation, row.run.t, row.run.theta, row.run.omega, len(rows), packer) for row in rows[1:] if row.run
+    ]
+    content["apart"] = [_series(row.formulation, found.t, row.difference, packer) for row in rows]
+    out.end("done", content=content, data=packer.text(), table=found.to_dict())
+
+
+def _ghost(name: str, t: np.ndarray, theta: np.ndarray, omega: np.ndarray, count: int, packer: Packer) -> dict[str, Any]:
+    """Return a motion that is shown over another one."""
+    rows = rows_of(len(t), max(2, ROOM // count // theta.shape[1]))
+    return {"name": name, **motion_data(t[rows], theta[rows], omega[rows], packer)}
+
+
+def _series(name: str, t: np.ndarray, values: np.ndarray, packer: Packer) -> dict[str, Any]:
+    """Return the logarithm of a difference over time."""
+    good = np.flatnonzero(np.isfinite(values[: len(t)]))
+    rows = good[rows_of(len(good))]
+    return {"name": name, "t": packer.exact(t[rows]), "values": packer.exact(np.log10(np.maximum(values[rows], SMALLEST)))}
+
+
+def modes(request: dict[str, Any], out: Outbox) -> None:
+    """Find an equilibrium, from rest or from the start, and its modes."""
+    scenario = checked(request["model"])
+    start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
+    rest = equilibrium(scenario.chain, scenario.theta if start else None)
+    small, packer = linearize(scenario.chain, rest.theta), Packer()
+    content = modes_content(scenario, small, small.table(), packer)
+    table = [[m.frequency, m.frequency / (2 * math.pi), m.ratio, m.growth] for m in small.table()]
+    out.end("done", content=content, data=packer.text(), table=table, stable=bool(rest.stable))
+
+
+def stability(request: dict[str, Any], out: Outbox) -> None:
+    """Follow the eigenvalues along one value of the model, or map stability over two."""
+    model, key = request["model"], request.get("vary", "")
+    checked(model)
+    low, high = ranged(request, "low", "high")
+    if request.get("vary2"):
+        _map(request, key, (low, high), out)
+        return
+    chain_of = _chains(model, key)
+    loads = np.linspace(low, high, 161)
+    paths = locus(chain_of, loads, progress=_every(out))
+    values = paths.eigenvalues
+    out.end(
+        "done",
+        loads=loads.tolist(),
+        growth=values.real.T.tolist(),
+        frequency=values.imag.T.tolist(),
+        **_critical(chain_of, low, high),
+    )
+
+
+def _chains(model: Any, *keys: str) -> Callable[..., Any]:
+    def chain_of(*values: float) -> Any:
+        made = model
+        for key, value in zip(keys, values, strict=True):
+            made = with_value(made, key, value)
+        return Scenario.from_dict(made, where="model").chain
+
+    return chain_of
+
+
+def _critical(chain_of: Callable[..., Any], low: float, high: float) -> dict[str, Any]:
+    try:
+        found: Any = critical_load(chain_of, (low, high), later=True)
+    except ModelError as error:
+        return {"critical": [], "reason": str(error)}
+    return {"critical": [{"load": c.load, "kind": c.kind, "frequency": c.frequency, "lost": c.lost} for c in found], "reason": ""}
+
+
+def _map(request: dict[str, Any], key: str, ends: tuple[float, float], out: Outbox) -> None:
+    second = request["vary2"]
+    low, high = ranged(request, "low2", "high2")
+    x, y = np.linspace(*ends, 100), np.linspace(low, high, 80)
+    found, packer = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out)), Packer()
+    layers = [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
+    content = map_content(x, y, layers, packer, xlabel=_label(key), ylabel=_label(second), title="Stability")
+    out.end("done", content=content, data=packer.text())
+
+
+def _label(key: str) -> str:
+    return key.removeprefix("loads.").replace("_", " ")
+
+
+def _every(out: Outbox) -> Callable[[int, int], None]:
+    """Return a progress function that speaks a few times a second."""
+    last = [0.0]
+
+    def progress(done: int, total: int) -> None:
+        out.look()
+        if time.perf_counter() - last[0] > 0.15:
+            last[0] = time.perf_counter()
+            out.progress(done, total)
+
+    return progress
+
+
+def flip_map(request: dict[str, Any], out: Outbox) -> None:
+    """Map the time to the first flip over two start angles, coarse first."""
+    scenario, grid = checked(request["model"]), flips.Grid.of(request)
+    out.send("grid", size=grid.size, low=grid.low, high=grid.high, t_end=grid.t_end)
+    system, cells, sent = formulate(scenario.chain), [], time.perf_counter()
+    for done, cell in enumerate(flips.cells(system, scenario, grid)):
+        cells.append(cell)
+        if time.perf_counter() - sent > SLICE:
+            out.send("cells", cells=cells)
+            out.progress(done, grid.size**2)
+            cells, sent = [], time.perf_counter()
+    out.end("done", cells=cells)
+
+
+def equations(request: dict[str, Any], out: Outbox) -> None:
+    """Derive and typeset the equations of motion."""
+    scenario = checked(request["model"])
+    title, parts = mathml(scenario.chain)
+    out.end("done", title=title, parts=parts, words=scenario_lines(scenario))
+
+
+TASKS: dict[str, Callable[[dict[str, Any], Outbox], None]] = {
+    "run": motion,
+    "open": opened,
+    "copies": copies,
+    "compare": compared,
+    "modes": modes,
+    "stability": stability,
+    "flips": flip_map,
+    "equations": equations,
+}

@@ -1,0 +1,118 @@
+"""A worker process: takes one job after another from its pipe, sends back messages, ends when its server does.
+
+A message is one byte that says what it is, then JSON, which the server passes on unread. SIGINT asks a job to stop: `simulate`
+ends its run between two chunks, other tasks look at `stopping`; a job that does neither in time is ended with its process.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import threading
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+MESSAGE, END, READY, STOPPING = b"m", b"e", b"r", b"s"
+NICE = 10
+"""Workers step back a little, so that the page is answered while they compute."""
+
+
+class Stopped(Exception):
+    """The user has stopped the job."""
+
+
+class Outbox:
+    """Where a task puts its messages, and sees whether it should stop."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection, self.stopping = connection, False
+
+    def send(self, kind: str, **values: Any) -> None:
+        """Send a message of the job under way."""
+        self._put(MESSAGE, kind, values)
+
+    def end(self, kind: str, **values: Any) -> None:
+        """Send the last message of the job."""
+        self._put(END, kind, values)
+
+    def stop(self) -> None:
+        """Say that the job computes no more, and only keeps what it has."""
+        self._put(STOPPING, "stopping", {})
+
+    def progress(self, done: float, total: float) -> None:
+        """Say how far it is; leave, if the user has stopped it."""
+        self.send("progress", done=done, total=total)
+        self.look()
+
+    def look(self) -> None:
+        """Leave, if the user has stopped the job."""
+        if self.stopping:
+            raise Stopped
+
+    def _put(self, mark: bytes, kind: str, values: dict[str, Any]) -> None:
+        try:
+            text = json.dumps({"type": kind, **values}, separators=(",", ":"), allow_nan=False)
+        except ValueError:
+            text = json.dumps(_finite({"type": kind, **values}), separators=(",", ":"))
+        self.connection.send_bytes(mark + text.encode())
+
+
+def _finite(value: Any) -> Any:
+    """Return plain data with None for numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def main(connection: Connection) -> None:
+    """Work until the server is gone."""
+    threading.Thread(target=_end_with_server, daemon=True).start()
+    out = Outbox(connection)
+
+    def ask(*_: Any) -> None:
+        out.stopping = True
+
+    signal.signal(signal.SIGINT, ask)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    os.nice(NICE)
+    from nlink.studio import tasks  # numba and sympy: while nobody waits yet
+
+    connection.send_bytes(READY)
+    while True:
+        try:
+            kind, request = json.loads(connection.recv_bytes())
+        except EOFError:
+            return
+        out.stopping = False
+        _work(tasks.TASKS[kind], request, out)
+
+
+def _work(task: Any, request: dict[str, Any], out: Outbox) -> None:
+    from nlink._check import ModelError
+    from nlink.simulation import SimulationError
+
+    try:
+        task(request, out)
+    except (Stopped, KeyboardInterrupt):
+        out.end("stopped")
+    except ModelError as error:
+        out.end("failed", text=str(error), path=getattr(error, "path", ""))
+    except SimulationError as error:
+        out.end("stopped") if error.status.code == "interrupted" else out.end("failed", text=str(error), path="")
+    except MemoryError:
+        out.end("failed", text="there is not enough memory for this; ask for less", path="")
+    except Exception as error:
+        out.end("failed", text=f"this failed with {type(error).__name__}: {error}", path="")
+
+
+def _end_with_server() -> None:
+    """End at once when the server is gone, whatever is being computed."""
+    server = parent_process()
+    if server is not None:
+        wait([server.sentinel])
+        os._exit(1)

@@ -1,0 +1,542 @@
+"""The studio's server: who may speak to it, what it refuses and how it says so, and what becomes of its computations."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import os
+import signal
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nlink
+from nlink.chain import Chain, Link
+from nlink.events import Flip
+from nlink.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, JointTorque, LinkDamper, Sine, TipForce
+from nlink.scenario import Scenario, Settings, preset, presets
+
+pytest.importorskip("fastapi", reason="needs the extra web: make setup")
+
+from fastapi import WebSocketDisconnect
+from fastapi.testclient import TestClient
+
+from nlink.studio import code, flips, jobs
+from nlink.studio.app import studio_app
+from nlink.studio.guard import MOST_BODY
+from nlink.studio.mathml import mathml
+from nlink.studio.messages import FieldError, checked, page_model, with_value
+from nlink.studio.shelf import Shelf
+
+TOKEN, HOST = "secret", "127.0.0.1:8765"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
+LAST = ("done", "failed", "stopped")
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return Shelf(tmp_path_factory.mktemp("studio") / "runs")
+
+
+@contextlib.contextmanager
+def opened(shelf: Shelf, workers: int = 2) -> Iterator[TestClient]:
+    app = studio_app(TOKEN, (HOST,), shelf, preset("chaotic-3"), workers=workers)
+    with TestClient(app, base_url=f"http://{HOST}", headers=BEARER) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client(shelf: Shelf) -> Iterator[TestClient]:
+    with opened(shelf) as made:
+        yield made
+
+
+class Tab:
+    """A page's connection: starts and stops jobs, and keeps what it hears of each."""
+
+    def __init__(self, client: TestClient, session: str, seen: int = 0) -> None:
+        self.socket = client.websocket_connect(f"ws://{HOST}/ws?session={session}&seen={seen}&token={TOKEN}")
+        self.seen = seen
+        self.heard: dict[str, list[dict[str, Any]]] = {}
+
+    def __enter__(self) -> Tab:
+        self.socket.__enter__()
+        self.hello = self.socket.receive_json()["message"]
+        return self
+
+    def __exit__(self, *told: Any) -> None:
+        self.socket.__exit__(*told)
+
+    def start(self, job: str, kind: str, **request: Any) -> None:
+        self.socket.send_json({"type": "start", "job": job, "kind": kind, "request": request})
+
+    def stop(self, job: str) -> None:
+        self.socket.send_json({"type": "stop", "job": job})
+
+    def hear(self) -> tuple[str, dict[str, Any]]:
+        told = self.socket.receive_json()
+        self.seen = told["seq"]
+        self.heard.setdefault(told["job"], []).append(told["message"])
+        return told["job"], told["message"]
+
+    def until(self, job: str, *kinds: str) -> dict[str, Any]:
+        """Return the first message of a job of one of these kinds, or its last."""
+        while True:
+            name, message = self.hear()
+            if name == job and message["type"] in (kinds or LAST):
+                return message
+
+    def kinds(self, job: str) -> list[str]:
+        return [message["type"] for message in self.heard[job]]
+
+
+def model(name: str = "chaotic-3", **run: Any) -> dict[str, Any]:
+    table = page_model(preset(name))
+    return {**table, "run": {**table["run"], **run}}
+
+
+LONG = {"t_end": 200_000.0, "save": 0.1}
+
+
+# Who may speak
+
+
+def test_the_token_is_required(client):
+    for path in ("/", "/api/start", "/api/runs", "/api/presets/nice-3"):
+        for headers in ({"Authorization": ""}, {"Authorization": "Bearer wrong"}):
+            refused = client.get(path, headers=headers)
+            assert refused.status_code == 403
+            assert "token is missing or wrong" in refused.json()["error"]["text"]
+        assert client.get(path).status_code == 200
+    assert client.get(f"/?token={TOKEN}", headers={"Authorization": ""}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "evil.example"}, {"Host": "127.0.0.1:1"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
+)
+def test_a_foreign_host_or_origin_is_refused(client, headers):
+    assert client.get("/api/start", headers=headers).status_code == 403
+    assert client.get("/static/studio.js", headers=headers).status_code == 403
+    with (
+        pytest.raises(WebSocketDisconnect) as refused,
+        client.websocket_connect(f"ws://{HOST}/ws?session=a&token={TOKEN}", headers=headers),
+    ):
+        pass
+    assert refused.value.code == 4403
+
+
+def test_a_socket_needs_the_token_too(client):
+    for token in ("", "wrong"):
+        with (
+            pytest.raises(WebSocketDisconnect) as refused,
+            client.websocket_connect(f"ws://{HOST}/ws?session=a&token={token}", headers={"Authorization": ""}),
+        ):
+            pass
+        assert refused.value.code == 4403
+
+
+def test_its_own_origin_is_welcome_and_the_page_asks_nothing_of_others(client):
+    answer = client.get("/", headers={"Origin": f"http://{HOST}"})
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["referrer-policy"] == "no-referrer"
+
+
+def test_long_bodies_and_messages_are_refused(client):
+    assert client.post("/api/read", json={"text": "x" * (MOST_BODY + 1)}).status_code == 413
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(3):
+            yield b"x" * (MOST_BODY // 2)
+
+    assert client.post("/api/read", content=pieces(), headers={"Content-Type": "application/json"}).status_code == 413
+    with Tab(client, "long") as tab:
+        tab.socket.send_text('"' + "x" * MOST_BODY + '"')
+        assert tab.socket.receive()["code"] == 1009
+
+
+def test_what_is_not_understood_is_answered(client):
+    with Tab(client, "odd") as tab:
+        for odd in ("{", "[]", '"x"', "{}", '{"type":"start"}', "[" * 5000):
+            tab.socket.send_text(odd)
+            assert "does not know" in tab.until("", "failed")["text"]
+        tab.start("j1", "rm -rf", model={})
+        assert "there is no computation 'rm -rf'" in tab.until("j1")["text"]
+        tab.start("j2", "run", model=3)
+        assert "must be a table" in tab.until("j2")["text"]
+        tab.stop("nobody")
+        tab.start("j3", "modes", model=model())
+        assert tab.until("j3")["type"] == "done"
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect(f"ws://{HOST}/ws?session=../x&token={TOKEN}") as socket:
+        socket.receive_json()
+
+
+# The file system
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "/etc/passwd", ".hidden", "", "a\\b", "x" * 81, "a\0b", "a..b", "x."])
+def test_no_name_leads_out_of_the_runs_folder(client, shelf, name):
+    for act in (shelf.file, shelf.delete, lambda each: shelf.save("k", each)):
+        with pytest.raises(FieldError, match="a name must have 1 to 80 letters"):
+            act(name)
+    with Tab(client, "paths") as tab:
+        tab.start("j1", "open", name=name)
+        assert tab.until("j1")["type"] == "failed"
+    answer = client.post("/api/runs", json={"session": "s", "job": "j", "name": name})
+    assert answer.json()["error"]["path"] == "name"
+
+
+def test_a_link_out_of_the_runs_folder_is_not_there(shelf, tmp_path):
+    (tmp_path / "secret.nc").write_text("secret")
+    shelf.folder.mkdir(exist_ok=True)
+    (shelf.folder / "link.nc").symlink_to(tmp_path / "secret.nc")
+    with pytest.raises(FieldError, match="there is no run 'link'"):
+        shelf.file("link")
+    assert "link" not in [row["name"] for row in shelf.listed()]
+    (shelf.folder / "link.nc").unlink()
+
+
+@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e%2fapp.py", "/web/..%2fpage.py", "/static/x", "/etc/passwd"])
+def test_no_path_leads_out_of_the_page(client, path):
+    assert client.get(path).status_code == 404
+
+
+def test_a_request_cannot_name_files(client, tmp_path):
+    with Tab(client, "files") as tab:
+        tab.start("j1", "run", model=model(t_end=0.5), scratch=str(tmp_path / "x.nc"), path="/etc/passwd")
+        assert tab.until("j1")["told"]["kept"]
+    assert not (tmp_path / "x.nc").exists()
+
+
+# Models
+
+
+@pytest.mark.parametrize("name", presets())
+def test_the_page_edits_every_preset_without_changing_it(name):
+    scenario = preset(name)
+    again = checked(json.loads(json.dumps(page_model(scenario))))
+    assert again.chain == scenario.chain
+    np.testing.assert_allclose(again.theta, scenario.theta, atol=1e-12)
+    np.testing.assert_allclose(again.omega, scenario.omega, atol=1e-12)
+    assert again.settings == scenario.settings
+
+
+UNLIKE = {
+    "links": [{"shape": "rod", "length": 1.0, "mass": 1.0}, {"shape": "point", "length": 0.5, "mass": 2.0}],
+    "start": "hanging",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "text"),
+    [
+        ({"mass": -1.0}, "mass", "links[0].mass must not be negative, got -1"),
+        ({"length": "abc"}, "length", "links[0].length must be a number, got 'abc'"),
+        ({"length": [1.0, 2.0]}, "length", "length has 2 values for 3 links"),
+        ({"links": 0}, "links", "links must be a whole number, at least 1, got 0"),
+        ({"links": 100_000_000}, "links", "links must be at most 200 in the studio"),
+        (
+            {"loads": {"joint_spring": {"stiffness": [1.0, -2.0, 1.0]}}},
+            "loads.joint_spring.stiffness.1",
+            "JointSpring.stiffness[1]",
+        ),
+        (
+            {"loads": {"joint_damper": {"damping": [1.0, 2.0]}}},
+            "loads.joint_damper.damping",
+            "JointDamper.damping has 2 values for 3",
+        ),
+        ({"loads": {"joint_torque": {"amplitude": "x", "frequency": 1}}}, "loads.joint_torque.amplitude", "Sine.amplitude must be"),
+        ({"loads": {"gravity": "x"}}, "loads.gravity.g", "Gravity.g must be a number"),
+        ({"loads": {"tip_force": 3}}, "loads.tip_force", "must be [fx, fy], got 3"),
+        ({"loads": {"wind": 1}}, "", "[loads] has no key 'wind'"),
+        ({"pin": {"x": 99.0, "y": 0.0}}, "pin", "Chain.pin is out of reach"),
+        ({"pin": {"x": "a"}}, "pin.x", "pin.x must be a number"),
+        ({"pin": {"x": 1.0, "y": 0.0}}, "start.theta", "the start leaves the last tip"),
+        ({"start": {"theta": [1, "b", 2]}}, "start.theta.1", "start.theta[1] must be a number"),
+        ({"start": {"theta": 0.0, "omega": [0, 0]}}, "start.omega", "start.omega has 2 values for 3 links"),
+        ({"run": {"t_end": "soon"}}, "run.t_end", "run.t_end must be a number"),
+        ({"run": {"t_end": 0}}, "run.t_end", "run.t_end must not be 0"),
+        ({"run": {"t_end": 1e9, "save": 1e-3}}, "run.save", "run.save would keep 1e+12 points"),
+        ({"run": {"rtol": 0}}, "run.rtol", "run.rtol must be positive"),
+        ({"run": {"formulation": "newton"}}, "run.formulation", "formulation must be one of"),
+        ({"run": {"integrator": "RK4(size=1)"}}, "run.integrator", "RK4 has no option 'size'"),
+        ({"run": {"integrator": "__import__('os')"}}, "run.integrator", "integrator must be one of"),
+        ({"shape": "ball"}, "shape", "links[0].shape must be one of rod, point"),
+        ({"title": 3}, "title", "title must be a text"),
+    ],
+)
+def test_wrong_values_are_told_at_their_field(client, change, path, text):
+    answer = client.post("/api/check", json={"model": model() | change}).json()
+    assert text in answer["error"]["text"]
+    assert answer["error"]["path"] == path
+
+
+def test_unlike_links_are_told_one_by_one(client):
+    wrong = copy.deepcopy(UNLIKE)
+    wrong["links"][1]["mass"] = -0.3  # pyright: ignore[reportArgumentType]
+    answer = client.post("/api/check", json={"model": wrong}).json()
+    assert answer["error"] == {"text": "links[1].mass must not be negative, got -0.3", "path": "links.1.mass"}
+    wrong["links"][1]["mass"] = 0.0  # pyright: ignore[reportArgumentType]
+    assert client.post("/api/check", json={"model": wrong}).json()["error"]["path"] == "links.1"
+    assert client.post("/api/check", json={"model": UNLIKE}).json()["chain"]["point"] == [False, True]
+
+
+def test_model_files_are_read_and_never_run(client):
+    answer = client.post("/api/read", json={"text": 'links = 2\nstart = "zigzag"'}).json()
+    assert answer["model"]["start"]["theta"] == pytest.approx([np.pi / 2, np.pi])
+    assert "is not a model file (TOML)" in client.post("/api/read", json={"text": "import os"}).json()["error"]["text"]
+    assert client.post("/api/read", json={"text": "links = -1"}).json()["error"]["path"] == "links"
+    assert client.get("/api/presets/nope").json()["error"]["text"].startswith("there is no preset 'nope'")
+
+
+ALL_LOADS = (
+    Gravity(1.62), JointSpring(2.0, (0.1, 0.2)), JointDamper((0.1, 0.2)), LinkDamper(0.05), JointTorque((Sine(1.0, 0.5), 0.3)),
+    Drag(0.1, 0.2), FollowerForce(0.7), TipForce(0.5, -0.5),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        Scenario(Chain.uniform(2), (0.3, 0.4), (0.0, 1.0), Settings(t_end=0.5)),
+        Scenario(Chain.uniform(2, mass=2.0, shape="point", loads=ALL_LOADS), (0.3, 0.3), settings=Settings(t_end=0.5, rtol=1e-7)),
+        Scenario(
+            Chain([Link.rod(1.0, 2.0), Link(0.5, 1.0, 0.2, 0.1, 0.05)], ALL_LOADS[:1]),
+            (1.0, 2.0),
+            settings=Settings(t_end=0.2, integrator="RK4(step=0.01)", formulation="momentum", flips="off"),
+        ),
+        Scenario(Chain.uniform(3, pin=(1.0, 0.0)), (3.141592653589793, 1.5707963267948966, 0.0), settings=Settings(t_end=0.2)),
+    ],
+)
+def test_the_texts_to_take_along_give_the_same_run(scenario, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = scenario.run()
+    Path("model.toml").write_text(code.toml(scenario))
+    again = Scenario.load("model.toml")
+    assert again.chain == scenario.chain
+    np.testing.assert_allclose(again.run().theta, run.theta, rtol=0, atol=1e-12 if scenario.chain.pin else 0.0)
+    exec(compile(code.python(scenario), "copied.py", "exec"), {})
+    np.testing.assert_array_equal(nlink.load("run.nc").theta, run.theta)
+
+
+# Computations
+
+
+def test_a_run_streams_and_is_the_run_of_the_library(client):
+    asked = model(t_end=60.0)
+    with Tab(client, "runs") as tab:
+        tab.start("j1", "run", model=asked)
+        done = tab.until("j1")
+    points = [message for message in tab.heard["j1"] if message["type"] == "points"]
+    assert tab.kinds("j1")[:2] == ["started", "begin"]
+    assert len(points) > 2
+    t = [t for message in points for t in message["t"]]
+    whole = checked(asked).run()
+    np.testing.assert_array_equal(t, whole.t)
+    np.testing.assert_allclose([row for message in points for row in message["theta"]], whole.theta, atol=1e-6)
+    np.testing.assert_allclose([r for message in points for r in message["residual"]], whole.energy().residual, atol=1e-8)
+    assert done["told"]["status"] == "finished"
+    assert done["content"]["takes"][0]["chain"]["n"] == 3
+    saved = client.post("/api/runs", json={"session": "runs", "job": "j1", "name": "a run"}).json()
+    assert saved == {"name": "a run"}
+    again = client.post("/api/runs", json={"session": "runs", "job": "j1", "name": "a run"}).json()
+    assert again["error"]["text"] == "there is a run 'a run' already; give another name"
+    with Tab(client, "other") as tab:
+        tab.start("j1", "open", name="a run")
+        assert tab.until("j1", "model")["model"]["run"]["t_end"] == 60.0
+        assert tab.until("j1")["told"]["message"] == "reached t = 60 s"
+    loaded = nlink.load(client.app.state.sessions.make("x").shelf.file("a run"))
+    np.testing.assert_array_equal(loaded.theta, whole.theta)
+    assert len(client.get("/api/runs/a run").content) > 1000
+    assert client.delete("/api/runs/a run").json() == {"name": "a run"}
+    assert client.get("/api/runs").json()["runs"] == []
+
+
+def test_a_stopped_run_keeps_what_it_has(client):
+    with Tab(client, "stops") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        tab.stop("j1")
+        told = tab.until("j1")["told"]
+        assert told["status"] == "interrupted"
+        assert "stopped by the user at t =" in told["message"]
+        assert client.post("/api/runs", json={"session": "stops", "job": "j1", "name": "stopped"}).json() == {"name": "stopped"}
+        run = nlink.load(client.app.state.sessions.make("x").shelf.file("stopped"))
+        assert 0 < run.t[-1] < 200_000
+        assert run.scenario.settings.t_end == 200_000
+        assert len(run.resume(run.t[-1] + 5).t) == len(run.t) + 50
+        client.delete("/api/runs/stopped")
+
+
+def test_a_job_that_does_not_listen_is_ended_with_its_process(client, monkeypatch):
+    pool, processes = client.app.state.pool, [each.process.pid for each in client.app.state.pool.workers]
+    monkeypatch.setattr(jobs.Worker, "ask_to_stop", lambda self: None)
+    with Tab(client, "deaf") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        begun = time.monotonic()
+        tab.stop("j1")
+        assert tab.until("j1") == {"type": "stopped"}
+        assert time.monotonic() - begun < 5
+        tab.start("j2", "modes", model=model())
+        assert tab.until("j2")["type"] == "done"
+    assert len({each.process.pid for each in pool.workers} - set(processes)) == 1
+
+
+def test_a_killed_worker_is_told_and_replaced(client):
+    with Tab(client, "kills") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        worker = next(each for each in client.app.state.pool.workers if each.job is not None)
+        os.kill(worker.process.pid, signal.SIGKILL)
+        assert "ended unexpectedly (exit code -9)" in tab.until("j1")["text"]
+        tab.start("j2", "run", model=model(t_end=1.0))
+        assert tab.until("j2")["told"]["status"] == "finished"
+
+
+def test_jobs_queue_with_their_place_and_tabs_do_not_disturb_each_other(tmp_path):
+    with opened(Shelf(tmp_path), workers=1) as client, Tab(client, "one") as one, Tab(client, "two") as two:
+        one.start("j1", "run", model=model(**LONG))
+        one.until("j1", "points")
+        two.start("j1", "run", model=model(t_end=1.0))
+        assert two.hear() == ("j1", {"type": "queued", "place": 1})
+        one.start("j2", "modes", model=model())
+        assert one.until("j2", "queued")["place"] == 2
+        two.start("j9", "modes", model=model())
+        assert two.until("j9", "queued")["place"] == 3
+        two.stop("j9")
+        assert two.until("j9")["type"] == "stopped"
+        two.stop("j2")  # the other tab's
+        one.stop("j1")
+        assert two.until("j1")["told"]["status"] == "finished"
+        assert one.until("j2")["type"] == "done"
+        assert one.heard["j1"][-1]["type"] == "done"
+
+
+def test_a_lost_tab_comes_back_to_what_it_missed(client):
+    with Tab(client, "lost") as tab:
+        assert tab.hello == {"type": "hello", "known": False}
+        tab.start("j1", "run", model=model(t_end=4000.0, save=0.1))
+        tab.until("j1", "points")
+        tab.socket.close(4000)
+    with Tab(client, "lost", tab.seen) as again:
+        assert again.hello["known"]
+        done = again.until("j1")
+    t = [t for part in (tab, again) for message in part.heard["j1"] if message["type"] == "points" for t in message["t"]]
+    assert done["told"]["status"] == "finished"
+    np.testing.assert_allclose(np.diff(t), np.diff(t)[0], rtol=1e-6)
+
+
+def test_a_tab_that_is_closed_ends_its_jobs(client):
+    with Tab(client, "closed") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        tab.socket.close(1001)
+    end = time.monotonic() + 10
+    while any(each.job for each in client.app.state.pool.workers):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(
+    ("kind", "request_", "part"),
+    [
+        ("copies", {"copies": 3, "apart": 1e-6}, "others"),
+        ("compare", {"formulations": ["recursive", "momentum"]}, "apart"),
+        ("modes", {"from": "rest"}, "takes"),
+        (
+            "stability",
+            {"vary": "loads.follower_force", "low": 0, "high": 8, "vary2": "loads.joint_damper", "low2": 0, "high2": 1},
+            "x",
+        ),
+    ],
+)
+def test_other_computations(client, kind, request_, part):
+    with Tab(client, f"kind{kind}") as tab:
+        tab.start("j1", kind, model=model(t_end=2.0), **request_)
+        done = tab.until("j1")
+    assert done["type"] == "done", done
+    assert done["content"][part]
+
+
+def test_the_stability_diagram_finds_ziegler(client):
+    ziegler = {"links": 2, "shape": "point", "loads": {"gravity": 0.0, "joint_spring": 1.0}, "start": "hanging"}
+    exact = nlink.critical_load(
+        lambda load: nlink.Scenario.from_dict(with_value(ziegler, "loads.follower_force", load)).chain, (0, 4)
+    )
+    with Tab(client, "ziegler") as tab:
+        tab.start("j1", "stability", model=ziegler, vary="loads.follower_force", low=0, high=4)
+        done = tab.until("j1")
+    assert done["critical"][0]["kind"] == "flutter"
+    assert done["critical"][0]["load"] == pytest.approx(exact.load, rel=1e-9)  # pyright: ignore[reportAttributeAccessIssue]
+    assert np.shape(done["growth"]) == (4, len(done["loads"]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "request_", "path", "text"),
+    [
+        ("copies", {"copies": 1, "apart": 1e-6}, "copies", "copies must be a whole number, at least 2"),
+        ("copies", {"copies": 99, "apart": 1e-6}, "copies", "copies must be at most 12, got 99"),
+        ("copies", {"copies": 3, "apart": "x"}, "apart", "apart must be a number"),
+        ("stability", {"vary": "title", "low": 0, "high": 1}, "vary", "what is varied must be one of"),
+        ("stability", {"vary": "loads.gravity", "low": 1, "high": 0}, "high", "high must be above low, 1; got 0"),
+        ("flips", {"across": 1, "up": 1, "size": 8, "t_end": 1.0}, "up", "up must be another link than across"),
+        ("flips", {"across": 0, "up": 1, "size": 8, "t_end": 1e9}, "t_end", "t_end must be at most 200 s"),
+        ("run", {"model": {"links": -1}}, "links", "links must be a whole number"),
+        (
+            "run",
+            {"model": model(integrator="Gauss(step=0.01)", formulation="maximal")},
+            "run.integrator",
+            "Gauss needs Hamilton's form",
+        ),
+        ("equations", {"model": page_model(preset("chaotic-5"))}, "", "up to 3 links, got 5"),
+    ],
+)
+def test_wrong_requests_are_told(client, kind, request_, path, text):
+    with Tab(client, "wrong") as tab:
+        tab.start("j1", kind, **({"model": model()} | request_))
+        failed = tab.until("j1")
+    assert failed["type"] == "failed"
+    assert text in failed["text"]
+    assert failed["path"] == path
+
+
+def test_the_flip_map_is_that_of_the_library(client):
+    with Tab(client, "flips") as tab:
+        tab.start("j1", "flips", model=model("nice-3"), across=0, up=2, size=9, t_end=3.0)
+        done = tab.until("j1")
+    cells = [cell for message in [*tab.heard["j1"], done] if "cells" in message for cell in message["cells"]]
+    seen = {(row, column): time for row, column, _, time in cells}
+    assert len(seen) == 81
+    scenario, angle = preset("nice-3"), np.radians(np.linspace(-160, 160, 9))
+    for row, column in ((0, 0), (4, 4), (8, 3)):
+        theta = [angle[column], scenario.theta[1], angle[row]]
+        run = nlink.simulate(scenario.chain, theta, t_end=3.0, events=[Flip(terminal=True)])
+        first = run.events[-1].t if run.status.code == "event" else None
+        assert seen[row, column] == (first if first is None else pytest.approx(first, abs=1e-4))
+    assert sorted((row, column) for row, column, _ in flips._order(9)) == sorted(seen)
+
+
+def test_equations_are_mathml_of_what_derive_gives():
+    title, parts = mathml(preset("point-2").chain)
+    assert title == "2 point masses in absolute angles under gravity"
+    assert [part["name"] for part in parts] == ["Energies", "Mass matrix, symmetric", "Forcing"]
+    tree = ElementTree.fromstring(parts[1]["math"])
+    assert len(tree.findall(".//{*}mtr")) == 3
+    assert "".join(tree.itertext()).startswith("M1,1=")
+    assert "Invisible" not in parts[1]["math"]
+    everything = Chain(
+        [Link(1.0, 1.0, 0.5, 0.1, 0.1)] * 3, loads=[Gravity(1.0), JointDamper(1.0), Drag(1.0, 1.0), FollowerForce(1.0)]
+    )
+    assert len(mathml(everything)[1]) == 4
+    for part in mathml(everything)[1]:
+        ElementTree.fromstring(part["math"])

@@ -1,0 +1,398 @@
+"""The studio in a real browser: build, pose, run, stop, play, and what happens when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import tomllib
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from studio_server import studio
+
+import nlink
+
+pytest.importorskip("fastapi", reason="needs the extra web: make setup")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+STUDIO = "document.getElementById('studio').studio"
+PLAYER = f"{STUDIO}.motion.player"
+DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless browser; in CI it must be there."""
+    absent = pytest.fail if os.environ.get("CI") else pytest.skip
+    if CHROMIUM is None:
+        absent("needs Chromium: make system")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        absent("needs playwright: make setup")
+        raise
+    with sync_playwright() as begun:
+        opened = begun.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with studio(tmp_path_factory.mktemp("runs"), "chaotic-3") as found:
+        yield found
+
+
+class Tab:
+    """A tab that remembers what it logged and asked for; both must stay clean."""
+
+    def __init__(self, browser: Any, address: str, **context: Any) -> None:
+        options = {"viewport": DESK, "reduced_motion": "reduce", "color_scheme": "light"}
+        self.context = browser.new_context(**(options | context))
+        self.page, self.address = self.context.new_page(), address
+        self.logged: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.logged.append(message.text))
+        self.page.on("pageerror", lambda error: self.logged.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("websocket", lambda socket: self.asked.append(socket.url.replace("ws:", "http:")))
+
+    def __enter__(self) -> Any:
+        self.page.goto(self.address)
+        self.page.wait_for_selector(".editor details")
+        wait(self.page, f"Boolean({PLAYER})")
+        return self.page
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        self.context.close()
+        if kind is None:
+            assert self.logged == []
+            home = self.address.split("?")[0]
+            assert [url for url in self.asked if not url.startswith((home, "data:", "blob:"))] == []
+
+
+def wait(page: Any, condition: str, seconds: float = 60.0) -> None:
+    """Wait for a condition; asked from outside, since the policy of the page lets nobody evaluate text inside."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(20)
+
+
+def run(page: Any) -> None:
+    """Press Run and wait for the end."""
+    page.get_by_role("button", name="Run", exact=True).click()
+    wait(page, f"!{STUDIO}.motion.job && {STUDIO}.motion.run")
+
+
+def fill(page: Any, label: str, value: str) -> None:
+    page.get_by_role("textbox", name=label, exact=True).fill(value)
+
+
+def settled(page: Any) -> None:
+    """Wait until the server has answered about the model."""
+    page.wait_for_timeout(150)
+    wait(page, f"{STUDIO}.error || {STUDIO}.valid.model.links !== undefined")
+    page.wait_for_timeout(100)
+
+
+def test_load_build_and_run(browser, address):
+    with Tab(browser, address) as page:
+        assert page.title() == "3 unit rods from an upward zig-zag, at rest: chaos \N{EN DASH} nlink studio"
+        fill(page, "Links", "2")
+        settled(page)
+        assert page.evaluate(f"{PLAYER}.motion.n") == 2
+        page.get_by_label("Joint dampers").check()
+        fill(page, "Damping", "0.1, 0.2")
+        page.get_by_label("All links alike").uncheck()
+        fill(page, "mass of link 2", "3")
+        fill(page, "Run until", "4")
+        settled(page)
+        run(page)
+        table = page.evaluate(f"{STUDIO}.model.table")
+        assert table["links"] == [{"shape": "rod", "length": 1, "mass": 1}, {"shape": "rod", "length": 1, "mass": 3}]
+        assert table["loads"]["joint_damper"]["damping"] == [0.1, 0.2]
+        whole = nlink.Scenario.from_dict(table).run()
+        shown = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(3.21); return [...m.angles]; }})()")
+        np.testing.assert_allclose(shown, whole.at([3.21]).theta[0], atol=1e-4)
+        assert "reached t = 4 s" in page.locator(".gobar").inner_text()
+        assert page.get_by_role("img", name="Energy residual (J)").is_visible()
+
+
+def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
+    with Tab(browser, address) as page:
+        page.get_by_label("Preset").select_option("nice-3")
+        wait(page, f"{PLAYER}.motion.angles[2] < 0.79")
+        before = page.evaluate(f"{STUDIO}.model.table.start.theta")
+        drag(page, 2, 0.0, 60.0)
+        after = page.evaluate(f"{STUDIO}.model.table.start.theta")
+        assert after[:2] == before[:2]
+        assert abs(after[2] - before[2]) > 0.2
+        page.wait_for_timeout(300)
+        assert page.evaluate(f"{PLAYER}.motion.angles[2]") == pytest.approx(after[2])
+        page.locator("summary", has_text="Start").click()
+        field = page.get_by_label("Angle of link 3 in degrees")
+        assert float(field.input_value()) == pytest.approx(np.degrees(after[2]), abs=1e-4)
+        page.get_by_role("button", name="Undo").click()
+        assert page.evaluate(f"{STUDIO}.model.table.start.theta") == before
+        page.get_by_role("button", name="Redo").click()
+        assert page.evaluate(f"{STUDIO}.model.table.start.theta") == after
+        page.keyboard.press("Control+z")
+        page.keyboard.press("Control+z")
+        assert page.evaluate(f"{STUDIO}.model.table.title").startswith("3 unit rods from an upward")
+
+
+def drag(page: Any, link: int, dx: float, dy: float, release: bool = True) -> None:
+    """Drag the outer end of a link by so many pixels; the button stays down if it is not to be released."""
+    at = f"(() => {{ const s = {PLAYER}.stage, m = s.motion; return s.pixel(m.x[{link + 1}], m.y[{link + 1}]); }})()"
+    (x, y), box = page.evaluate(at), page.locator(".pane:not([hidden]) .stage canvas").bounding_box()
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + x + dx, box["y"] + y + dy, steps=6)
+    if release:
+        page.mouse.up()
+
+
+def test_a_closed_chain_stays_closed_while_it_is_dragged(browser, address):
+    with Tab(browser, address) as page:
+        page.get_by_label("Pin at the last end").check()
+        wait(page, f"{PLAYER}.motion.chain.pin && !{STUDIO}.error")
+        before = page.evaluate(f"{STUDIO}.model.table.start.theta")
+        drag(page, 0, 25.0, 25.0, release=False)
+        tip = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(0); return [m.x[3], m.y[3]]; }})()")
+        pin = page.evaluate(f"{STUDIO}.model.table.pin")
+        page.mouse.up()
+        page.wait_for_timeout(300)
+        assert abs(page.evaluate(f"{STUDIO}.model.table.start.theta")[0] - before[0]) > 0.05
+        assert tip == pytest.approx([pin["x"], pin["y"]], abs=1e-6)
+        assert page.evaluate(f"{STUDIO}.error") is None
+        fill(page, "Pin x", "1.2")
+        wait(page, f"!{STUDIO}.error && Math.abs({PLAYER}.motion.x[3] - 1.2) < 1e-6")
+
+
+def test_stop_keeps_what_was_computed_and_it_plays(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "50000")
+        settled(page)
+        page.get_by_role("button", name="Run", exact=True).click()
+        wait(page, f"{PLAYER}.motion.span > 20")  # it is shown while it is being computed
+        assert "energy residual" in page.locator(".gobar .said").inner_text()
+        page.get_by_role("button", name="Stop", exact=True).click()
+        wait(page, f"!{STUDIO}.motion.job", 5)
+        assert "stopped by the user" in page.locator(".gobar .said").inner_text()
+        span = page.evaluate(f"{PLAYER}.motion.span")
+        assert 20 < span < 50_000
+        box = page.get_by_role("slider", name="Time", exact=True).last.bounding_box()
+        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        assert page.evaluate(f"{PLAYER}.t") == pytest.approx(span / 2, rel=0.02)
+        page.get_by_role("button", name="Pose").click()
+        assert page.evaluate(f"{PLAYER}.motion.span") == 0
+
+
+def test_an_error_is_told_at_its_field_and_nothing_is_lost(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Mass", "-1")
+        error = page.locator(".row", has=page.get_by_label("Mass", exact=True)).locator(".error")
+        error.wait_for(state="visible")
+        assert error.inner_text() == "links[0].mass must not be negative, got -1"
+        assert page.get_by_label("Mass", exact=True).get_attribute("aria-invalid") == "true"
+        assert page.get_by_role("button", name="Run", exact=True).is_disabled()
+        fill(page, "Mass", "2")
+        error.wait_for(state="hidden")
+        page.get_by_label("Integrator").select_option("Gauss")
+        page.get_by_label("Formulation", exact=True).select_option("maximal")
+        settled(page)
+        page.get_by_role("button", name="Run", exact=True).click()
+        told = page.locator(".row", has=page.get_by_label("Integrator")).locator(".error")
+        told.wait_for(state="visible", timeout=60_000)
+        assert told.inner_text().startswith("Gauss needs Hamilton's form")
+        page.get_by_label("Formulation", exact=True).select_option("recursive")
+        settled(page)
+        fill(page, "Run until", "2")
+        settled(page)
+        run(page)
+        page.get_by_role("tab", name="Copies").click()
+        fill(page, "Copies", "many")
+        page.get_by_role("button", name="Run copies").click()
+        page.locator(".pane:not([hidden]) .error", has_text="copies must be a whole number").wait_for()
+
+
+def test_a_reload_brings_the_model_back_and_two_tabs_do_not_disturb_each_other(browser, address):
+    with Tab(browser, address) as one, Tab(browser, address) as two:
+        fill(one, "Links", "4")
+        fill(two, "Title", "the other")
+        settled(one)
+        settled(two)
+        fill(one, "Run until", "50000")
+        settled(one)
+        one.get_by_role("button", name="Run", exact=True).click()
+        wait(one, f"{PLAYER}.motion.span > 5")
+        fill(two, "Run until", "1")
+        settled(two)
+        run(two)
+        assert one.evaluate(f"Boolean({STUDIO}.motion.job)")
+        one.reload()
+        one.wait_for_selector(".editor details")
+        wait(one, f"Boolean({PLAYER})")
+        assert one.evaluate(f"{STUDIO}.model.table.links") == 4
+        assert two.evaluate(f"{STUDIO}.model.table.links") == 3
+        fill(one, "Run until", "1")
+        settled(one)
+        run(one)
+
+
+def test_a_lost_connection_comes_back(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "1500")
+        settled(page)
+        page.get_by_role("button", name="Run", exact=True).click()
+        wait(page, f"{PLAYER}.motion.span > 5")
+        page.evaluate(f"{STUDIO}.line.socket.close(4000)")
+        wait(page, f"{STUDIO}.state.textContent.startsWith('connection lost')")
+        wait(page, f"{STUDIO}.state.textContent === '' && !{STUDIO}.motion.job && {STUDIO}.motion.run")
+        assert page.evaluate(f"{PLAYER}.motion.span") == 1500
+
+
+def test_every_view_shows_something(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "5")
+        settled(page)
+        for name, press, inside in (
+            ("Copies", "Run copies", ".player .stage canvas"),
+            ("Compare", "Compare", "table >> text=momentum"),
+            ("Modes", None, "table >> text=2.181"),
+            ("Stability", "Draw", "section[aria-label^=Growth] canvas"),
+            ("Map", "Compute", ".plane canvas"),
+            ("Equations", None, "math >> nth=2"),
+            ("Code", None, "pre >> nth=1"),
+        ):
+            page.get_by_role("tab", name=name).click()
+            if name == "Compare":
+                page.get_by_label("maximal").uncheck()
+                page.get_by_label("natural").uncheck()
+            if press:
+                page.get_by_role("button", name=press, exact=True).click()
+            page.locator(f".pane:not([hidden]) {inside}").first.wait_for(timeout=60_000)
+            wait(page, f"!{STUDIO}.pane.job")
+            assert page.locator(".pane:not([hidden]) > .error").is_hidden(), name
+        assert tomllib.loads(page.locator("pre").nth(1).inner_text())["links"] == 3
+        page.get_by_role("tab", name="Map").click()
+        box = page.locator(".plane canvas").bounding_box()
+        page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.3)
+        wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)
+        theta = np.degrees(page.evaluate(f"{STUDIO}.model.table.start.theta"))
+        assert 50 < theta[0] < 110
+        assert 60 < theta[1] < 110
+
+
+def test_runs_and_models_are_saved_and_opened(browser, address, tmp_path):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "2")
+        fill(page, "Title", "To keep")
+        settled(page)
+        run(page)
+        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_label("Name", exact=True).fill("../escape")
+        page.get_by_role("button", name="Save the run").click()
+        page.locator("dialog .error", has_text="a name must have").wait_for()
+        page.get_by_label("Name", exact=True).fill("kept")
+        page.get_by_role("button", name="Save the run").click()
+        page.locator(".said", has_text="saved as kept").wait_for()
+        page.get_by_role("button", name="Save", exact=True).click()
+        with page.expect_download() as found:
+            page.get_by_role("button", name="Download the model").click()
+        found.value.save_as(tmp_path / "model.toml")
+        fill(page, "Links", "1")
+        settled(page)
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.get_by_role("button", name="kept", exact=True).click()
+        wait(page, f"{STUDIO}.motion.run && {PLAYER}.motion.span === 2")
+        assert page.evaluate(f"{STUDIO}.model.table.title") == "To keep"
+        page.get_by_role("button", name="Open", exact=True).click()
+        (tmp_path / "bad.toml").write_text("links = ")
+        page.get_by_label("Model file").set_input_files(tmp_path / "bad.toml")
+        page.locator("dialog .error", has_text="is not a model file").wait_for()
+        page.get_by_label("Model file").set_input_files(tmp_path / "model.toml")
+        wait(page, "!document.querySelector('dialog[open]')")
+        assert page.evaluate(f"{STUDIO}.model.table.title") == "To keep"
+    assert nlink.Scenario.load(tmp_path / "model.toml").title == "To keep"
+
+
+def test_a_phone(browser, address):
+    with Tab(browser, address, viewport=PHONE, has_touch=True, is_mobile=True, device_scale_factor=2) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_role("button", name="Run", exact=True).tap()
+        wait(page, f"!{STUDIO}.motion.job && {STUDIO}.motion.run")
+        for name in ("Modes", "Equations", "Code", "Map", "Motion"):
+            page.get_by_role("tab", name=name).tap()
+            page.wait_for_timeout(100)
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+        for button in page.locator(".top button:visible, .gobar button, .transport button:visible").all():
+            box = button.bounding_box()
+            assert min(box["width"], box["height"]) >= 36
+            assert 0 <= box["x"] <= PHONE["width"] - box["width"]
+
+
+def test_dark_keys_and_names(browser, address):
+    nameless = (
+        "(nodes) => nodes.filter((n) => n.type !== 'hidden' && "
+        "!(n.getAttribute('aria-label') || n.textContent.trim() || n.closest('label'))).length"
+    )
+    with Tab(browser, address, color_scheme="dark") as page:
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 16, 20)"
+        assert page.eval_on_selector_all("button, select, input, summary, canvas:not([aria-hidden])", nameless) == 0
+        fill(page, "Run until", "2")
+        settled(page)
+        page.keyboard.press("Control+Enter")
+        wait(page, f"!{STUDIO}.motion.job && {STUDIO}.motion.run")
+        page.locator(".stage canvas").first.focus()
+        page.keyboard.press("End")
+        assert page.evaluate(f"{PLAYER}.t") == 2.0
+        page.get_by_label("Title", exact=True).fill("")
+        page.get_by_label("Title", exact=True).press_sequentially("Home f d")  # keys of the player are letters of a title here
+        assert page.evaluate(f"{STUDIO}.model.table.title") == "Home f d"
+        page.get_by_role("tab", name="Motion").focus()
+        page.keyboard.press("ArrowRight")
+        assert page.get_by_role("tab", name="Copies").get_attribute("aria-selected") == "true"
+
+
+def test_without_a_token_the_page_is_refused_in_a_sentence(browser, address):
+    answer = browser.new_page()
+    answer.goto(address.split("?")[0])
+    assert "open the address that nlink studio printed" in answer.content()
+    answer.close()
+
+
+def test_fifty_clients_while_two_runs_compute(browser, address):
+    """No error for anyone; how fast is measured by benchmarks/studio.py."""
+    base, token = address.split("/?token=")
+    model = nlink.preset("chaotic-5").to_dict()
+
+    def asked(k: int) -> list[int]:
+        out = []
+        for path, body in (("/", None), ("/api/start", None), ("/api/check", {"model": model}), ("/static/studio.js", None)) * 2:
+            data = None if body is None else json.dumps(body).encode()
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            with urllib.request.urlopen(urllib.request.Request(base + path, data, headers), timeout=60) as answer:
+                out.append(answer.status)
+        return out
+
+    with Tab(browser, address) as one, Tab(browser, address) as two:
+        for page in (one, two):
+            fill(page, "Run until", "50000")
+            settled(page)
+            page.get_by_role("button", name="Run", exact=True).click()
+            wait(page, f"{PLAYER}.motion.span > 5")
+        with ThreadPoolExecutor(50) as clients:
+            statuses = [status for each in clients.map(asked, range(50)) for status in each]
+        assert set(statuses) == {200}
+        for page in (one, two):
+            assert page.evaluate(f"Boolean({STUDIO}.motion.job)")
+            page.keyboard.press("Escape")
+            wait(page, f"!{STUDIO}.motion.job", 10)
