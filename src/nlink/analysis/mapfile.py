@@ -80,13 +80,11 @@ def load_map(path: str | os.PathLike[str]) -> Map:
     scenario = Scenario.from_dict(json.loads(data.attrs["model"]))
     names = data["x"].attrs["long_name"], data["y"].attrs["long_name"]
     plane = make_plane(scenario.chain, *names, scenario.theta, scenario.omega, float(data.attrs["t_end"]))
-    arrays = [data[name].values for name in ("x", "y", "values")]
     link = data["link"].values if "link" in data else None
     x0, x1, y0, y1 = (float(edge) for edge in data.attrs["region"])
-    return Map(
-        *arrays, link, data["status"].values, data["forbidden"].values.astype(bool), plane, (x0, x1, y0, y1),
-        data.attrs["quantity"], json.loads(data.attrs["settings"]),
-    )  # fmt: skip
+    x, y, values, status, forbidden = (data[name].values for name in ("x", "y", "values", "status", "forbidden"))
+    settings = json.loads(data.attrs["settings"])
+    return Map(x, y, values, link, status, forbidden, plane, (x0, x1, y0, y1), data.attrs["quantity"], settings)
 
 
 def _write_table(found: Map, path: Path) -> None:

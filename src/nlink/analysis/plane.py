@@ -16,6 +16,13 @@ from nlink.loads import JointSpring, JointTorque, TipForce
 
 PERIODS = 40.0
 """Length of a map in units of sqrt(l/g), l being the mean length of the links."""
+UNITS = {
+    "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2", "gravity": "m/s^2",
+    "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
+    "link_damper.damping": "N m s/rad", "joint_torque": "N m", "joint_torque.amplitude": "N m", "joint_torque.frequency": "Hz",
+    "joint_torque.phase": "rad", "drag.linear": "N s/m", "drag.quadratic": "N s^2/m^2", "tip_force.fx": "N", "tip_force.fy": "N",
+    "follower_force": "N",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Axis:
     @property
     def unit(self) -> str:
         """Unit of its values."""
-        return {"theta": "rad", "omega": "rad/s"}.get(self.kind, "")
+        return UNITS.get(self.kind if self.kind != "vary" else re.sub(r"^loads\.|\[\d+\]$", "", self.name), "")
 
 
 @dataclass(frozen=True)
