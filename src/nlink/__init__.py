@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from nlink.analysis.equilibrium import equilibrium as equilibrium
     from nlink.analysis.linearize import Linearization as Linearization
     from nlink.analysis.linearize import linearize as linearize
+    from nlink.analysis.mapfile import load_map as load_map
+    from nlink.analysis.mapfile import save_map as save_map
+    from nlink.analysis.maps import Map as Map
+    from nlink.analysis.maps import chaos_map as chaos_map
     from nlink.analysis.modes import modes as modes
     from nlink.analysis.stability import Critical as Critical
     from nlink.analysis.stability import critical_load as critical_load
@@ -123,6 +127,8 @@ _HOMES = {
     "analysis.modes": ("modes",),
     "analysis.stability": ("critical_load", "Critical"),
     "analysis.stability_map": ("locus", "stability_map"),
+    "analysis.maps": ("chaos_map", "Map"),
+    "analysis.mapfile": ("save_map", "load_map"),
     "analysis.cycle": ("limit_cycle", "amplitudes", "LimitCycle"),
     "_check": ("ModelError",),
 }  # fmt: skip

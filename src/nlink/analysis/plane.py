@@ -17,8 +17,8 @@ from nlink.loads import JointSpring, JointTorque, TipForce
 PERIODS = 40.0
 """Length of a map in units of sqrt(l/g), l being the mean length of the links."""
 UNITS = {
-    "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2", "gravity": "m/s^2",
-    "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
+    "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2",
+    "gravity": "m/s^2", "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
     "link_damper.damping": "N m s/rad", "joint_torque": "N m", "joint_torque.amplitude": "N m", "joint_torque.frequency": "Hz",
     "joint_torque.phase": "rad", "drag.linear": "N s/m", "drag.quadratic": "N s^2/m^2", "tip_force.fx": "N", "tip_force.fy": "N",
     "follower_force": "N",

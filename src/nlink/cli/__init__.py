@@ -13,7 +13,7 @@ import typer
 
 from nlink._check import ModelError
 from nlink._version import __version__
-from nlink.cli import compare, derive, export, models, modes, pictures, run, stability
+from nlink.cli import compare, derive, export, map, models, modes, pictures, run, stability
 
 BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 3, 4, 5, 130, 141
 
@@ -34,6 +34,7 @@ app.command("derive")(derive.derive)
 app.command("compare")(compare.compare)
 app.command("modes")(modes.modes)
 app.command("stability")(stability.stability)
+app.command("map")(map.chart)
 
 
 def _version(wanted: bool) -> None:
