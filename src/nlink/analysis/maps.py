@@ -17,6 +17,8 @@ from nlink._check import ModelError, choice, listed, whole
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.chain import Chain
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
+from nlink.progress import Notice
+from nlink.simulation import COMPILING
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""
@@ -148,6 +150,11 @@ def _run(
         return {}, settings
     kept, source, _, _ = OUTPUTS[name]
     theta, omega, vary = plane.starts(x, y)
+    first = {each: values[:1] for each, values in vary.items()}
+    with Notice(COMPILING, options["progress"]):
+        simulate_many(
+            plane.chain, theta[:1], omega[:1], t_end=1e-6 * plane.t_end, vary=first, keep=kept(), backend=options["backend"]
+        )
     found = simulate_many(plane.chain, theta, omega, t_end=plane.t_end, vary=vary, keep=kept(), **options)
     names = {source, "status"} | ({"flip_link"} if name in FLIPS else set())
     outputs = {each: found[each].values if found[each].ndim == 1 else found[each].values[:, part] for each in names}

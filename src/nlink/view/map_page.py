@@ -23,7 +23,7 @@ CELLS = 2_000_000
 class Layer(NamedTuple):
     """What a map shows at each cell: values (Y, X); numbers with a unit, or numbers of the `kinds` that they name.
 
-    With `log` the colours go by the logarithm.
+    With `log` the colours go by the logarithm, from bright to dark; -inf is blank then, NaN darkest: later than all.
     """
 
     name: str

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -77,14 +78,12 @@ def chaos_page(
 ) -> str | Path:
     """Return the page of a map, to zoom into and to read values from, or write it to `path`."""
     x, y = found.x * _scale(found.plane.x), found.y * _scale(found.plane.y)
-    layers = (
-        [Layer(found.meaning, found.values, found.unit, log=found.quantity in ("flip", "energy"))]
-        if found.quantity != "link"
-        else []
-    )
+    values = np.where(found.forbidden, -np.inf, found.values) if found.quantity == "flip" else found.values
+    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"))]
     if found.link is not None:
         kinds = ("not enough energy", "no flip", *(f"link {i + 1} flips first" for i in range(found.chain.n)))
-        layers.append(Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds))
+        first = Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds)
+        layers = [first] if found.quantity == "link" else [*layers, first]
     told = [*(lines or []), ("map", summary(found))]
     axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
     name = plain(title or heading(found))
@@ -149,16 +148,13 @@ def _values(figure: Figure, axes: Axes, found: Map) -> None:
     flips = found.quantity == "flip"
     colours = TIMES if flips else COLOURMAP if found.quantity == "steps" else mpl.colormaps["magma"]
     norm = _norm(found, flips)
-    image = _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
-    image.set(cmap=colours, norm=norm)
-    bar = figure.colorbar(
-        mpl.cm.ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm)
-    )
+    _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
+    bar = figure.colorbar(ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
     bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=INK, fontsize=9)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
     bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=3)
     if flips:
-        ticks = [t for t in _round_numbers() if norm.vmin <= t <= norm.vmax]  # pyright: ignore[reportOperatorIssue]
+        ticks = [t for t in _round_numbers() if 0.0 <= norm(t) <= 1.0]
         bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.ax.minorticks_off()
@@ -183,7 +179,7 @@ def _norm(found: Map, flips: bool) -> Normalize:
 
 def _beyond(found: Map, norm: Normalize) -> Any:
     known = found.values[np.isfinite(found.values)]
-    below, above = bool((known < norm.vmin).any()), bool((known > norm.vmax).any())  # pyright: ignore[reportOperatorIssue]
+    below, above = bool((norm(known) < 0.0).any()), bool((norm(known) > 1.0).any())
     return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
 
 
@@ -193,13 +189,13 @@ def _links(axes: Axes, found: Map) -> list[Patch]:
     return [Patch(facecolor=colours[i], label=f"link {i + 1}") for i in range(found.chain.n) if (found.values == i + 1).any()]
 
 
-def _image(axes: Axes, found: Map, colours: np.ndarray) -> Any:
+def _image(axes: Axes, found: Map, colours: np.ndarray) -> None:
     """Draw an image of colours (Y, X, 4), pixels without a value in their own."""
     image = np.array(colours, float)
     image[~np.isfinite(found.values)] = (*NEVER, 1.0)
     if found.quantity in ("flip", "link"):
         image[found.forbidden] = (*FORBIDDEN, 1.0)
-    return axes.imshow(image, origin="lower", extent=shown_region(found), interpolation="auto", interpolation_stage="rgba")
+    axes.imshow(image, origin="lower", extent=shown_region(found), interpolation="auto", interpolation_stage="rgba")
 
 
 def _forbid(axes: Axes, found: Map) -> list[Patch]:

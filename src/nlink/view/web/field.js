@@ -2,11 +2,12 @@
 
 import { button, definitions, dialog, download, el, fileName, select, sized } from "./dom.js";
 import { extent, multiples, tickStep, tickText, valueText } from "./axes.js";
-import { parsed, tokens, toggleTheme, viridis } from "./colours.js";
+import { embers, parsed, tokens, toggleTheme, viridis } from "./colours.js";
 import { gestures } from "./gestures.js";
 import { setText } from "./panels.js";
 
 const INSET = { left: 80, right: 16, top: 14, bottom: 46 };
+const NEVER = [19, 17, 28];
 const MAP_KEYS = [["arrows", "move"], ["+ \u2212", "zoom in, out"], ["f", "fit"], ["d", "dark or light"], ["p", "save as PNG"], ["i", "in words"], ["?", "these keys"]];
 
 export class Field {
@@ -78,7 +79,8 @@ export class Field {
       return (value) => colours[value] || [128, 128, 128];
     }
     const scale = valueScale(layer.values, layer.log);
-    return (value) => (Number.isFinite(value) ? viridis(scale.share(value)) : parsed(this.colours.lines));
+    const ramp = layer.log ? embers : viridis, blank = parsed(this.colours.lines), hole = layer.log ? NEVER : blank;
+    return (value) => (Number.isFinite(value) ? ramp(scale.share(value)) : value === -Infinity ? blank : hole);
   }
 
   kindColours(kinds) {
@@ -98,7 +100,7 @@ export class Field {
       return;
     }
     const { low, high, middle } = valueScale(layer.values, layer.log), ramp = el("i", { class: "ramp" });
-    ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${viridis(s).join(" ")})`).join(", ")})`;
+    ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${(layer.log ? embers : viridis)(s).join(" ")})`).join(", ")})`;
     this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}, in the middle ${valueText(middle, 3)}`));
   }
 
@@ -244,10 +246,11 @@ export class Field {
   }
 }
 
-// Which share of the colours a value takes: even between the ends, by its logarithm if asked for, or, where a few values are far
-// from all others, by asinh.
+// Which share of the colours a value takes: even between the ends; by its logarithm if asked for, the lowest few taken together; or,
+// where a few values are far from all others, by asinh.
 function valueScale(values, log) {
-  const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0)), [low, high] = extent(known), size = known.map(Math.abs).sort()[known.length >> 1];
+  const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0)), sizes = known.map(Math.abs).sort();
+  const [least, high] = extent(known), low = log ? sizes[Math.floor(0.02 * sizes.length)] : least, size = sizes[known.length >> 1];
   const wide = !log && high - low > 20 * size && size > 0;
   const bend = log ? Math.log : wide ? (value) => Math.asinh(value / size) : (value) => value;
   const from = bend(low), span = bend(high) - from || 1, half = from + span / 2;
