@@ -118,8 +118,8 @@ def chaos_map(
     >>> found.values.shape, bool(found.forbidden[4, 4])
     ((8, 8), True)
     """
-    name, part = _quantity(quantity, chain.n)
     plane = make_plane(chain, x, y, at, omega, t_end)
+    name, part = _quantity(quantity, chain.n)
     region = edges(region, plane)
     across, up = _size(size)
     xs, ys = centres(region[0], region[1], across), centres(region[2], region[3], up)
