@@ -56,7 +56,7 @@ def chart(
     """
     _refuse(output, data)
     asked: dict[str, Any] = {"until": until, "region": region, "size": size and _size(size)}
-    with_model = {"links": links, "--set": settings, "x": x, "y": y, "--at": at, "MODEL": model}
+    with_model = {"--links": links, "--set": settings, "--x": x, "--y": y, "--at": at, "the model": model}
     run: dict[str, Any] = {"threads": threads, "store": store, "progress": not quiet}
     began = time.perf_counter()
     if quantity.endswith(".nc"):
