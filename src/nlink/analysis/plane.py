@@ -16,6 +16,8 @@ from nlink.loads import JointSpring, JointTorque, TipForce
 
 PERIODS = 40.0
 """Length of a map in units of sqrt(l/g), l being the mean length of the links."""
+BAND = 200_000
+"""Points whose energies are computed at once."""
 UNITS = {
     "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2",
     "gravity": "m/s^2", "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
@@ -63,6 +65,11 @@ class Plane:
 
     def margin(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Return by how much the energy exceeds that of the cheapest flip, (len(y), len(x)) in J; None if there is no rule."""
+        rows = max(1, BAND // len(x))
+        bands = [self._margins(x, y[first : first + rows]) for first in range(0, len(y), rows)]
+        return None if bands[0] is None else np.concatenate([band for band in bands if band is not None])
+
+    def _margins(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         theta, omega, vary = self.starts(*(grid.ravel() for grid in np.meshgrid(x, y)))
         found = margin(self.chain, theta, omega, vary, self.t_end)
         return None if found is None else found.reshape(len(y), len(x))

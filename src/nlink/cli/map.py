@@ -98,7 +98,7 @@ def _again(path: Path, asked: dict[str, Any], refused: list[str], run: dict[str,
 def _made(chain: Any, quantity: str, start: dict[str, Any], asked: dict[str, Any], run: dict[str, Any], region: Any = None) -> Map:
     from nlink.analysis.maps import chaos_map
     from nlink.analysis.plane import axis
-    from nlink.ensemble import EnsembleInterrupted, Threads
+    from nlink.ensemble import Threads
 
     axes = [axis("--x", start["x"], chain), axis("--y", start["y"] or ("theta2" if chain.n > 1 else "omega1"), chain)]
     region = _region(asked["region"], axes) if asked["region"] else region
@@ -106,9 +106,9 @@ def _made(chain: Any, quantity: str, start: dict[str, Any], asked: dict[str, Any
     options = {"backend": backend, "store": run["store"], "progress": run["progress"]}
     try:
         return chaos_map(chain, quantity, **start, t_end=asked["until"], region=region, size=asked["size"] or (400, 400), **options)
-    except EnsembleInterrupted as error:
+    except KeyboardInterrupt as error:
         rest = "the same command goes on" if run["store"] else "nothing is kept; with --store map.zarr the same command could go on"
-        print(f"nlink: {error}; {rest}", file=sys.stderr)
+        print(f"nlink: {str(error) or 'interrupted'}; {rest}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 
 
