@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -381,6 +382,21 @@ def test_pictures_of_other_quantities(tmp_path, quantity):
     assert save_map_picture(found, tmp_path / "map.png").stat().st_size > 5000
     assert "8 \\u00d7 8 starts" in chaos_page(found) or "8 \N{MULTIPLICATION SIGN} 8 starts" in chaos_page(found)
     assert summary(found).startswith("8 × 8 starts to t = 2 s: ")
+
+
+def test_failed_pixels_are_told(rods):
+    status = rods.status.copy()
+    status[3, 4] = 3
+    assert "starts to t = 12.771 s, 1 of them failed: " in summary(replace(rods, status=status))
+    assert "failed" not in summary(rods)
+
+
+def test_ticks_of_a_deep_zoom():
+    at = math.radians(100.0)
+    figure = map_figure(chaos_map(RODS, region=(at, at + 1e-6, at, at + 2e-6), size=4))
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert len(set(labels)) == len(labels) > 2
+    assert len(figure.axes[1].get_yticks()) > 0
 
 
 def test_maps_without_a_value_are_drawn(tmp_path):

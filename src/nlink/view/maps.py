@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
@@ -33,6 +34,8 @@ TIMES = ListedColormap(mpl.colormaps["inferno"](np.linspace(0.98, 0.12, 512)), "
 """Bright where links turn over soon, dark where late: it ends near the colour of those that never do."""
 INCHES = 6.2
 """Size of the longer side of the map."""
+FAILED = 2
+"""Least status of a start whose motion could not be followed to its end."""
 OUTLINE = 400
 """Points a side at which the edge of the forbidden region is traced."""
 
@@ -93,6 +96,8 @@ def chaos_page(
 def summary(found: Map) -> str:
     """Return the size of a map and the shares of its pixels, in words."""
     text = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} starts to t = {found.plane.t_end:.6g} s"
+    failed = int((found.status >= FAILED).sum())
+    text += f", {failed} of them failed" if failed else ""
     if found.link is None:
         known = found.values[np.isfinite(found.values)]
         return text + (f": {found.meaning} {known.min():.4g} to {known.max():.4g} {found.unit}".rstrip() if len(known) else "")
@@ -154,14 +159,19 @@ def _values(figure: Figure, axes: Axes, found: Map) -> None:
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
     bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=3)
     if flips:
-        ticks = [t for t in _round_numbers() if 0.0 <= norm(t) <= 1.0]
+        ticks = _round_times(norm)
         bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])
         bar.ax.yaxis.set_minor_formatter(NullFormatter())
         bar.ax.minorticks_off()
 
 
-def _round_numbers() -> list[float]:
-    return [digit * 10.0**power for power in range(-6, 7) for digit in (1, 2, 5)]
+def _round_times(norm: Normalize) -> list[float]:
+    """Return round numbers within the scale: 1, 2, 5, ..., or every digit where these are few."""
+    for digits in ((1, 2, 5), range(1, 10)):
+        times = [digit * 10.0**power for power in range(-6, 7) for digit in digits if 0.0 <= norm(digit * 10.0**power) <= 1.0]
+        if len(times) > 3:
+            break
+    return times
 
 
 def _norm(found: Map, flips: bool) -> Normalize:
@@ -222,7 +232,14 @@ def _ticks(axis: Any, each: Axis, span: float) -> None:
         if 4 <= span / step <= 9:
             axis.set_major_locator(MultipleLocator(step))
             break
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}\N{DEGREE SIGN}".replace("-", "\N{MINUS SIGN}")))
+    digits = max(0, math.ceil(1.0 - math.log10(span)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _degrees(value, digits)))
+
+
+def _degrees(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return f"{text}\N{DEGREE SIGN}".replace("-", "\N{MINUS SIGN}")
 
 
 def _figsize(found: Map, spans: tuple[float, float]) -> tuple[float, float]:
