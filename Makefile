@@ -58,6 +58,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/formulations.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/stability.py
+	$(BIN)/python benchmarks/maps.py
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/studio.py
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.speed

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from nlink.analysis.linearize import linearize as linearize
     from nlink.analysis.lyapunov import Lyapunov as Lyapunov
     from nlink.analysis.lyapunov import lyapunov as lyapunov
+    from nlink.analysis.mapfile import load_map as load_map
+    from nlink.analysis.mapfile import save_map as save_map
+    from nlink.analysis.maps import Map as Map
+    from nlink.analysis.maps import chaos_map as chaos_map
     from nlink.analysis.modes import modes as modes
     from nlink.analysis.poincare import Points as Points
     from nlink.analysis.poincare import Section as Section
@@ -136,6 +140,8 @@ _HOMES = {
     "analysis.modes": ("modes",),
     "analysis.stability": ("critical_load", "Critical"),
     "analysis.stability_map": ("locus", "stability_map"),
+    "analysis.maps": ("chaos_map", "Map"),
+    "analysis.mapfile": ("save_map", "load_map"),
     "analysis.cycle": ("limit_cycle", "amplitudes", "LimitCycle"),
     "analysis.lyapunov": ("lyapunov", "Lyapunov"),
     "analysis.ftle": ("ftle", "FiniteTime"),

@@ -13,7 +13,7 @@ import typer
 
 from nlink._check import ModelError
 from nlink._version import __version__
-from nlink.cli import compare, derive, export, lyapunov, models, modes, pictures, poincare, run, stability, studio
+from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
 
 BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 3, 4, 5, 130, 141
 
@@ -38,6 +38,7 @@ app.command("lyapunov")(lyapunov.lyapunov)
 app.command("poincare")(poincare.poincare)
 app.command("bifurcation")(poincare.bifurcation)
 app.command("studio")(studio.studio)
+app.command("map")(map.chart)
 
 
 def _version(wanted: bool) -> None:

@@ -21,12 +21,16 @@ CELLS = 2_000_000
 
 
 class Layer(NamedTuple):
-    """What a map shows at each cell: values (Y, X); numbers with a unit, or numbers of the `kinds` that they name."""
+    """What a map shows at each cell: values (Y, X); numbers with a unit, or numbers of the `kinds` that they name.
+
+    With `log` the colours go by the logarithm, from bright to dark; -inf is blank then, NaN darkest: later than all.
+    """
 
     name: str
     values: np.ndarray
     unit: str = ""
     kinds: tuple[str, ...] = ()
+    log: bool = False
 
 
 def map_page(
@@ -104,7 +108,7 @@ def _packed(layer: Layer, packer: Packer) -> dict[str, Any]:
     values = np.asarray(layer.values, float)
     holes = not np.isfinite(values).all()
     packed = packer.exact(values.ravel()) if holes else packer.rounded(values, 1.0) if layer.kinds else packer.spread(values)
-    return {"name": layer.name, "unit": layer.unit, "kinds": list(layer.kinds) or None, "values": packed}
+    return {"name": layer.name, "unit": layer.unit, "kinds": list(layer.kinds) or None, "log": layer.log, "values": packed}
 
 
 def _check(x: np.ndarray, y: np.ndarray, layers: list[Layer]) -> None:

@@ -1,14 +1,27 @@
-// Colours: those of the page, read from its style sheet, and those of links and values, after viridis.
+// Colours: those of the page, read from its style sheet, and those of links and values, after viridis and inferno.
 
 const VIRIDIS = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
   [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
 ];
+const EMBERS = [
+  [245, 249, 146], [248, 207, 58], [252, 159, 7], [242, 116, 28], [221, 81, 58],
+  [188, 55, 84], [151, 39, 102], [111, 25, 110], [73, 11, 106], [30, 12, 69],
+];
 const NAMES = ["ground", "panel", "ink", "muted", "lines", "edge", "accent", "second", "third", "fourth", "fifth", "warn"];
 
+function blended(stops, share) {
+  const x = Math.min(1, Math.max(0, share)) * (stops.length - 1), k = Math.min(stops.length - 2, Math.floor(x));
+  return stops[k].map((part, i) => Math.round(part + (x - k) * (stops[k + 1][i] - part)));
+}
+
 export function viridis(share) {
-  const x = Math.min(1, Math.max(0, share)) * (VIRIDIS.length - 1), k = Math.min(VIRIDIS.length - 2, Math.floor(x));
-  return VIRIDIS[k].map((part, i) => Math.round(part + (x - k) * (VIRIDIS[k + 1][i] - part)));
+  return blended(VIRIDIS, share);
+}
+
+// Bright at first, dark at last: after inferno, turned around.
+export function embers(share) {
+  return blended(EMBERS, share);
 }
 
 export function rgb(parts) {

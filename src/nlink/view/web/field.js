@@ -2,15 +2,16 @@
 
 import { button, definitions, dialog, download, el, fileName, select, sized } from "./dom.js";
 import { extent, multiples, tickStep, tickText, valueText } from "./axes.js";
-import { parsed, tokens, toggleTheme, viridis } from "./colours.js";
+import { embers, parsed, tokens, toggleTheme, viridis } from "./colours.js";
 import { gestures } from "./gestures.js";
 import { setText } from "./panels.js";
 
 const INSET = { left: 80, right: 16, top: 14, bottom: 46 };
+const NEVER = [19, 17, 28];
 const MAP_KEYS = [["arrows", "move"], ["+ \u2212", "zoom in, out"], ["f", "fit"], ["d", "dark or light"], ["p", "save as PNG"], ["i", "in words"], ["?", "these keys"]];
 
 export class Field {
-  // content: { title, summary, words, about, x, y, xlabel, ylabel, layers: [{ name, unit, values (rows of y), kinds: [names] | null }] }
+  // content: { title, summary, words, about, x, y, xlabel, ylabel, layers: [{ name, unit, values (rows of y), kinds: [names] | null, log }] }
   constructor(root, content) {
     Object.assign(this, { root, content, layer: 0, pointer: null });
     this.canvas = el("canvas", { role: "img", tabindex: 0, "aria-label": `${content.title}: ${content.summary}` });
@@ -74,15 +75,17 @@ export class Field {
 
   colouring(layer) {
     if (layer.kinds) {
-      const colours = this.kindColours();
+      const colours = this.kindColours(layer.kinds);
       return (value) => colours[value] || [128, 128, 128];
     }
-    const scale = valueScale(layer.values);
-    return (value) => (Number.isFinite(value) ? viridis(scale.share(value)) : parsed(this.colours.lines));
+    const scale = valueScale(layer.values, layer.log);
+    const ramp = layer.log ? embers : viridis, blank = parsed(this.colours.lines), hole = layer.log ? NEVER : blank;
+    return (value) => (Number.isFinite(value) ? ramp(scale.share(value)) : value === -Infinity ? blank : hole);
   }
 
-  kindColours() {
+  kindColours(kinds) {
     const dark = this.colours.dark;
+    if (kinds.length > 4) return kinds.map((_, k) => viridis(k / (kinds.length - 1)));
     const four = dark ? ["#24463f", "#c98a3a", "#b4524f", "#4f6fa8"] : ["#dcebe3", "#eab867", "#bb5a58", "#7f9cc9"];
     return four.map(parsed);
   }
@@ -91,13 +94,13 @@ export class Field {
     if (layer.kinds) {
       this.legend.replaceChildren(...layer.kinds.map((kind, k) => {
         const swatch = el("i", {});
-        swatch.style.background = `rgb(${this.kindColours()[k].join(" ")})`;
+        swatch.style.background = `rgb(${this.kindColours(layer.kinds)[k].join(" ")})`;
         return el("span", { class: "kind" }, swatch, kind);
       }));
       return;
     }
-    const { low, high, middle } = valueScale(layer.values), ramp = el("i", { class: "ramp" });
-    ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${viridis(s).join(" ")})`).join(", ")})`;
+    const { low, high, middle } = valueScale(layer.values, layer.log), ramp = el("i", { class: "ramp" });
+    ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${(layer.log ? embers : viridis)(s).join(" ")})`).join(", ")})`;
     this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}, in the middle ${valueText(middle, 3)}`));
   }
 
@@ -206,7 +209,7 @@ export class Field {
       return;
     }
     const [column, row] = cell, at = row * content.x.length + column, box = this.box(), [px, py] = this.pointer;
-    const told = content.layers.map((each) => `${each.name}: ${each.kinds ? each.kinds[each.values[at]] : `${valueText(each.values[at])} ${each.unit}`}`);
+    const told = content.layers.map((each) => `${each.name}: ${each.kinds ? each.kinds[each.values[at]] : Number.isFinite(each.values[at]) ? `${valueText(each.values[at])} ${each.unit}` : "none"}`);
     setText(this.readout, `${content.xlabel} ${valueText(content.x[column])}, ${content.ylabel} ${valueText(content.y[row])}: ${told.join(", ")}`);
     context.strokeStyle = layer.kinds || !colours.dark ? colours.ink : colours.ground;
     context.globalAlpha = 0.55;
@@ -243,12 +246,15 @@ export class Field {
   }
 }
 
-// Which share of the colours a value takes: even between the ends, or, where a few values are far from all others, by asinh.
-function valueScale(values) {
-  const known = values.filter(Number.isFinite), [low, high] = extent(known), size = known.map(Math.abs).sort()[known.length >> 1];
-  const bend = high - low > 20 * size && size > 0 ? (value) => Math.asinh(value / size) : (value) => value;
+// Which share of the colours a value takes: even between the ends; by its logarithm if asked for, the lowest few taken together; or,
+// where a few values are far from all others, by asinh.
+function valueScale(values, log) {
+  const known = values.filter((value) => Number.isFinite(value) && (!log || value > 0)), sizes = known.map(Math.abs).sort();
+  const [least, high] = extent(known), low = log ? sizes[Math.floor(0.02 * sizes.length)] : least, size = sizes[known.length >> 1];
+  const wide = !log && high - low > 20 * size && size > 0;
+  const bend = log ? Math.log : wide ? (value) => Math.asinh(value / size) : (value) => value;
   const from = bend(low), span = bend(high) - from || 1, half = from + span / 2;
-  return { low, high, middle: bend(1) === 1 ? half : size * Math.sinh(half), share: (value) => (bend(value) - from) / span };
+  return { low, high, middle: log ? Math.exp(half) : wide ? size * Math.sinh(half) : half, share: (value) => (bend(value) - from) / span };
 }
 
 // The outer edges of cells about equally spaced values.

@@ -1,0 +1,181 @@
+"""chaos_map(): a quantity of the motion over a plane of starts or parameters: when links turn over, how fast starts part, ...
+
+Pixels are computed at their centres. On a region that is symmetric about zero these are exact negatives of each other, and where
+the chain has no left and right (no offsets, springs at rest in line, nothing that pushes sideways) the map is its own mirror image
+to the last bit: half of it is computed. Of a flip map, starts that have not the energy to turn over (barrier.py) are not run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError, choice, listed, whole
+from nlink.analysis.plane import Plane, centres, edges, half, make_plane
+from nlink.chain import Chain
+from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
+from nlink.progress import Notice
+from nlink.simulation import COMPILING
+
+SKIPPED = -1
+"""Status of a pixel that was not run: forbidden."""
+OUTPUTS: dict[str, tuple[type[Any], str, str, str]] = {
+    "flip": (FlipTime, "flip_time", "s", "time of the first flip"),
+    "link": (FlipTime, "flip_link", "", "link that flips first"),
+    "ftle": (FTLE, "ftle", "1/s", "finite-time Lyapunov exponent"),
+    "energy": (EnergyDrift, "energy_drift", "J", "largest energy residual"),
+    "theta": (Final, "theta", "rad", "angle at the end"),
+    "omega": (Final, "omega", "rad/s", "rate at the end"),
+    "least_theta": (Extremes, "least_theta", "rad", "least angle"),
+    "largest_theta": (Extremes, "largest_theta", "rad", "largest angle"),
+    "least_omega": (Extremes, "least_omega", "rad/s", "least rate"),
+    "largest_omega": (Extremes, "largest_omega", "rad/s", "largest rate"),
+    "steps": (Final, "steps", "", "steps"),
+}
+"""What a map can show: what is kept, under which name, its unit, its meaning."""
+FLIPS = ("flip", "link")
+EVEN = ("flip", "link", "ftle", "energy", "steps")
+"""Quantities that are the same for a motion and its mirror image."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """A quantity over a plane: values (Y, X) at the pixel centres x (X,) and y (Y,).
+
+    Parameters
+    ----------
+    quantity, unit, meaning : what the values are; a flip that does not come within t_end is NaN
+    link : (Y, X) which link flips first, from 1, 0 if none does; None for other quantities
+    status : (Y, X) as from `simulate_many`; -1 for pixels not run because they are forbidden
+    forbidden : (Y, X) whether the start has not the energy to flip; all False where there is no rule
+    plane, region : chain, axes and shared start; (x0, x1, y0, y1), the outer edges
+    settings : version, tolerances and the like
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    values: np.ndarray
+    link: np.ndarray | None
+    status: np.ndarray
+    forbidden: np.ndarray
+    plane: Plane
+    region: tuple[float, float, float, float]
+    quantity: str = "flip"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def chain(self) -> Chain:
+        """The chain, as it is where no parameter varies."""
+        return self.plane.chain
+
+    @property
+    def unit(self) -> str:
+        """Unit of the values."""
+        return OUTPUTS[_quantity(self.quantity, self.chain.n)[0]][2]
+
+    @property
+    def meaning(self) -> str:
+        """What the values are, in words."""
+        name, link = _quantity(self.quantity, self.chain.n)
+        return OUTPUTS[name][3] + (f" of link {link + 1}" if OUTPUTS[name][0] in (Final, Extremes) and name != "steps" else "")
+
+
+def chaos_map(
+    chain: Chain,
+    quantity: str = "flip",
+    *,
+    x: str = "theta1",
+    y: str | None = None,
+    region: Any = None,
+    size: Any = (200, 200),
+    at: Any = 0.0,
+    omega: Any = 0.0,
+    t_end: float | None = None,
+    rtol: float = 1e-11,
+    atol: float = 1e-11,
+    backend: Any = None,
+    store: Any = None,
+    progress: bool = False,
+) -> Map:
+    """Return a map of a quantity of the motion over a plane of starts or parameters.
+
+    Parameters
+    ----------
+    quantity : "flip" (time of the first flip in s), "link" (which one flips), "ftle", "energy" (largest residual), or an output of
+        `simulate_many` like "largest_theta[2]" (of link 2; without a number, of the last)
+    x, y : axes: theta1 ... thetaN, omega1 ... omegaN, or a parameter like mass[2] or gravity; y is theta2 if not given
+    region : (x0, x1, y0, y1), outer edges in rad, rad/s or the unit of the parameter; whole turns of angles if not given
+    size : pixels (across, up)
+    at, omega : angles (rad) and rates (rad/s) of the links that are not on an axis: one number, or N
+    t_end : s; if not given 40 sqrt(l/g), l being the mean length of the links
+    rtol, atol : tolerances; flips of long chaotic motions need tight ones
+    backend, store, progress : as for `simulate_many`
+
+    >>> found = chaos_map(Chain.uniform(2), size=(8, 8), t_end=3.0)
+    >>> found.values.shape, bool(found.forbidden[4, 4])
+    ((8, 8), True)
+    """
+    plane = make_plane(chain, x, y, at, omega, t_end)
+    name, part = _quantity(quantity, chain.n)
+    region = edges(region, plane)
+    across, up = _size(size)
+    xs, ys = centres(region[0], region[1], across), centres(region[2], region[3], up)
+    over = plane.margin(xs, ys)
+    forbidden = np.zeros((up, across), bool) if over is None else over < 0
+    mirror = plane.mirrored() if name in EVEN else None
+    own = half(xs, ys, mirror)
+    rows, columns = np.nonzero(own & ~forbidden if name in FLIPS else own)
+    options = {"rtol": rtol, "atol": atol, "backend": backend, "store": store, "progress": progress}
+    outputs, settings = _run(plane, xs[columns], ys[rows], name, part, options)
+
+    def image(each: str, fill: Any, dtype: Any) -> np.ndarray:
+        made = np.full((up, across), fill, dtype)
+        made[rows, columns] = outputs.get(each, fill)
+        return np.where(own, made, made[_turned(mirror)])
+
+    values = image(OUTPUTS[name][1], 0.0 if name == "link" else np.nan, float)
+    link = image("flip_link", 0, np.int32) if name in FLIPS else None
+    return Map(xs, ys, values, link, image("status", SKIPPED, np.int8), forbidden, plane, region, quantity, settings)
+
+
+def _run(
+    plane: Plane, x: np.ndarray, y: np.ndarray, name: str, part: int, options: dict[str, Any]
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the outputs (members,) at points, by name, and the settings of the runs."""
+    settings: dict[str, Any] = {"t_end": plane.t_end, "rtol": options["rtol"], "atol": options["atol"]}
+    if not len(x):
+        return {}, settings
+    kept, source, _, _ = OUTPUTS[name]
+    theta, omega, vary = plane.starts(x, y)
+    first = {each: values[:1] for each, values in vary.items()}
+    with Notice(COMPILING, options["progress"]):
+        simulate_many(
+            plane.chain, theta[:1], omega[:1], t_end=1e-6 * plane.t_end, vary=first, keep=kept(), backend=options["backend"]
+        )
+    found = simulate_many(plane.chain, theta, omega, t_end=plane.t_end, vary=vary, keep=kept(), **options)
+    names = {source, "status"} | ({"flip_link"} if name in FLIPS else set())
+    outputs = {each: found[each].values if found[each].ndim == 1 else found[each].values[:, part] for each in names}
+    return outputs, settings | {key: found.attrs[key] for key in ("integrator", "nlink_version")}
+
+
+def _quantity(text: str, n: int) -> tuple[str, int]:
+    """Return the name of a quantity and the link (from 0) that it is of."""
+    found = re.fullmatch(r"([a-z_]+)(?:\[(\d+)\])?", str(text).strip())
+    name = choice("the quantity of a map", found.group(1) if found else text, OUTPUTS)
+    link = int(found.group(2)) if found and found.group(2) else n
+    if not 1 <= link <= n:
+        raise ModelError(f"{text}: links count from 1 to {n}")
+    return name, link - 1
+
+
+def _size(size: Any) -> tuple[int, int]:
+    across, up = tuple(size) if listed(size) and len(size) == 2 else (size, size)
+    return whole("size", across), whole("size", up)
+
+
+def _turned(mirror: tuple[bool, bool] | None) -> tuple[slice, slice]:
+    rows, columns = mirror or (False, False)
+    return slice(None, None, -1 if rows else 1), slice(None, None, -1 if columns else 1)

@@ -1,0 +1,164 @@
+"""The plane of a map: two axes, the start and the chain that its points share, and its mirror image."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError, listed, number, number_or_each, spread
+from nlink.analysis.barrier import margin
+from nlink.chain import Chain
+from nlink.ensemble.varied import Varied
+from nlink.loads import JointSpring, JointTorque, TipForce
+
+PERIODS = 40.0
+"""Length of a map in units of sqrt(l/g), l being the mean length of the links."""
+BAND = 200_000
+"""Points whose energies are computed at once."""
+UNITS = {
+    "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2",
+    "gravity": "m/s^2", "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
+    "link_damper.damping": "N m s/rad", "joint_torque": "N m", "joint_torque.amplitude": "N m", "joint_torque.frequency": "Hz",
+    "joint_torque.phase": "rad", "drag.linear": "N s/m", "drag.quadratic": "N s^2/m^2", "tip_force.fx": "N", "tip_force.fy": "N",
+    "follower_force": "N",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis of a map: the angle or the rate of a link (from 0), or a parameter that `vary` knows."""
+
+    name: str
+    kind: str
+    link: int = -1
+
+    @property
+    def unit(self) -> str:
+        """Unit of its values."""
+        return UNITS.get(self.kind if self.kind != "vary" else re.sub(r"^loads\.|\[\d+\]$", "", self.name), "")
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The plane of a map: its axes and what all its starts share."""
+
+    chain: Chain
+    x: Axis
+    y: Axis
+    theta: np.ndarray
+    omega: np.ndarray
+    t_end: float
+
+    def starts(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return angles and rates (members, N) and parameters of the points x, y (members,)."""
+        theta, omega = (np.tile(values, (len(x), 1)) for values in (self.theta, self.omega))
+        vary = {}
+        for axis, values in ((self.x, x), (self.y, y)):
+            if axis.kind == "vary":
+                vary[axis.name] = values
+            else:
+                (theta if axis.kind == "theta" else omega)[:, axis.link] = values
+        return theta, omega, vary
+
+    def margin(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        """Return by how much the energy exceeds that of the cheapest flip, (len(y), len(x)) in J; None if there is no rule."""
+        rows = max(1, BAND // len(x))
+        bands = [self._margins(x, y[first : first + rows]) for first in range(0, len(y), rows)]
+        return None if bands[0] is None else np.concatenate([band for band in bands if band is not None])
+
+    def _margins(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+        theta, omega, vary = self.starts(*(grid.ravel() for grid in np.meshgrid(x, y)))
+        found = margin(self.chain, theta, omega, vary, self.t_end)
+        return None if found is None else found.reshape(len(y), len(x))
+
+    def mirrored(self) -> tuple[bool, bool] | None:
+        """Return which of y and x the mirror turns around; None if the plane is not its own mirror image."""
+        turned = [axis.kind != "vary" for axis in (self.y, self.x)]
+        shared = np.concatenate([self.theta, self.omega])
+        for axis in (self.x, self.y):
+            if axis.kind != "vary":
+                shared[axis.link + (self.chain.n if axis.kind == "omega" else 0)] = 0.0
+        names = [axis.name for axis in (self.x, self.y) if axis.kind == "vary"]
+        sided = any(part in name for name in names for part in ("offset", "rest", "torque", "tip_force.fx"))
+        return (turned[0], turned[1]) if any(turned) and not sided and not shared.any() and symmetric(self.chain) else None
+
+
+def make_plane(chain: Chain, x: str, y: str | None, at: Any = 0.0, omega: Any = 0.0, t_end: float | None = None) -> Plane:
+    """Return the plane of a map, checked."""
+    if not isinstance(chain, Chain):
+        raise ModelError(f"chaos_map needs a Chain, got {type(chain).__name__}")
+    first, second = axis("x", x, chain), axis("y", y or ("theta2" if chain.n > 1 else "omega1"), chain)
+    if (first.kind, first.link) == (second.kind, second.link) and (first.kind != "vary" or first.name == second.name):
+        raise ModelError(f"x and y must differ, got {first.name} for both")
+    theta, rates = (
+        np.array(spread(name, number_or_each(name, v), chain.n, "links"), float) for name, v in (("at", at), ("omega", omega))
+    )
+    if t_end is None and not chain.g:
+        raise ModelError("t_end must be given for a chain without gravity: it has no time scale of its own")
+    scale = PERIODS * np.sqrt(chain.length.sum() / chain.n / abs(chain.g)) if chain.g else 0.0
+    end = float(scale) if t_end is None else number("t_end", t_end)
+    return Plane(chain, first, second, theta, rates, end)
+
+
+def axis(where: str, name: str, chain: Chain) -> Axis:
+    """Return the axis of this name."""
+    text = str(name).strip()
+    found = re.fullmatch(r"(theta|omega)\[?(\d+)\]?", text)
+    if found:
+        if chain.pin:
+            raise ModelError(f"{where} = {text}: the links of a closed chain cannot start one by one; vary parameters of it")
+        if not 1 <= int(found.group(2)) <= chain.n:
+            raise ModelError(f"{where} = {text}: links count from 1 to {chain.n}")
+        return Axis(f"{found.group(1)}{int(found.group(2))}", found.group(1), int(found.group(2)) - 1)
+    try:
+        Varied(chain, {text: np.ones(1)}, 1)
+    except ModelError as error:
+        told = str(error).removeprefix("vary ").removeprefix("does not know ")
+        raise ModelError(
+            f"{where} must be theta1 ... theta{chain.n}, omega1 ... omega{chain.n} or a parameter; got {told}"
+        ) from None
+    return Axis(text, "vary")
+
+
+def symmetric(chain: Chain) -> bool:
+    """Whether the mirror image of every motion of the chain (theta -> -theta) is a motion of it."""
+    tip = chain.load(TipForce)
+    bent = chain.each(JointSpring, "rest")
+    return not (chain.offset.any() or bent.any() or chain.load(JointTorque) or chain.pin or (tip and tip.fx))
+
+
+def centres(low: float, high: float, count: int) -> np.ndarray:
+    """Return the centres of `count` pixels between two edges: exact negatives of each other if the edges are."""
+    return 0.5 * (low + high) + (np.arange(count) - 0.5 * (count - 1)) * ((high - low) / count)
+
+
+def edges(region: Any, plane: Plane) -> tuple[float, float, float, float]:
+    """Return the edges of a region (x0, x1, y0, y1), checked; whole turns of two angles if none is given."""
+    if region is None:
+        for where, each in (("x", plane.x), ("y", plane.y)):
+            if each.kind != "theta":
+                raise ModelError(f"region must be given for {where} = {each.name}: (x0, x1, y0, y1)")
+        region = (-np.pi, np.pi, -np.pi, np.pi)
+    if not listed(region) or len(region) != 4:
+        raise ModelError(f"region must be (x0, x1, y0, y1), got {region!r}")
+    x0, x1, y0, y1 = (number(f"region[{k}]", value) for k, value in enumerate(region))
+    if not (x0 < x1 and y0 < y1):
+        raise ModelError(f"region must be (x0, x1, y0, y1) with x0 < x1 and y0 < y1, got ({x0:g}, {x1:g}, {y0:g}, {y1:g})")
+    return x0, x1, y0, y1
+
+
+def half(x: np.ndarray, y: np.ndarray, mirror: tuple[bool, bool] | None) -> np.ndarray:
+    """Return which pixels (Y, X) have to be computed: half of them where the rest is their mirror image."""
+    computed = np.ones((len(y), len(x)), bool)
+    if mirror is None:
+        return computed
+    if any(turned and not np.array_equal(values, -values[::-1]) for turned, values in zip(mirror, (y, x), strict=True)):
+        return computed
+    if mirror[0]:
+        computed[(len(y) + 1) // 2 :] = False
+    else:
+        computed[:, (len(x) + 1) // 2 :] = False
+    return computed

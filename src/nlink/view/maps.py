@@ -1,0 +1,249 @@
+"""Pictures of maps: flip times on a logarithmic colour scale, the forbidden region with its exact edge, and other quantities."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
+
+from nlink._check import ModelError
+from nlink.files import written_whole
+from nlink.view.map_page import Layer, map_page
+from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, mixed
+
+if TYPE_CHECKING:
+    from nlink.analysis.maps import Map
+    from nlink.analysis.plane import Axis
+
+FORMATS = (".png", ".svg", ".pdf")
+FORBIDDEN: Colour = (0.80, 0.83, 0.86)
+NEVER: Colour = (0.075, 0.065, 0.11)
+EDGE: Colour = (0.36, 0.41, 0.47)
+TIMES = ListedColormap(mpl.colormaps["inferno"](np.linspace(0.98, 0.12, 512)), "flip times")
+"""Bright where links turn over soon, dark where late: it ends near the colour of those that never do."""
+INCHES = 6.2
+"""Size of the longer side of the map."""
+FAILED = 2
+"""Least status of a start whose motion could not be followed to its end."""
+OUTLINE = 400
+"""Points a side at which the edge of the forbidden region is traced."""
+
+
+def map_figure(found: Map, title: str = "") -> Figure:
+    """Return the picture of a map."""
+    x0, x1, y0, y1 = shown_region(found)
+    figure = Figure(figsize=_figsize(found, (x1 - x0, y1 - y0)), layout="constrained")
+    axes = figure.subplots()
+    if found.quantity == "link":
+        handles = _links(axes, found)
+    else:
+        handles = []
+        _values(figure, axes, found)
+    if found.quantity in ("flip", "link"):
+        handles += _forbid(axes, found)
+        place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.09), "ncols": 4, "frameon": False, "fontsize": 9}
+        axes.legend(handles=handles, **place)
+    axes.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=label(found.plane.x), ylabel=label(found.plane.y))
+    axes.set_aspect("equal" if found.plane.x.kind == found.plane.y.kind == "theta" else "auto")
+    for axis, each, span in ((axes.xaxis, found.plane.x, x1 - x0), (axes.yaxis, found.plane.y, y1 - y0)):
+        _ticks(axis, each, span)
+    axes.tick_params(colors=INK, labelsize=9, width=0.8, length=3)
+    for spine in axes.spines.values():
+        spine.set(color=MUTED, linewidth=0.8)
+    axes.set_title(title or heading(found), loc="left", color=INK, fontsize=11, pad=8)
+    return figure
+
+
+def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "") -> Path:
+    """Write the picture of a map (.png, .svg, .pdf), whole or not at all; a PNG has at least one dot for each pixel."""
+    path = Path(path)
+    if path.suffix not in FORMATS:
+        raise ModelError(f"the picture of a map must end in .png, .svg or .pdf, got {path}")
+    dots = max(130, int(np.ceil(max(found.values.shape) / INCHES / 0.97)))
+    with written_whole(path) as temporary:
+        map_figure(found, title).savefig(temporary, format=path.suffix.removeprefix("."), dpi=dots)
+    return path
+
+
+def chaos_page(
+    found: Map, title: str = "", lines: list[tuple[str, str]] | None = None, path: str | os.PathLike[str] | None = None
+) -> str | Path:
+    """Return the page of a map, to zoom into and to read values from, or write it to `path`."""
+    x, y = found.x * _scale(found.plane.x), found.y * _scale(found.plane.y)
+    values = np.where(found.forbidden, -np.inf, found.values) if found.quantity == "flip" else found.values
+    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"))]
+    if found.link is not None:
+        kinds = ("not enough energy", "no flip", *(f"link {i + 1} flips first" for i in range(found.chain.n)))
+        first = Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds)
+        layers = [first] if found.quantity == "link" else [*layers, first]
+    told = [*(lines or []), ("map", summary(found))]
+    axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
+    name = plain(title or heading(found))
+    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=told, path=path)
+
+
+def summary(found: Map) -> str:
+    """Return the size of a map and the shares of its pixels, in words."""
+    text = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} starts to t = {found.plane.t_end:.6g} s"
+    failed = int((found.status >= FAILED).sum())
+    text += f", {failed} of them failed" if failed else ""
+    if found.link is None:
+        known = found.values[np.isfinite(found.values)]
+        return text + (f": {found.meaning} {known.min():.4g} to {known.max():.4g} {found.unit}".rstrip() if len(known) else "")
+    shares = {"flip": found.link > 0, "do not": (found.link == 0) & ~found.forbidden, "cannot": found.forbidden}
+    return f"{text}: " + ", ".join(f"{100 * share.mean():.1f} % {name}" for name, share in shares.items())
+
+
+def plain(text: str) -> str:
+    """Return a label without the signs of its typesetting."""
+    return re.sub(r"\$\\(theta|omega)_\{(\d+)\}\$", r"\1\2", text)
+
+
+def heading(found: Map) -> str:
+    """Return what a map shows, in words."""
+    links = found.chain.n
+    what = found.meaning[:1].upper() + found.meaning[1:]
+    return f"{what}: {links} link{'s' * (links > 1)}{_slice(found)}"
+
+
+def label(axis: Axis) -> str:
+    """Return the name of an axis with its unit."""
+    if axis.kind == "vary":
+        return axis.name.replace("_", " ") + (f" ({axis.unit})" if axis.unit else "")
+    return rf"$\{axis.kind}_{{{axis.link + 1}}}$ ({'degrees' if axis.kind == 'theta' else 'rad/s'})"
+
+
+def shown_region(found: Map) -> tuple[float, float, float, float]:
+    """Return the outer edges as they are shown: angles in degrees."""
+    x0, x1, y0, y1 = found.region
+    xs, ys = (_scale(axis) for axis in (found.plane.x, found.plane.y))
+    return x0 * xs, x1 * xs, y0 * ys, y1 * ys
+
+
+def _scale(axis: Axis) -> float:
+    return 180.0 / np.pi if axis.kind == "theta" else 1.0
+
+
+def _slice(found: Map) -> str:
+    """Return where the plane lies: the angles and rates that are not on its axes, if any is not zero."""
+    parts = []
+    for kind, values, scale, unit in (
+        ("theta", found.plane.theta, 180.0 / np.pi, "\N{DEGREE SIGN}"),
+        ("omega", found.plane.omega, 1.0, " rad/s"),
+    ):
+        taken = [axis.link for axis in (found.plane.x, found.plane.y) if axis.kind == kind]
+        rest = [(i, value * scale) for i, value in enumerate(values) if i not in taken]
+        if (found.chain.n > 2 and kind == "theta" and rest) or any(value for _, value in rest):
+            parts += [rf"$\{kind}_{{{i + 1}}}$ = {value:.4g}{unit}" for i, value in rest[:4]] + ["..."] * (len(rest) > 4)
+    return f", {', '.join(parts)}" if parts else ""
+
+
+def _values(figure: Figure, axes: Axes, found: Map) -> None:
+    flips = found.quantity == "flip"
+    colours = TIMES if flips else COLOURMAP if found.quantity == "steps" else mpl.colormaps["magma"]
+    norm = _norm(found, flips)
+    _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
+    bar = figure.colorbar(ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
+    bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=INK, fontsize=9)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
+    bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=3)
+    if flips:
+        ticks = _round_times(norm)
+        bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])
+        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        bar.ax.minorticks_off()
+
+
+def _round_times(norm: Normalize) -> list[float]:
+    """Return round numbers within the scale: 1, 2, 5, ..., or every digit where these are few."""
+    for digits in ((1, 2, 5), range(1, 10)):
+        times = [digit * 10.0**power for power in range(-6, 7) for digit in digits if 0.0 <= norm(digit * 10.0**power) <= 1.0]
+        if len(times) > 3:
+            break
+    return times
+
+
+def _norm(found: Map, flips: bool) -> Normalize:
+    """Return the scale: logarithmic for times and residuals, between the values that all but a few lie within."""
+    known = found.values[np.isfinite(found.values)]
+    if flips:
+        least = float(np.percentile(known, 2)) if len(known) else 0.1 * abs(found.plane.t_end)
+        return LogNorm(max(least, 1e-3 * abs(found.plane.t_end)), abs(found.plane.t_end))
+    if found.quantity == "energy" and (known > 0).any():
+        low, high = np.percentile(known[known > 0], (0.5, 99.5))
+        return LogNorm(low, max(high, 1.0001 * low))
+    low, high = np.percentile(known, (0.2, 99.8)) if len(known) else (0.0, 1.0)
+    return Normalize(low, high if high > low else low + 1.0)
+
+
+def _beyond(found: Map, norm: Normalize) -> Any:
+    known = found.values[np.isfinite(found.values)]
+    below, above = bool((norm(known) < 0.0).any()), bool((norm(known) > 1.0).any())
+    return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+
+
+def _links(axes: Axes, found: Map) -> list[Patch]:
+    colours = [mixed(colour, (1.0, 1.0, 1.0), 0.8) for colour in link_colours(found.chain.n)]
+    _image(axes, found, np.array([(*colour, 1.0) for colour in (NEVER, *colours)])[found.values.astype(int)])
+    return [Patch(facecolor=colours[i], label=f"link {i + 1}") for i in range(found.chain.n) if (found.values == i + 1).any()]
+
+
+def _image(axes: Axes, found: Map, colours: np.ndarray) -> None:
+    """Draw an image of colours (Y, X, 4), pixels without a value in their own."""
+    image = np.array(colours, float)
+    image[~np.isfinite(found.values)] = (*NEVER, 1.0)
+    if found.quantity in ("flip", "link"):
+        image[found.forbidden] = (*FORBIDDEN, 1.0)
+    axes.imshow(image, origin="lower", extent=shown_region(found), interpolation="auto", interpolation_stage="rgba")
+
+
+def _forbid(axes: Axes, found: Map) -> list[Patch]:
+    """Draw the edge of the forbidden region, where the energy is just that of the cheapest flip; return what the tones mean."""
+    handles = []
+    if found.forbidden.any():
+        x0, x1, y0, y1 = found.region
+        x, y = np.linspace(x0, x1, OUTLINE), np.linspace(y0, y1, OUTLINE)
+        over = found.plane.margin(x, y)
+        if over is not None:
+            across, up = _scale(found.plane.x), _scale(found.plane.y)
+            axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
+        handles.append(Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
+    if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
+        handles.append(Patch(facecolor=NEVER, label=f"no flip within {abs(found.plane.t_end):.4g} s"))
+    return handles
+
+
+def _ticks(axis: Any, each: Axis, span: float) -> None:
+    """Put ticks of angles at parts of a turn."""
+    if each.kind != "theta":
+        return
+    for step in (180, 90, 45, 30, 15, 10, 5):
+        if 4 <= span / step <= 9:
+            axis.set_major_locator(MultipleLocator(step))
+            break
+    digits = max(0, math.ceil(1.0 - math.log10(span)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _degrees(value, digits)))
+
+
+def _degrees(value: float, digits: int) -> str:
+    text = f"{value:.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if digits else text
+    return f"{text}\N{DEGREE SIGN}".replace("-", "\N{MINUS SIGN}")
+
+
+def _figsize(found: Map, spans: tuple[float, float]) -> tuple[float, float]:
+    same = found.plane.x.kind == found.plane.y.kind == "theta"
+    ratio = min(max(spans[1] / spans[0], 0.3), 2.0) if same else 1.0
+    wide, high = (INCHES, INCHES * ratio) if ratio <= 1 else (INCHES / ratio, INCHES)
+    return wide + 1.6, high + 1.1
