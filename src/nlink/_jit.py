@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import njit
+from numba import extending, njit
 from numba.core import config
 
 PACKAGE = Path(__file__).parent
@@ -27,6 +27,8 @@ COMPILED = (
     "ensemble/noting.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
+intrinsic: Any = extending.intrinsic
+"""Numba's, whose results type checkers misread."""
 INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 
 

@@ -13,11 +13,25 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.extending import lower_builtin, models, overload, register_model
 
-from nlink._jit import INLINE, kernel
-from nlink.lanes import DOUBLE, ELEMENTS, Mask, Vec, VecArray, alike, constant_of, laid_over, sincos, splat, value_of, where
+from nlink._jit import INLINE, intrinsic, kernel
+from nlink.lanes import (
+    DOUBLE,
+    ELEMENTS,
+    Mask,
+    Vec,
+    VecArray,
+    alike,
+    constant_of,
+    infer_global,
+    laid_over,
+    sincos,
+    splat,
+    value_of,
+    where,
+)
 
 FLAGS = ("contract",)
 

@@ -53,6 +53,7 @@ class Flow:
         bounds = [*inside[:: 1 if sign > 0 else -1], end]
         fixed = hasattr(self.method, "step")  # fixed steps reach over the end
         stepper = self._begun(Mark(start, 0.0, state, None, start, 0), end)
+        chunk: Any = None
         for bound in bounds:
             code = RUNNING
             while code == RUNNING and stepper.steps + stepper.rejected < self.method.max_steps:

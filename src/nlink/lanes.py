@@ -20,11 +20,13 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+from numba.core.typing import templates
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.extending import lower_builtin, models, overload, register_model
 
-from nlink._jit import INLINE, kernel
+from nlink._jit import INLINE, intrinsic, kernel
 
+infer_global: Any = templates.infer_global
 DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
 
 
@@ -265,12 +267,12 @@ def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: li
     return builder.gep(value.data, [offset]), shape[len(indices) :], strides[len(indices) :]
 
 
-def _indices(context: Any, builder: Any, kind: types.Type, value: Any) -> list[Any]:
+def _indices(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
     kinds, values = (list(kind), cgutils.unpack_tuple(builder, value)) if isinstance(kind, types.BaseTuple) else ([kind], [value])
     return [context.cast(builder, v, k, types.intp) for k, v in zip(kinds, values, strict=True)]
 
 
-def _count(kind: types.Type) -> int:
+def _count(kind: Any) -> int:
     """Return how many whole numbers an index has, 0 if it is none."""
     if isinstance(kind, types.Integer):
         return 1

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
 from nlink.lanes import VecArray, vector_of
@@ -167,6 +167,6 @@ class Part:
         self.cells[(self.first, *index)] = value
 
 
-def fields(builder: Any, kind: Any, value: Any) -> dict[str, tuple[types.Type, Any]]:
+def fields(builder: Any, kind: Any, value: Any) -> dict[str, tuple[Any, Any]]:
     """Return the fields of a NamedTuple with their types."""
     return {name: (kind.types[i], builder.extract_value(value, i)) for i, name in enumerate(kind.fields)}

@@ -107,13 +107,15 @@ def compute_on_card(job: Job, cuda: Any) -> dict[str, np.ndarray]:
 @lru_cache(maxsize=32)
 def kernel_for(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...]) -> Any:
     """Return a compiled kernel."""
-    from numba import cuda, float64, int64
+    from numba import cuda as numba_cuda
+    from numba import float64, int64
 
     from nlink.ensemble.march import Kept, Lanes
     from nlink.ensemble.single import follow
     from nlink.formulations.recursive import RecursiveParameters
     from nlink.kernels import ChainParameters
 
+    cuda: Any = numba_cuda
     loaded, timed, swept, ledger = loads
     m, rows, scratch = 2 * n + ledger, SERIES_ROWS if loaded else 3, SERIES_SCRATCH
     powers, own_rows, own_n = (order, m) if ledger else (1, 1), (16 if varied else 1), (n if varied else 1)

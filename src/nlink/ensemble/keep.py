@@ -134,6 +134,7 @@ def kept(given: Any) -> tuple[Keep, ...]:
         if not isinstance(each, Keep):
             names = ", ".join(f"{kind.__name__}()" for kind in (Final, FlipTime, EnergyDrift, FTLE, Extremes))
             raise ModelError(f"keep must list what to keep ({names}, Samples(times), Reducer(...)), got {each!r}")
-    if not several or len({type(each) for each in several if not isinstance(each, Reducer)} | {*several}) < len(several):
+    names = [each.name if isinstance(each, Reducer) else type(each).__name__ for each in several]
+    if not several or len(set(names)) < len(names):
         raise ModelError("keep must name at least one thing, and each once")
     return several

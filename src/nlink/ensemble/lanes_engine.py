@@ -121,7 +121,7 @@ def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray) -> 
     numbers = varied.flagged(stepper.parameters.chain)._replace(ledger=0)
     out = np.full(job.members, np.nan)
     for k in np.flatnonzero(status != 2):
-        stepper.parameters = stepper.parameters._replace(chain=_own(numbers, varied, k))
+        stepper.parameters = stepper.parameters._replace(chain=_own(numbers, varied, int(k)))
         code, _, deviations = stepper.advance(0.0, job.t_end, job.starts[k], unit)
         if code == ARRIVED:
             out[k] = np.log(np.linalg.norm(deviations, 2)) / abs(job.t_end)

@@ -67,7 +67,7 @@ class Varied:
         moved = sorted({int(i) for row, i in self.places if row in rows})
         for i in moved:
             link = chain.links[i]
-            parts = dict(zip(rows, (link.mass, link.com, link.offset, link.inertia), strict=True))
+            parts: dict[int, Any] = dict(zip(rows, (link.mass, link.com, link.offset, link.inertia), strict=True))
             for k, (row, at) in enumerate(self.places[: self.values.shape[1]]):
                 if at == i and row in parts:
                     parts[row] = self.values[:, k]
@@ -102,8 +102,8 @@ class Varied:
 
 
 def _chain(base: Chain, rows: np.ndarray, tip: np.ndarray, g: float, names: list[str]) -> Chain:
-    def each(*which: int) -> list[list[float]]:
-        return [rows[row].tolist() for row in which]
+    def each(*which: int) -> list[Any]:
+        return [tuple(rows[row].tolist()) for row in which]
 
     links = [Link(*values) for values in zip(*each(0, 1, 2, 4, 3), strict=True)]
     changed: dict[str, Any] = {
@@ -123,8 +123,8 @@ def _chain(base: Chain, rows: np.ndarray, tip: np.ndarray, g: float, names: list
 def _torques(rows: np.ndarray, names: list[str]) -> JointTorque:
     if any(name in TIMED for name in names):
         sines = zip(*(rows[row].tolist() for row in (kernels.AMPLITUDE, kernels.FREQUENCY, kernels.PHASE)), strict=True)
-        return JointTorque([Sine(a, f / (2 * np.pi), phase) for a, f, phase in sines])
-    return JointTorque(rows[kernels.TORQUE].tolist())
+        return JointTorque(tuple(Sine(a, f / (2 * np.pi), phase) for a, f, phase in sines))
+    return JointTorque(tuple(rows[kernels.TORQUE].tolist()))
 
 
 def _places(key: str, n: int) -> tuple[str, list[tuple[int, int]]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numba import types
-from numba.extending import intrinsic
 
+from nlink._jit import intrinsic
 from nlink.formulations.series.loads import moments
 from nlink.formulations.series.rows import (
     ALONG,
@@ -206,7 +206,7 @@ def straight_moment(k, rate, drive, v):
     return joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
 
 
-def total(pairs):
+def total(pairs) -> Any:
     """Return the sum of products, in two sums at a time: one alone would wait for itself."""
     sums = [a * b for a, b in pairs[:2]]
     for m, (a, b) in enumerate(pairs[2:]):
