@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from nlink.closure import assemble as assemble
     from nlink.closure import driven as driven
     from nlink.ensemble import FTLE as FTLE
+    from nlink.ensemble import Dask as Dask
     from nlink.ensemble import EnergyDrift as EnergyDrift
+    from nlink.ensemble import EnsembleInterrupted as EnsembleInterrupted
     from nlink.ensemble import Extremes as Extremes
     from nlink.ensemble import Final as Final
     from nlink.ensemble import FlipTime as FlipTime
@@ -112,7 +114,7 @@ _HOMES = {
     "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
     "ensemble": (
-        "simulate_many", "Threads", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
+        "simulate_many", "EnsembleInterrupted", "Threads", "Dask", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
     ),
     "run": ("Run", "Status"),
     "runfile": ("load",),
