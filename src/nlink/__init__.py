@@ -114,7 +114,8 @@ _HOMES = {
     "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
     "ensemble": (
-        "simulate_many", "EnsembleInterrupted", "Threads", "Dask", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
+        "simulate_many", "EnsembleInterrupted", "Threads", "Dask", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE",
+        "Extremes", "Reducer",
     ),
     "run": ("Run", "Status"),
     "runfile": ("load",),

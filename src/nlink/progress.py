@@ -36,11 +36,11 @@ class Bar:
             return
         self.drawn = now
         if self._bar is None:
-            self._bar = self._started(done)
+            self._bar = self._started(int(done))
         rate = f"{(done - self._first) / (now - self.started):,.0f} {self.unit}/s" if self.unit else ""
         self._bar.update(self._task, completed=done, total=total, rate=rate)
 
-    def _started(self, done: float) -> Any:
+    def _started(self, done: int) -> Any:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

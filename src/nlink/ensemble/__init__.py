@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     import xarray
 
 __all__ = [
-    "FTLE", "Dask", "EnergyDrift", "EnsembleInterrupted", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads", "simulate_many",
+    "FTLE", "Dask", "EnergyDrift", "EnsembleInterrupted", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads",
+    "simulate_many",
 ]  # fmt: skip
 FINAL = (Final(),)
 ORDER = 16

@@ -7,6 +7,8 @@ store each block is written by the worker that computed it, and only its name co
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager
@@ -94,14 +96,29 @@ def _own_cluster() -> Iterator[Any]:
     with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
         try:
             cluster = _distributed().LocalCluster(
-                n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+                n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR", preload=[__name__]
             )
         except RuntimeError as error:
             raise BackendError(
                 f'the processes of Dask() did not start ({error}); in a script, call it under if __name__ == "__main__":'
             ) from None
-    with cluster:
+    try:
         yield cluster
+    finally:
+        threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
+
+
+_closing = np.zeros(1, np.int64)
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `_own_cluster`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def dask_teardown(worker: Any) -> None:
+    """Halt what this worker computes, so that it closes at once; Dask calls this too."""
+    _closing[0] = 1
 
 
 def _connected(address: Any) -> Any:
@@ -141,7 +158,7 @@ def _done_block(shell: Job, starts: np.ndarray, vary: dict[str, np.ndarray], blo
     """Compute a block on a worker."""
     if version != __version__:
         raise BackendError(_other_version(__version__, version))
-    return done_block(replace(shell, starts=starts, vary=vary), block, sink)
+    return done_block(replace(shell, starts=starts, vary=vary), block, sink, _closing)
 
 
 def _own_version() -> str:

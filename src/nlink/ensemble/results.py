@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
 from nlink._version import __version__
 from nlink.ensemble.job import STATUS, Job
 from nlink.ensemble.keep import Samples
-
-if TYPE_CHECKING:
-    import xarray
 
 Block = tuple[int, int]
 """The members first ... last - 1."""
@@ -54,8 +52,6 @@ def coordinates(job: Job) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
 
 def dataset(job: Job, results: dict[str, Any]) -> xarray.Dataset:
     """Return results as a Dataset with named dimensions and settings."""
-    import xarray
-
     variables = {
         name: (("member", *output.dims), results[name], {"units": output.units, "long_name": output.meaning})
         for name, output in job.outputs().items()

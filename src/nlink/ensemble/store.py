@@ -15,9 +15,10 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import xarray
 
 from nlink._check import BackendError
 from nlink.ensemble.backends import Backend, Results, Sink
@@ -27,9 +28,6 @@ from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinat
 from nlink.files import hold
 from nlink.progress import Bar
 from nlink.simulation import Interrupt
-
-if TYPE_CHECKING:
-    import xarray
 
 MISSING = {"f": np.nan, "i": -1}
 """What stands for members that are not done, by the kind of number."""
@@ -105,8 +103,6 @@ class Writer(Sink):
 
 def opened(path: str | os.PathLike[str], job: Job) -> xarray.Dataset:
     """Return the results in a store as a Dataset that reads what is looked at."""
-    import xarray
-
     return xarray.open_zarr(path, consolidated=False)[list(job.outputs())]
 
 
@@ -139,7 +135,7 @@ def _array(group: Any, name: str, shape: Any, chunks: Any, dtype: str, dims: Any
 
 def _moved(new: Path, path: Path) -> None:
     try:
-        os.rename(new, path)
+        new.rename(path)
     except OSError as error:
         if not path.exists():
             raise StoreError(f"cannot write {path}: {error.strerror}; give another store") from None
