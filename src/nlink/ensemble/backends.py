@@ -79,7 +79,8 @@ class Threads:
         try:
             waiting = yield from in_turn(start, blocks, 2 * self.count, stop)
             halt[0] = 1
-            yield from left(waiting)
+            pool.shutdown(wait=False, cancel_futures=True)
+            yield from left(waiting, GRACE)
         finally:
             halt[0] = 1
             pool.shutdown(wait=False, cancel_futures=True)
@@ -110,9 +111,9 @@ def in_turn(
     return waiting
 
 
-def left(waiting: Waiting) -> Iterator[tuple[Block, Results]]:
-    """Give up the blocks that have not begun, and yield those of the others that come to their end now."""
-    begun = [future for future in waiting if not future.cancel()]
-    for future in wait(begun, timeout=GRACE).done:
-        if not isinstance(future.exception(), Halted):
+def left(waiting: Waiting, seconds: float) -> Iterator[tuple[Block, Results]]:
+    """Yield the blocks under way that were not cancelled and come to their end in time."""
+    begun = [future for future in waiting if not future.cancelled()]
+    for future in wait(begun, timeout=seconds).done:
+        if not future.cancelled() and not isinstance(future.exception(), Halted):
             yield waiting[future], future.result()

@@ -66,7 +66,9 @@ class Dask:
                 return pool.submit(_done_block, shell, part.starts, part.vary, block, sink, __version__)
 
             try:
-                yield from left((yield from in_turn(start, blocks, max(UNDER_WAY, 4 * threads), stop)))
+                waiting = yield from in_turn(start, blocks, max(UNDER_WAY, 4 * threads), stop)
+                pool.shutdown(wait=False)
+                yield from left(waiting, 0.0)
             except CancelledError:
                 raise BackendError("the Dask scheduler went away before the end; start it again, and repeat the call") from None
             except _distributed().KilledWorker as error:

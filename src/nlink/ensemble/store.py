@@ -110,19 +110,26 @@ def _create(job: Job, path: Path, size: int, told: dict[str, str]) -> None:
     """Make an empty store: beside its place, and renamed, so that it is whole or not there."""
     new = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        group = _zarr().create_group(new, zarr_format=3)
-        group.attrs.update(settings(job) | {"fingerprint": fingerprint(told), "scenario": json.dumps(told), "block_size": size})
-        for name, output in job.outputs().items():
-            dims, about = ("member", *output.dims), {"units": output.units, "long_name": output.meaning}
-            _array(group, name, (job.members, *output.shape), (size, *output.shape), output.dtype, dims, about)
-        for name, (dim, values, about) in coordinates(job).items():
-            _array(group, name, values.shape, values.shape, values.dtype.str, (dim,), about)[:] = values
-        count = len(blocks(job.members, size))
-        _array(group, "done", (count,), (1,), "i1", ("block",), {"long_name": "1: the block is done"})
-        with contextlib.suppress(FileExistsError):  # another process was faster; its store is looked at as any other
-            _moved(new, path)
+        _lay_out(job, new, size, told)
+        new.rename(path)
+    except OSError as error:
+        if not path.exists():  # else another process was faster, and its store is looked at as any other
+            raise StoreError(f"cannot write {path}: {error.strerror}; give another store") from None
     finally:
         shutil.rmtree(new, ignore_errors=True)
+
+
+def _lay_out(job: Job, path: Path, size: int, told: dict[str, str]) -> None:
+    """Write the head of a store and of its arrays, and the coordinates."""
+    group = _zarr().create_group(path, zarr_format=3)
+    group.attrs.update(settings(job) | {"fingerprint": fingerprint(told), "scenario": json.dumps(told), "block_size": size})
+    for name, output in job.outputs().items():
+        dims, about = ("member", *output.dims), {"units": output.units, "long_name": output.meaning}
+        _array(group, name, (job.members, *output.shape), (size, *output.shape), output.dtype, dims, about)
+    for name, (dim, values, about) in coordinates(job).items():
+        _array(group, name, values.shape, values.shape, values.dtype.str, (dim,), about)[:] = values
+    count = len(blocks(job.members, size))
+    _array(group, "done", (count,), (1,), "i1", ("block",), {"long_name": "1: the block is done"})
 
 
 def _array(group: Any, name: str, shape: Any, chunks: Any, dtype: str, dims: Any, about: dict[str, str]) -> Any:
@@ -131,15 +138,6 @@ def _array(group: Any, name: str, shape: Any, chunks: Any, dtype: str, dims: Any
     return group.create_array(
         name, shape=shape, chunks=chunks, dtype=dtype, dimension_names=dims, attributes=about, fill_value=fill
     )
-
-
-def _moved(new: Path, path: Path) -> None:
-    try:
-        new.rename(path)
-    except OSError as error:
-        if not path.exists():
-            raise StoreError(f"cannot write {path}: {error.strerror}; give another store") from None
-        raise FileExistsError(str(path)) from None
 
 
 def _refuse_other(path: Path, ours: dict[str, str]) -> None:
