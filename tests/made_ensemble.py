@@ -5,9 +5,27 @@ import time
 
 import numpy as np
 
-from nlink import Chain, Dask, EnsembleInterrupted, Threads, simulate_many
+from nlink import Chain, Dask, EnsembleInterrupted, Final, Threads, simulate_many
 
 BACKENDS = {"threads": lambda: Threads(1), "dask": Dask}
+
+
+class Unpacked(Final):
+    """Final() that counts how often a process has unpacked it."""
+
+    count = 0
+
+    def __reduce__(self):
+        return unpacked, ()
+
+
+def unpacked():
+    Unpacked.count += 1
+    return Unpacked()
+
+
+def unpacked_count():
+    return Unpacked.count
 
 
 def arguments(members, t_end, n=2):

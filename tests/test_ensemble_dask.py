@@ -8,10 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from made_ensemble import arguments
+from made_ensemble import Unpacked, arguments, unpacked_count
 from test_ensemble_store import done, same, started, wait_for
 
-from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Reducer, Samples, Threads, simulate_many
+from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Samples, Threads, simulate_many
 from nlink._check import BackendError
 from nlink.ensemble import cluster
 from nlink.ensemble.backends import CALLER
@@ -29,7 +29,7 @@ class Blocks(Dask):
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
     with distributed.LocalCluster(**options) as local, distributed.Client(local, set_as_default=False) as opened:
         yield opened
 
@@ -54,14 +54,9 @@ def test_store_is_written_by_the_workers_and_goes_on_with_threads(client, tmp_pa
     same(found, simulate_many(**given, store=store, backend=Blocks(client)))
 
 
-def test_own_function_is_compiled_once_by_a_worker(client):
-    def highest(memory, t, theta, omega):
-        memory[0] = max(memory[0], theta[0])
-
-    given = arguments(1000, 1.0) | {"keep": (Final(), Reducer("highest", 1, highest, -10.0))}
-    same(simulate_many(**given), simulate_many(**given, backend=Blocks(client)))
-    marches = client.run(lambda: len(sys.modules["nlink.ensemble.lanes_engine"]._marches))
-    assert set(marches.values()) <= {0, 1}
+def test_worker_unpacks_the_job_once_not_with_each_block(client):
+    simulate_many(**arguments(8000, 1.0), keep=Unpacked(), backend=Blocks(client))
+    assert all(count <= 2 for count in client.run(unpacked_count).values())
 
 
 def kill_one(client, stop, every, killed):
@@ -108,15 +103,17 @@ def test_no_scheduler_no_workers_other_version_wrong_thing(monkeypatch, client):
         simulate_many(**arguments(10, 1.0), backend=Dask("tcp://127.0.0.1:9"))
     with pytest.raises(ModelError, match=r"Dask needs an address like .* or a distributed\.Client, got 3"):
         Dask(3)
+    monkeypatch.setattr(cluster, "__version__", "9.9")
     with pytest.raises(BackendError, match=r"a Dask worker has nlink .*, this process 9\.9; install the same version"):
-        monkeypatch.setattr(cluster, "__version__", "9.9")
         simulate_many(**arguments(10, 1.0), backend=Dask(client))
 
 
 def test_cluster_without_workers(monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", "1s")
-    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty, pytest.raises(BackendError, match="has no workers"):
-        simulate_many(**arguments(10, 1.0), backend=Dask(empty.scheduler_address))
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        backend = Dask(empty.scheduler_address)
+        with pytest.raises(BackendError, match="has no workers; start some"):
+            simulate_many(**arguments(10, 1.0), backend=backend)
 
 
 def test_dask_not_installed(monkeypatch):

@@ -153,8 +153,8 @@ def test_foreign_folder_and_place_without_a_folder_are_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="is there already and is no store of an ensemble"):
         simulate_many(**arguments(10, 1.0), store=tmp_path)
-    assert os.listdir(tmp_path) == ["notes.txt"]
-    with pytest.raises(StoreError, match="cannot write .*; give another store"):
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    with pytest.raises(StoreError, match=r"cannot write .*; give another store"):
         simulate_many(**arguments(10, 1.0), store=tmp_path / "notes.txt" / "x.zarr")
 
 

@@ -98,7 +98,7 @@ def _own_cluster() -> Iterator[Any]:
     with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
         try:
             cluster = _distributed().LocalCluster(
-                n_workers=cores, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR", preload=[__name__]
+                n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR", preload=[__name__]
             )
         except RuntimeError as error:
             raise BackendError(
