@@ -20,6 +20,7 @@ import distributed
 import numpy as np
 
 from nlink import Chain, Dask, Threads, simulate_many
+from nlink.ensemble.cluster import local_cluster
 
 
 class Log(distributed.WorkerPlugin):
@@ -30,7 +31,7 @@ class Log(distributed.WorkerPlugin):
 
     def transition(self, key, start, finish, **_):
         """Called by Dask whenever a task changes its state."""
-        if "_done_block" in str(key) and (finish == "executing" or start == "executing"):
+        if "nlink-block" in str(key) and (finish == "executing" or start == "executing"):
             with open(self.path, "ab", buffering=0) as file:
                 file.write(f"{key} {'begun' if finish == 'executing' else 'ended'} {time.time()} {os.getpid()}\n".encode())
 
@@ -76,10 +77,9 @@ def main() -> None:
     print(f"threads, undisturbed: {time.perf_counter() - begun:.1f} s")
     killed: dict[int, float] = {}
     stop = threading.Event()
-    cores = len(os.sched_getaffinity(0))
     with (
         tempfile.TemporaryDirectory() as folder,
-        distributed.LocalCluster(n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL") as cluster,
+        local_cluster() as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         client.register_plugin(Log(f"{folder}/log"))
@@ -87,10 +87,12 @@ def main() -> None:
         killer.start()
         begun = time.perf_counter()
         store = {} if given.memory else {"store": f"{folder}/x.zarr"}
-        found = simulate_many(**ensemble, backend=Dask(client), **store).load()
+        try:
+            found = simulate_many(**ensemble, backend=Dask(client), **store).load()
+        finally:
+            stop.set()
+            killer.join()
         seconds = time.perf_counter() - begun
-        stop.set()
-        killer.join()
         blocks, again, spent, vain = counted(f"{folder}/log", killed)
     right = all(np.array_equal(expected[name], found[name], equal_nan=True) for name in expected)
     flagged = np.array_equal(np.flatnonzero(found["status"] == 2), bad)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, contextmanager
@@ -60,10 +61,11 @@ class Dask:
             threads = _checked(client)
             pool = client.get_executor(pure=False, retries=RETRIES)
             shell = client.submit(_same, job.part(0, 0), pure=False, retries=RETRIES)
+            group = f"nlink-block-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
 
             def start(block: Block) -> Future[Results]:
                 part = job.part(*block)
-                return pool.submit(_done_block, shell, part.starts, part.vary, block, sink, __version__)
+                return pool.submit(_done_block, shell, part.starts, part.vary, block, sink, __version__, key=(group, block[0]))
 
             try:
                 waiting = yield from in_turn(start, blocks, max(UNDER_WAY, 4 * threads), stop)
@@ -85,12 +87,12 @@ class Dask:
             yield given
             return
         with ExitStack() as opened:
-            address = opened.enter_context(_own_cluster()) if given is None else given
+            address = opened.enter_context(local_cluster()) if given is None else given
             yield opened.enter_context(_connected(address))
 
 
 @contextmanager
-def _own_cluster() -> Iterator[Any]:
+def local_cluster() -> Iterator[Any]:
     """Yield a cluster of processes of this machine, one for each core, each with one thread."""
     from dask import config
 
@@ -114,7 +116,7 @@ _closing = np.zeros(1, np.int64)
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `_own_cluster`."""
+    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `local_cluster`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
