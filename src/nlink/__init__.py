@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     from nlink.closure import driven as driven
     from nlink.ensemble import FTLE as FTLE
     from nlink.ensemble import Cuda as Cuda
+    from nlink.ensemble import Dask as Dask
     from nlink.ensemble import EnergyDrift as EnergyDrift
+    from nlink.ensemble import EnsembleInterrupted as EnsembleInterrupted
     from nlink.ensemble import Extremes as Extremes
     from nlink.ensemble import Final as Final
     from nlink.ensemble import FlipTime as FlipTime
@@ -129,7 +131,8 @@ _HOMES = {
     "flows": ("flow", "Flow", "FlowError"),
     "events": ("Event", "Flip"),
     "ensemble": (
-        "simulate_many", "Threads", "Cuda", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE", "Extremes", "Reducer",
+        "simulate_many", "EnsembleInterrupted", "Threads", "Cuda", "Dask", "Final", "Samples", "FlipTime", "EnergyDrift", "FTLE",
+        "Extremes", "Reducer",
     ),
     "run": ("Run", "Status"),
     "runfile": ("load",),

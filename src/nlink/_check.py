@@ -13,6 +13,10 @@ class ModelError(ValueError):
     """A model that cannot be meant: the message says where, which rule, the value, and what to do."""
 
 
+class BackendError(RuntimeError):
+    """A place to compute that is not there, or does not fit: the message says which, and what to do."""
+
+
 def number(where: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
     """Return `value` as a float if it is a finite real number within its bounds."""
     value = value.item() if _zero_dimensional(value) else value

@@ -268,7 +268,8 @@ def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: li
 
 
 def _indices(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
-    kinds, values = (list(kind), cgutils.unpack_tuple(builder, value)) if isinstance(kind, types.BaseTuple) else ([kind], [value])
+    several = isinstance(kind, types.BaseTuple)
+    kinds, values = ([*iter(kind)], cgutils.unpack_tuple(builder, value)) if several else ([kind], [value])
     return [context.cast(builder, v, k, types.intp) for k, v in zip(kinds, values, strict=True)]
 
 
@@ -276,8 +277,8 @@ def _count(kind: Any) -> int:
     """Return how many whole numbers an index has, 0 if it is none."""
     if isinstance(kind, types.Integer):
         return 1
-    whole = isinstance(kind, types.BaseTuple) and all(isinstance(each, types.Integer) for each in kind)
-    return len(kind) if whole else 0
+    kinds: list[Any] = list(kind) if isinstance(kind, types.UniTuple | types.Tuple) else [None]
+    return len(kinds) if all(isinstance(each, types.Integer) for each in kinds) else 0
 
 
 @infer_global(operator.getitem)

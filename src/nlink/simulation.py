@@ -12,6 +12,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -342,11 +344,29 @@ def _flip_events(flips: str) -> tuple[Flip, ...]:
     return () if flips == "off" else (Flip(terminal=flips == "stop"),)
 
 
+_threads = threading.local()
+
+
+@contextmanager
+def halted_by(asked: Callable[[], bool]) -> Iterator[None]:
+    """Let `asked()` stop the simulations of this thread, as Ctrl-C stops those of the main thread."""
+    _threads.asked = asked
+    try:
+        yield
+    finally:
+        del _threads.asked
+
+
 class Interrupt:
     """Turns the first Ctrl-C into a question the loop answers between chunks; the second aborts."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self._pressed, self._elsewhere = False, getattr(_threads, "asked", None)
+
+    @property
+    def asked(self) -> bool:
+        """Whether to stop."""
+        return self._pressed or (self._elsewhere is not None and self._elsewhere())
 
     def __enter__(self) -> Interrupt:
         self._old = signal.signal(signal.SIGINT, self._handle) if threading.current_thread() is threading.main_thread() else None
@@ -357,6 +377,6 @@ class Interrupt:
             signal.signal(signal.SIGINT, self._old)
 
     def _handle(self, number: int, frame: Any) -> None:
-        if self.asked:
+        if self._pressed:
             raise KeyboardInterrupt
-        self.asked = True
+        self._pressed = True

@@ -11,11 +11,11 @@ from typing import Annotated
 
 import typer
 
-from nlink._check import ModelError
+from nlink._check import BackendError, ModelError
 from nlink._version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
 
-BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 3, 4, 5, 130, 141
+USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
 
 app = typer.Typer(
     name="nlink",
@@ -62,6 +62,8 @@ def main() -> None:
         code = _say("interrupted", INTERRUPTED)
     except ModelError as error:
         code = _say(str(error), BAD_MODEL)
+    except BackendError as error:
+        code = _say(str(error), USAGE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = BROKEN_PIPE

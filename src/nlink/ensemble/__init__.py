@@ -10,9 +10,11 @@ import numpy as np
 from nlink._check import ModelError, number
 from nlink.chain import Chain
 from nlink.ensemble.backends import Backend, Threads
+from nlink.ensemble.cluster import Dask
 from nlink.ensemble.gpu import Cuda
-from nlink.ensemble.job import STATUS, Job, side_by_side
+from nlink.ensemble.job import Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples, kept
+from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
 from nlink.integrators import method_for
@@ -23,18 +25,13 @@ from nlink.simulation import Interrupt
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["FTLE", "Cuda", "EnergyDrift", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads", "simulate_many"]
+__all__ = [
+    "FTLE", "Cuda", "Dask", "EnergyDrift", "EnsembleInterrupted", "Extremes", "Final", "FlipTime", "Reducer", "Samples", "Threads",
+    "simulate_many",
+]  # fmt: skip
 FINAL = (Final(),)
 ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""
-
-
-class EnsembleInterrupted(KeyboardInterrupt):
-    """An ensemble stopped by Ctrl-C; `result` holds the members that were done, `done` says which."""
-
-    def __init__(self, result: Any, done: np.ndarray) -> None:
-        super().__init__(f"stopped by the user after {int(done.sum())} of {len(done)} members")
-        self.result, self.done = result, done
 
 
 def simulate_many(
@@ -60,7 +57,7 @@ def simulate_many(
         then be one start (N,) for all
     keep : what survives: Final(), Samples(times), FlipTime(), EnergyDrift(), FTLE(), Extremes(), Reducer(...)
     integrator, rtol, atol : as for `simulate`; the default steps by Taylor series, many members side by side
-    backend : Threads(n), Cuda(), Dask(address)
+    backend : where to compute: Threads(n), Dask(address_or_client); the results are the same to the last bit
     store : a folder x.zarr to which blocks go as they are done; the same call goes on with one that was cut off
     progress : show a progress bar on a terminal
 
@@ -74,16 +71,18 @@ def simulate_many(
         from nlink.ensemble.store import stored
 
         return stored(job, backend, store, progress)
+    todo = blocks(job.members, backend.size(job))
     results = {name: np.empty((job.members, *output.shape), output.dtype) for name, output in job.outputs().items()}
-    done = np.zeros(job.members, bool)
-    with Interrupt() as interrupt, Bar("simulating", progress) as bar:
-        for (first, last), found in backend.run(job, blocks(job.members, backend.size(job)), lambda: interrupt.asked):
+    done, count = np.zeros(job.members, bool), 0
+    with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
+        for (first, last), found in backend.run(job, todo, lambda: interrupt.asked):
             for name, values in found.items():
                 results[name][first:last] = values
-            done[first:last] = True
-            bar.update(int(done.sum()), job.members)
+            done[first:last], count = True, count + last - first
+            bar.update(count, job.members)
     if not done.all():
-        raise EnsembleInterrupted(dataset(job, {name: values[done] for name, values in results.items()}), done)
+        part = dataset(job, {name: values[done] for name, values in results.items()})
+        raise EnsembleInterrupted(part, done, 'give store="x.zarr" to be able to go on')
     return dataset(job, results)
 
 
@@ -126,30 +125,6 @@ def make_job(
     ):
         method = method_for(system, "DOP853", rtol, atol)
     return Job(chain, np.concatenate([angles, rates], axis=1), t_end, several, method, vary)
-
-
-def blocks(members: int, size: int) -> list[tuple[int, int]]:
-    """Return the blocks of an ensemble."""
-    return [(first, min(first + size, members)) for first in range(0, members, size)]
-
-
-def dataset(job: Job, results: dict[str, Any]) -> xarray.Dataset:
-    """Return results as a Dataset with named dimensions and settings."""
-    import xarray
-
-    from nlink._version import __version__
-
-    variables = {
-        name: (("member", *output.dims), results[name], {"units": output.units, "long_name": output.meaning})
-        for name, output in job.outputs().items()
-    }
-    coordinates: dict[str, Any] = {"link": np.arange(1, job.chain.n + 1)}
-    samples = job.wanted(Samples)
-    if samples:
-        coordinates["time"] = ("time", np.array(samples.times), {"units": "s"})
-    settings: dict[str, Any] = {"t_end": job.t_end, "integrator": job.method.described()}
-    settings |= {"nlink_version": __version__, "status_codes": ", ".join(STATUS)}
-    return xarray.Dataset(variables, coordinates, settings)
 
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
 from nlink._check import whole
-from nlink.ensemble.job import Job, compute
+from nlink.ensemble.job import Halted, Job, compute
+from nlink.ensemble.results import Block
+from nlink.ensemble.sizing import block_size
 
-Block = tuple[int, int]
 Results = dict[str, np.ndarray]
+LOOK = 0.1
+"""Seconds between two looks at whether the user wants to stop."""
+GRACE = 0.5
+"""Seconds for what is under way to leave off."""
+
+
+class Sink:
+    """Where the results of a block go, from wherever they are computed: back to the caller."""
+
+    def has(self, block: Block) -> bool:
+        """Whether a block is there already and need not be computed."""
+        return False
+
+    def take(self, block: Block, found: Results) -> Results:
+        """Take the results of a block; return what the caller is to get."""
+        return found
+
+
+CALLER = Sink()
 
 
 class Backend(Protocol):
@@ -24,8 +45,8 @@ class Backend(Protocol):
         """Return how many members a block should have."""
         ...
 
-    def run(self, job: Job, blocks: list[Block], stop: Any) -> Iterator[tuple[Block, Results]]:
-        """Yield blocks as they are done; start none after `stop()` says so."""
+    def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
+        """Give blocks to the sink as they are done, and yield what it returns; leave off soon after `stop()` says so."""
         ...
 
 
@@ -45,32 +66,54 @@ class Threads:
         return self.n or len(os.sched_getaffinity(0))
 
     def size(self, job: Job) -> int:
-        """Return blocks that take about a tenth of a second, and enough of them for all threads."""
-        cost = job.chain.n**1.2 * abs(job.t_end)
-        return int(np.clip(40_000 / max(cost, 1e-9), 64, 4096))
+        """Return blocks that take a fifth of a second, and enough of them for all threads."""
+        return block_size(job, 0.2, self.count)
 
-    def run(self, job: Job, blocks: list[Block], stop: Any) -> Iterator[tuple[Block, Results]]:
+    def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
         """Compute on a pool of threads."""
-        waiting, todo = {}, iter(blocks)
-        with ThreadPoolExecutor(self.count) as pool:
-            while True:
-                while len(waiting) < 2 * self.count and not stop():
-                    block = next(todo, None)
-                    if block is None:
-                        break
-                    waiting[pool.submit(compute, job.part(*block))] = block
-                if not waiting:
-                    return
-                done, _ = wait(waiting, timeout=0.1, return_when=FIRST_COMPLETED)
-                for future in done:
-                    yield waiting.pop(future), future.result()
-                if stop():
-                    yield from _running(waiting)
-                    return
+        halt, pool = np.zeros(1, np.int64), ThreadPoolExecutor(self.count)
+
+        def start(block: Block) -> Future[Results]:
+            return pool.submit(done_block, job.part(*block), block, sink, halt)
+
+        try:
+            waiting = yield from in_turn(start, blocks, 2 * self.count, stop)
+            halt[0] = 1
+            pool.shutdown(wait=False, cancel_futures=True)
+            yield from left(waiting, GRACE)
+        finally:
+            halt[0] = 1
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _running(waiting: dict[Future[Results], Block]) -> Iterator[tuple[Block, Results]]:
-    """Give up the blocks that have not begun, and yield the others when they are done."""
-    for future, block in waiting.items():
-        if not future.cancel():
-            yield block, future.result()
+def done_block(part: Job, block: Block, sink: Sink, *halt: np.ndarray) -> Results:
+    """Compute a block and give it to the sink, unless it has it."""
+    return {} if sink.has(block) else sink.take(block, compute(part, *halt))
+
+
+Waiting = dict[Future[Results], Block]
+
+
+def in_turn(
+    start: Callable[[Block], Future[Results]], blocks: list[Block], width: int, stop: Callable[[], bool]
+) -> Iterator[tuple[Block, Results]] | Any:
+    """Keep `width` blocks under way, and yield them as they are done; return those under way when `stop()` says so."""
+    waiting: Waiting = {}
+    todo = iter(blocks)
+    while not stop():
+        for block in islice(todo, width - len(waiting)):
+            waiting[start(block)] = block
+        if not waiting:
+            break
+        done, _ = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield waiting.pop(future), future.result()
+    return waiting
+
+
+def left(waiting: Waiting, seconds: float) -> Iterator[tuple[Block, Results]]:
+    """Yield the blocks under way that were not cancelled and come to their end in time."""
+    begun = [future for future in waiting if not future.cancelled()]
+    for future in wait(begun, timeout=seconds).done:
+        if not future.cancelled() and not isinstance(future.exception(), Halted):
+            yield waiting[future], future.result()

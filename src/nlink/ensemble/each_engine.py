@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from nlink._check import ModelError
-from nlink.ensemble.job import STATUS, Job
+from nlink.ensemble.job import STATUS, Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.varied import Varied
 from nlink.events import Flip
 from nlink.run import Run
-from nlink.simulation import simulate
+from nlink.simulation import halted_by, simulate
 from nlink.system import System
 
 
-def compute_each(job: Job, system: System) -> dict[str, np.ndarray]:
+def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
     if job.wanted(FTLE) or job.wanted(Reducer):
         raise ModelError("FTLE and Reducer need open chains without tables, Python torques or quadratic drag; leave them out")
@@ -27,7 +27,11 @@ def compute_each(job: Job, system: System) -> dict[str, np.ndarray]:
     }
     for k in range(job.members):
         chain = varied.chain(job.chain, system.parameters.chain, k)
-        _note(job, _run(job, chain, k), k, found)
+        with halted_by(lambda: bool(halt[0])):
+            run = _run(job, chain, k)
+        if run.status.code == "interrupted":
+            raise Halted
+        _note(job, run, k, found)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,12 @@ ALWAYS = {
     "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps"),
     "steps": Output((), (), "i4", "", "number of steps"),
 }
+ON = np.zeros(1, np.int64)
+"""What a computation that nobody will halt looks at."""
+
+
+class Halted(Exception):
+    """A computation left off before its end, because it was asked to."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,11 @@ class Job:
 
     def part(self, first: int, last: int) -> Job:
         """Return the job of the members first ... last - 1."""
-        vary = {name: np.asarray(values)[first:last] for name, values in self.vary.items()}
-        return Job(self.chain, self.starts[first:last], self.t_end, self.keep, self.method, vary)
+        return self.rows(slice(first, last))
+
+    def rows(self, which: Any) -> Job:
+        """Return the job of some members."""
+        return replace(self, starts=self.starts[which], vary={name: values[which] for name, values in self.vary.items()})
 
     def wanted(self, kind: type[Any]) -> Any:
         """Return what is kept of this kind, or None."""
@@ -56,15 +65,15 @@ def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
     return isinstance(method, Taylor) and not Taylor.refusal(system) and not len(system.breaks()) and not quadratic
 
 
-def compute(job: Job) -> dict[str, np.ndarray]:
-    """Compute a job; return its outputs, rows being members."""
+def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
+    """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
     from nlink.formulations import formulate
 
     system = formulate(job.chain)
     if side_by_side(system, job.method, job.vary):
         from nlink.ensemble.lanes_engine import compute_in_lanes
 
-        return compute_in_lanes(job, system)
+        return compute_in_lanes(job, system, halt)
     from nlink.ensemble.each_engine import compute_each
 
-    return compute_each(job, system)
+    return compute_each(job, system, halt)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from nlink._jit import uncached
-from nlink.ensemble.job import Job
+from nlink.ensemble.job import Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.march import SHARED, VARIED, Kept, lanes_for, march
 from nlink.ensemble.varied import Varied
@@ -23,7 +23,7 @@ FEW_LINKS = 4
 _memory = threading.local()
 
 
-def compute_in_lanes(job: Job, system: System) -> dict[str, np.ndarray]:
+def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
     n, members = job.chain.n, job.members
     method: Any = job.method
@@ -39,13 +39,15 @@ def compute_in_lanes(job: Job, system: System) -> dict[str, np.ndarray]:
     run(
         system.parameters._replace(chain=numbers), np.ascontiguousarray(job.starts), varied.values, varied.places, 0, members,
         float(job.t_end), method.tol, float(method.max_steps), kept, _lanes(numbers, method.order), (0,) * WIDTH,
-        VARIED if varied.names else SHARED, (0,) * way, (0,) * method.order, reducer and _compiled(reducer), memory,
+        VARIED if varied.names else SHARED, (0,) * way, (0,) * method.order, reducer and _compiled(reducer), memory, halt,
     )  # fmt: skip
+    if (kept.status < 0).any():
+        raise Halted
     found = named(job, kept, n)
     if reducer:
         found[reducer.name] = memory
     if job.wanted(FTLE):
-        found["ftle"] = _exponents(job, system, varied, kept.status)
+        found["ftle"] = _exponents(job, system, varied, kept.status, halt)
     return found
 
 
@@ -113,7 +115,7 @@ def _with(reducer: Reducer) -> Any:
     return _marches.setdefault(reducer.step, uncached(march.py_func))
 
 
-def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray) -> np.ndarray:
+def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the finite-time Lyapunov exponents of the members."""
     method: Any = job.method
     assert isinstance(method, Taylor)
@@ -121,6 +123,8 @@ def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray) -> 
     numbers = varied.flagged(stepper.parameters.chain)._replace(ledger=0)
     out = np.full(job.members, np.nan)
     for k in np.flatnonzero(status != 2):
+        if halt[0]:
+            raise Halted
         stepper.parameters = stepper.parameters._replace(chain=_own(numbers, varied, int(k)))
         code, _, deviations = stepper.advance(0.0, job.t_end, job.starts[k], unit)
         if code == ARRIVED:

@@ -113,8 +113,11 @@ def _lane_chain(p, own, lanes, varied):
 
 
 @entry
-def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, lanes, varied, way, orders, reducer, memories):
-    """Follow the members first ... last - 1 to t_end, or to what ends them; each has `values` of its own at `places`."""
+def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, lanes, varied, way, orders, reducer, memories, halt):
+    """Follow the members first ... last - 1 to t_end, or to what ends them; each has `values` of its own at `places`.
+
+    It leaves off between steps when another thread puts something else than 0 into halt[0].
+    """
     n, order, width = p.chain.n, len(orders), len(lanes)
     terms, w, u = columns(own.terms, 0, lanes), columns(own.w, 0, lanes), columns(own.u, 0, lanes)
     states, q, clocks, levels = (
@@ -130,7 +133,7 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
     for k in range(width):
         following = take(k, following, last, n, starts, values, places, members, due, kept, memory)
         active += members[k] >= 0
-    while active > 0:
+    while active > 0 and halt[0] == 0:
         chain = lane_chain(p.chain, own, lanes, varied)
         room = SeriesRoom(chain, terms, terms, w, w, u, u, way, orders)
         ends, behind, fastest = series(clocks[T], t_end, ahead, y, p, room, order)

@@ -1,0 +1,173 @@
+"""Dask: blocks computed by the workers of a cluster, which may come and go.
+
+Dask has all of it: it sends the blocks, gives those of a worker that died to another, and tries one that failed again. With a
+store each block is written by the worker that computed it, and only its name comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nlink._check import BackendError, ModelError
+from nlink._version import __version__
+from nlink.ensemble.backends import CALLER, Results, Sink, done_block, in_turn, left
+from nlink.ensemble.job import Job
+from nlink.ensemble.results import Block
+from nlink.ensemble.sizing import block_size
+
+SECONDS = 1.2
+"""Computing time of a block: what is lost with a worker, and much more than Dask needs to send it (some ms)."""
+RETRIES = 3
+DEATHS = 100
+"""So many workers may die over a block before it is given up, in a cluster of our own."""
+PATIENCE = "10s"
+UNDER_WAY = 64
+"""Least number of blocks given to the scheduler at a time."""
+
+
+@dataclass(frozen=True)
+class Dask:
+    """The workers of a Dask cluster: of the scheduler at an address ("tcp://host:8786"), of a distributed.Client, or, if nothing is
+    given, processes of this machine, one for each core. Needs the extra nlink[cluster].
+
+    Processes of this machine are started anew, so that a script must call it under `if __name__ == "__main__":`.
+    """
+
+    address_or_client: Any = None
+
+    def __post_init__(self) -> None:
+        given = self.address_or_client
+        if given is not None and not isinstance(given, str) and not hasattr(given, "get_executor"):
+            raise ModelError(f'Dask needs an address like "tcp://host:8786" or a distributed.Client, got {given!r}')
+        _distributed()
+
+    def size(self, job: Job) -> int:
+        """Return blocks that take a second or two."""
+        return block_size(job, SECONDS)
+
+    def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
+        """Compute on the workers of the cluster."""
+        with self._client() as client:
+            threads = _checked(client)
+            pool = client.get_executor(pure=False, retries=RETRIES)
+            shell = client.submit(_same, job.part(0, 0), pure=False, retries=RETRIES)
+            group = f"nlink-block-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
+
+            def start(block: Block) -> Future[Results]:
+                part = job.part(*block)
+                return pool.submit(_done_block, shell, part.starts, part.vary, block, sink, __version__, key=(group, block[0]))
+
+            try:
+                waiting = yield from in_turn(start, blocks, max(UNDER_WAY, 4 * threads), stop)
+                pool.shutdown(wait=False)
+                yield from left(waiting, 0.0)
+            except CancelledError:
+                raise BackendError("the Dask scheduler went away before the end; start it again, and repeat the call") from None
+            except _distributed().KilledWorker as error:
+                raise BackendError(
+                    f"Dask gave up a block over which {error.allowed_failures + 1} workers died; "
+                    "look at their memory, or raise distributed.scheduler.allowed-failures"
+                ) from None
+
+    @contextmanager
+    def _client(self) -> Iterator[Any]:
+        """Yield a client of the cluster; close what was opened here."""
+        given = self.address_or_client
+        if given is not None and not isinstance(given, str):
+            yield given
+            return
+        with ExitStack() as opened:
+            address = opened.enter_context(local_cluster()) if given is None else given
+            yield opened.enter_context(_connected(address))
+
+
+@contextmanager
+def local_cluster() -> Iterator[Any]:
+    """Yield a cluster of processes of this machine, one for each core, each with one thread."""
+    from dask import config
+
+    cores = len(os.sched_getaffinity(0))
+    with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
+        try:
+            cluster = _distributed().LocalCluster(
+                n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR", preload=[__name__]
+            )
+        except RuntimeError as error:
+            raise BackendError(
+                f'the processes of Dask() did not start ({error}); in a script, call it under if __name__ == "__main__":'
+            ) from None
+    try:
+        yield cluster
+    finally:
+        threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
+
+
+_closing = np.zeros(1, np.int64)
+
+
+def dask_setup(worker: Any) -> None:
+    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `local_cluster`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def dask_teardown(worker: Any) -> None:
+    """Halt what this worker computes, so that it closes at once; Dask calls this too."""
+    _closing[0] = 1
+
+
+def _connected(address: Any) -> Any:
+    """Return a client of the scheduler there."""
+    try:
+        return _distributed().Client(address, set_as_default=False, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise BackendError(f"no Dask scheduler answers at {address} ({error}); look at the address, or start one") from None
+
+
+def _checked(client: Any) -> int:
+    """Return the number of the cluster's threads; refuse a cluster without workers, and one with another nlink."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise BackendError("the Dask cluster has no workers; start some, like: dask worker ADDRESS --nthreads 1") from None
+    for found in client.run(_own_version, on_error="return").values():
+        if found != __version__:
+            raise BackendError(_other_version(found if isinstance(found, str) else f"not at all ({found})", __version__))
+    return sum(client.nthreads().values())
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise BackendError("Dask needs dask.distributed, which is not installed; install nlink[cluster]") from None
+    return distributed
+
+
+def _same(job: Job) -> Job:
+    """Return the job without its members: a worker gets it once, and what is compiled for it stays."""
+    return job
+
+
+def _done_block(shell: Job, starts: np.ndarray, vary: dict[str, np.ndarray], block: Block, sink: Sink, version: str) -> Results:
+    """Compute a block on a worker."""
+    if version != __version__:
+        raise BackendError(_other_version(__version__, version))
+    return done_block(replace(shell, starts=starts, vary=vary), block, sink, _closing)
+
+
+def _own_version() -> str:
+    return __version__
+
+
+def _other_version(theirs: Any, ours: str) -> str:
+    return f"a Dask worker has nlink {theirs}, this process {ours}; install the same version on both"

@@ -1,0 +1,76 @@
+"""What makes an ensemble this one: a short text for each part of it, so that a store of another is known, and what differs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields, is_dataclass
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from nlink._version import __version__
+from nlink.ensemble.job import Job
+
+
+def parts(job: Job) -> dict[str, str]:
+    """Return the parts of an ensemble in words or, where those would be long, as digests of their bits."""
+    n = job.chain.n
+    return {
+        "number of members": str(job.members),
+        "number of links": str(n),
+        "t_end": repr(job.t_end),
+        "integrator": job.method.described(),
+        "keep": ", ".join(type(each).__name__ for each in job.keep),
+        "vary": ", ".join(job.vary) or "nothing",
+        "version of nlink": __version__,
+        "chain": digest(job.chain),
+        "theta": digest(job.starts[:, :n]),
+        "omega": digest(job.starts[:, n:]),
+        "settings of the integrator": digest(job.method),
+        "what is kept": digest(job.keep),
+        "values of vary": digest(job.vary),
+    }
+
+
+def fingerprint(told: dict[str, str]) -> str:
+    """Return the SHA-256 of all parts."""
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+def difference(theirs: dict[str, str], ours: dict[str, str]) -> str:
+    """Return in words the first part that differs."""
+    name = next(name for name in ours if theirs.get(name) != ours[name])
+    short = all(len(told.get(name, "")) < 64 for told in (theirs, ours))
+    return f"the {name} is {theirs.get(name)} there, {ours[name]} here" if short else f"the {name} differs"
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value made of numbers, texts, arrays, records and functions."""
+    found = hashlib.sha256()
+    _feed(value, found)
+    return found.hexdigest()
+
+
+def _feed(value: Any, found: Any) -> None:
+    """Add a value to a digest, its type first."""
+    function = getattr(value, "py_func", value)
+    found.update(f"{type(value).__name__}:".encode())
+    if isinstance(value, np.ndarray):
+        found.update(f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+    elif is_dataclass(value):
+        _feed({field.name: getattr(value, field.name) for field in fields(value)}, found)
+    elif isinstance(value, dict):
+        _feed(list(value.items()), found)
+    elif isinstance(value, list | tuple):
+        found.update(f"{len(value)};".encode())
+        for each in value:
+            _feed(each, found)
+    elif isinstance(value, CodeType):
+        _feed([value.co_code, value.co_consts, value.co_names], found)
+    elif hasattr(function, "__code__"):
+        bound = [cell.cell_contents for cell in function.__closure__ or ()]
+        _feed([function.__code__, function.__defaults__, bound], found)
+    else:
+        found.update(f"{value!r};".encode())

@@ -1,0 +1,47 @@
+"""Run by tests in a process of its own, to be interrupted or killed: an ensemble into a store."""
+
+import sys
+import time
+
+import numpy as np
+
+from nlink import Chain, Dask, EnsembleInterrupted, Final, Threads, simulate_many
+
+BACKENDS = {"threads": lambda: Threads(1), "dask": Dask}
+
+
+class Unpacked(Final):
+    """Final() that counts how often a process has unpacked it."""
+
+    count = 0
+
+    def __reduce__(self):
+        return unpacked, ()
+
+
+def unpacked():
+    Unpacked.count += 1
+    return Unpacked()
+
+
+def unpacked_count():
+    return Unpacked.count
+
+
+def arguments(members, t_end, n=2):
+    angles = np.random.default_rng(1).uniform(-3.0, 3.0, (members, n))
+    return {"chain": Chain.uniform(n), "theta": angles, "t_end": t_end}
+
+
+def main(backend, members, t_end, n, store):
+    given = arguments(int(members), float(t_end), int(n))
+    store = None if store == "none" else store
+    print("begun", flush=True)
+    try:
+        simulate_many(**given, backend=BACKENDS[backend](), store=store)
+    except EnsembleInterrupted as error:
+        print(f"interrupted {time.time()} {error}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

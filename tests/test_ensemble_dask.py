@@ -1,0 +1,122 @@
+"""Ensembles on clusters of Dask: the same bits, workers that die, stores, Ctrl-C, and clusters that are not there."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from made_ensemble import Unpacked, arguments, unpacked_count
+from test_ensemble_store import done, same, started, wait_for
+
+from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Samples, Threads, simulate_many
+from nlink._check import BackendError
+from nlink.ensemble import cluster
+from nlink.ensemble.backends import CALLER
+
+distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+class Blocks(Dask):
+    """Dask with blocks of 200 members."""
+
+    def size(self, job):
+        return 200
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": "CRITICAL"}
+    with distributed.LocalCluster(**options) as local, distributed.Client(local, set_as_default=False) as opened:
+        yield opened
+
+
+def test_same_bits_as_threads_whatever_the_blocks(client):
+    keep = (Final(), Samples([0.5, 2.0]), FlipTime(), EnergyDrift())
+    vary = {"mass[2]": np.linspace(0.5, 2.0, 1000), "joint_damper.damping": np.linspace(0.0, 0.1, 1000)}
+    given = arguments(1000, 2.0) | {"keep": keep, "vary": vary}
+    expected = simulate_many(**given, backend=Threads(1))
+    same(expected, simulate_many(**given, backend=Blocks(client)))
+    same(expected, simulate_many(**given, backend=Dask(client.scheduler.address)))
+
+
+def test_store_is_written_by_the_workers_and_goes_on_with_threads(client, tmp_path, monkeypatch):
+    store, given = tmp_path / "x.zarr", arguments(1000, 2.0)
+    found = simulate_many(**given, backend=Blocks(client), store=store)
+    same(simulate_many(**given), found)
+    (store / "done/c/2").unlink()
+    same(simulate_many(**given), simulate_many(**given, store=store, backend=Threads(1)))
+    monkeypatch.setattr(CALLER.__class__, "take", None)
+    (store / "done/c/2").unlink()
+    same(found, simulate_many(**given, store=store, backend=Blocks(client)))
+
+
+def test_worker_unpacks_the_job_once_not_with_each_block(client):
+    simulate_many(**arguments(8000, 1.0), keep=Unpacked(), backend=Blocks(client))
+    assert all(count <= 2 for count in client.run(unpacked_count).values())
+
+
+def kill_one(client, stop, every, killed):
+    """Kill a worker every few seconds."""
+    while not stop.wait(every):
+        pids = list(client.run(os.getpid, on_error="ignore").values())
+        if pids:
+            os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
+            killed.append(pids)
+
+
+@pytest.mark.parametrize("kept", ["store", "memory"])
+def test_workers_killed_every_few_seconds(client, tmp_path, kept):
+    given, stop, killed = arguments(12_000, 30.0), threading.Event(), []
+    expected = simulate_many(**given)
+    store = {"store": tmp_path / "x.zarr"} if kept == "store" else {}
+    killer = threading.Thread(target=kill_one, args=(client, stop, 1.5, killed))
+    killer.start()
+    try:
+        found = simulate_many(**given, backend=Blocks(client), **store)
+    finally:
+        stop.set()
+        killer.join()
+    same(expected, found)
+    assert killed
+
+
+def test_ctrl_c_keeps_finished_blocks(tmp_path):
+    store = tmp_path / "x.zarr"
+    with started("dask", 1_000_000, 10.0, 2, store) as process:
+        wait_for(lambda: done(store) >= 1)
+        at = time.time()
+        process.send_signal(signal.SIGINT)
+        words = process.stdout.read().split(maxsplit=3)
+    assert words[:2] == ["begun", "interrupted"]
+    assert float(words[2]) - at < 1.0
+    assert "the same call goes on" in words[3]
+    assert done(store) >= 1
+
+
+def test_no_scheduler_no_workers_other_version_wrong_thing(monkeypatch, client):
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
+    with pytest.raises(BackendError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9 .*; look at the address"):
+        simulate_many(**arguments(10, 1.0), backend=Dask("tcp://127.0.0.1:9"))
+    with pytest.raises(ModelError, match=r"Dask needs an address like .* or a distributed\.Client, got 3"):
+        Dask(3)
+    monkeypatch.setattr(cluster, "__version__", "9.9")
+    with pytest.raises(BackendError, match=r"a Dask worker has nlink .*, this process 9\.9; install the same version"):
+        simulate_many(**arguments(10, 1.0), backend=Dask(client))
+
+
+def test_cluster_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", "1s")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        backend = Dask(empty.scheduler_address)
+        with pytest.raises(BackendError, match="has no workers; start some"):
+            simulate_many(**arguments(10, 1.0), backend=backend)
+
+
+def test_dask_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(BackendError, match=r"is not installed; install nlink\[cluster\]"):
+        Dask()
