@@ -268,8 +268,8 @@ def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: li
 
 
 def _indices(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
-    several = isinstance(kind, types.BaseTuple)
-    kinds, values = ([*iter(kind)], cgutils.unpack_tuple(builder, value)) if several else ([kind], [value])
+    several = isinstance(kind, types.UniTuple | types.Tuple)
+    kinds, values = (list(kind), cgutils.unpack_tuple(builder, value)) if several else ([kind], [value])
     return [context.cast(builder, v, k, types.intp) for k, v in zip(kinds, values, strict=True)]
 
 

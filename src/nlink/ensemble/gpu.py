@@ -6,7 +6,7 @@ Threads take members from a counter. The series of short chains are unrolled, so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from nlink._check import ModelError
+from nlink.ensemble.backends import CALLER, Block, Results, Sink
 from nlink.ensemble.job import Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Reducer
 from nlink.ensemble.noting import CLOCKS
@@ -37,20 +38,26 @@ class Cuda:
         """Return large blocks."""
         return MOST
 
-    def run(self, job: Job, blocks: list[tuple[int, int]], stop: Any) -> Iterator[tuple[tuple[int, int], dict[str, np.ndarray]]]:
-        """Compute block after block; a block for which the card has no memory is halved."""
+    def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
+        """Compute block after block."""
         cuda = found_cuda()
-        todo = list(reversed(blocks))
         with cuda.gpus[self.device]:
-            while todo and not stop():
-                first, last = todo.pop()
-                try:
-                    yield (first, last), compute_on_card(job.part(first, last), cuda)
-                except MemoryError as error:
-                    if last - first < 2:
-                        raise ModelError("the GPU has no memory for a single member; use Threads()") from error
-                    middle = (first + last) // 2
-                    todo += [(middle, last), (first, middle)]
+            for block in blocks:
+                if stop():
+                    return
+                yield block, {} if sink.has(block) else sink.take(block, halved(job.part(*block), cuda))
+
+
+def halved(job: Job, cuda: Any) -> Results:
+    """Return the outputs of a job, in halves if the card has no memory for all of it."""
+    try:
+        return compute_on_card(job, cuda)
+    except MemoryError as error:
+        if job.members < 2:
+            raise ModelError("the GPU has no memory for a single member; use Threads()") from error
+    middle = job.members // 2
+    first, second = halved(job.part(0, middle), cuda), halved(job.part(middle, job.members), cuda)
+    return {name: np.concatenate([values, second[name]]) for name, values in first.items()}
 
 
 def found_cuda() -> Any:
