@@ -52,7 +52,7 @@ class Dask:
         _distributed()
 
     def size(self, job: Job) -> int:
-        """Return blocks that take a second or two."""
+        """Return blocks that take about a second."""
         return block_size(job, SECONDS)
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
