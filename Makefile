@@ -60,6 +60,8 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/stability.py
 	$(BIN)/python benchmarks/maps.py
 	$(BIN)/python benchmarks/precision.py
+	$(BIN)/python benchmarks/loads.py
+	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/studio.py
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.speed
 
