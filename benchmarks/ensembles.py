@@ -38,7 +38,7 @@ def heyoka_batch(n: int, t_end: float, theta: np.ndarray, tolerance: float) -> t
 
     batch, count = 8, len(theta) // 8 * 8
     run = hy.taylor_adaptive_batch(
-        best_form(n)(n, False), np.zeros((size, batch)), tol=tolerance, fast_math=True, compact_mode=n >= 32
+        best_form(n)(n, False), np.zeros((2 * n, batch)), tol=tolerance, fast_math=True, compact_mode=n >= 32
     )
     out = np.empty((count, n))
 

@@ -66,8 +66,8 @@ class ChainParameters(NamedTuple):
     """whether anything but gravity acts"""
     timed: bool
     """whether torques change in time"""
-    swept: bool
-    """whether velocities are needed: drag or a force at the tip"""
+    swept: int
+    """1 if velocities are needed (drag or a force at the tip), 2 if their size is too (quadratic drag)"""
     ledger: int
     """rows of the ledger that follow the state: 0 or POWERS"""
     closed: bool
@@ -113,7 +113,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         callback=callback,
         loaded=bool(loads - {Gravity}),
         timed=bool(callback or torques[1].any() or len(table)),
-        swept=bool(loads & {Drag, FollowerForce, TipForce}),
+        swept=int(bool(loads & {Drag, FollowerForce, TipForce})) + bool(np.any(chain.each(Drag, "quadratic"))),
         ledger=POWERS if constrained or chain.pin or loads - {Gravity, JointSpring} else 0,
         closed=chain.pin is not None,
         pin=_pin(x, y, math.fsum(chain.length)),

@@ -105,6 +105,7 @@ class Series(NamedTuple):
     """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
 
     series: Callable[..., Any]
+    horizon: Callable[..., Any]
     arrival: Callable[..., None]
     polynomials: Callable[..., None]
     powers: Callable[..., None]
@@ -130,7 +131,7 @@ class SeriesRoom(NamedTuple):
     """a tuple as long as the order, which is so known when compiling"""
 
 
-SERIES_ROWS, SERIES_SCRATCH = 9, 21
+SERIES_ROWS, SERIES_SCRATCH = 10, 22
 ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, UNROLLED_LANES = range(1, 5)
 """Ways to compute a series; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
 
@@ -141,6 +142,16 @@ def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: 
     `bound` is the end of the time in which the loads are smooth; it lies later if `ahead`.
     """
     return SERIES[type(p)].series(t, bound, ahead, y, p, room, order)
+
+
+def horizon(h: Any, p: Any, room: Any, order: int) -> Any:
+    """Return the part of a step h in which the series in the room stays true: a load may have a kink."""
+    return SERIES[type(p)].horizon(h, p, room, order)
+
+
+@overload(horizon, jit_options=INLINE)
+def _horizon(h, p, room, order):
+    return SERIES[p.instance_class].horizon
 
 
 def arrival(h: Any, y: Any, p: Any, room: Any, order: int, new: Any) -> None:

@@ -59,7 +59,8 @@ class Leg(NamedTuple):
 def follower(chain: Chain, tol: float) -> Duals | Collocation:
     """Return what follows deviations from the motions of this chain; `tol` bounds the error of a step."""
     system = formulate(chain)
-    return Collocation(system, tol) if Taylor.refusal(system) else Duals(system, tol)
+    rough = Taylor.refusal(system) or system.parameters.chain.swept > 1
+    return Collocation(system, tol) if rough else Duals(system, tol)
 
 
 class Duals:

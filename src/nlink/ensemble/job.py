@@ -62,7 +62,12 @@ class Job:
 def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
     """Whether members can be computed in lanes: open chains with loads that have a series, and no tables of torques."""
     quadratic = any(str(name).endswith("drag.quadratic") for name in (vary or {}))
-    return isinstance(method, Taylor) and not Taylor.refusal(system) and not len(system.breaks()) and not quadratic
+    return (
+        isinstance(method, Taylor)
+        and not Taylor.refusal(system)
+        and not len(system.breaks())
+        and not (quadratic or system.parameters.chain.swept > 1)
+    )
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:

@@ -82,7 +82,7 @@ class Varied:
         return numbers._replace(
             loaded=numbers.loaded or bool(loads),
             timed=numbers.timed or any(name in TIMED for name in loads),
-            swept=numbers.swept or any(name in SWEPT for name in loads),
+            swept=max(numbers.swept, int(any(name in SWEPT for name in loads))),
             ledger=kernels.POWERS if numbers.ledger or any(name.split(".")[0] != "joint_spring" for name in loads) else 0,
         )
 

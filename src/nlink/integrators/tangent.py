@@ -28,8 +28,8 @@ class TangentStepper:
 
     def __init__(self, system: System, record: Taylor) -> None:
         refusal = record.refusal(system)
-        if refusal:
-            raise ModelError(refusal)
+        if refusal or system.parameters.chain.swept > 1:
+            raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
         n, width = system.chain.n, 2 * len(DIRECTIONS)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
         self.record, self.breaks, self.steps = record, system.breaks(), 0

@@ -18,7 +18,6 @@ from nlink._jit import entry, kernel
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Mark, PolynomialChunk, Room, Stepper
 from nlink.kernels import borrowed
 from nlink.lanes import numbers, power, vectors
-from nlink.loads import Drag
 from nlink.system import (
     ORDER_BY_ORDER,
     SERIES,
@@ -29,6 +28,7 @@ from nlink.system import (
     SeriesRoom,
     System,
     arrival,
+    horizon,
     polynomials,
     powers,
     series,
@@ -70,9 +70,6 @@ class Taylor(Integrator):
             return f"Taylor takes {what}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a Python function; use DOP853"
-        drag = system.chain.load(Drag)
-        if drag and np.any(np.asarray(drag.quadratic) != 0):
-            return "Taylor takes linear drag only: quadratic drag has no series at rest; use DOP853"
         return ""
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
@@ -167,7 +164,7 @@ def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arr
         if not math.isfinite(last + before):
             code = NOT_FINITE
             break
-        size = reach(tol, last, before, fastest, order)
+        size = abs(horizon(sign * reach(tol, last, before, fastest, order), p, room, order))
         if size < 1e-14 * max(abs(t), 1e-6):
             code = STEP_TOO_SMALL
             break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlink._jit import kernel
+from nlink.formulations.series.resistance import resist, resisted
 from nlink.formulations.series.rows import (
     ACROSS,
     BEND,
@@ -95,16 +96,19 @@ def moments(k, p, rate, drive, moment, w):
 
 
 @kernel
-def forces(k, p, x, yy, w, u):
+def forces(k, ahead, p, terms, w, u):
     """Fill ACROSS and DRAWN with coefficient k of the moments and pulls of drag and of the forces at the tip."""
-    n, zero = p.n, alike(0.0, w[S, 0])
+    n, zero, x, yy = p.n, alike(0.0, w[S, 0]), terms[X], terms[Y]
     vx = vy = zero
     for i in range(n):
         s, c, d, b = w[S, i], w[C, i], p.links[COM, i], p.links[OFFSET, i]
         a, t = (k + 1.0) * x[k + 1, i], (k + 1.0) * yy[k + 1, i]
         ex, ey = a * s + t * c, t * s - a * c
-        u[ACROSS, i] = -p.links[LINEAR_DRAG, i] * (vx + d * ex - b * ey)
-        u[DRAWN, i] = -p.links[LINEAR_DRAG, i] * (vy + d * ey + b * ex)
+        gx, gy = vx + d * ex - b * ey, vy + d * ey + b * ex
+        u[ACROSS, i] = -p.links[LINEAR_DRAG, i] * gx
+        u[DRAWN, i] = -p.links[LINEAR_DRAG, i] * gy
+        if p.swept > 1:
+            resist(k, i, ahead, gx, gy, p, terms, w, u)
         vx += p.links[LENGTH, i] * ex
         vy += p.links[LENGTH, i] * ey
     s, c, a, t = w[S, n - 1], w[C, n - 1], x[k, n - 1], yy[k, n - 1]
@@ -190,6 +194,8 @@ def sweep_powers(p, terms, order, q, w):
         lost, follow, share = zero, zero, 1.0 / (k + 1)
         for i in range(n):
             lost -= p.links[LINEAR_DRAG, i] * (square(k, speedx, i) + square(k, speedy, i))
+            if p.swept > 1:
+                lost -= resisted(k, i, p, terms)
         s, c = w[S, last], w[C, last]
         for m in range(k + 1):
             a, t = x[k - m, last], yy[k - m, last]

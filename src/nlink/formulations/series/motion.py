@@ -22,6 +22,7 @@ from numba.extending import overload
 from nlink._jit import INLINE, kernel
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import chain_ledger, forces, moments, springs, torques
+from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ALONG, ANGLE, BEFORE, DRIVE, LAST, MOMENT, RATE, SPEED, X, Y
 from nlink.formulations.series.straight import straight, straight_lanes
 from nlink.formulations.series.sweep import factorise, found, hinges, inward, known, outward, rates
@@ -46,7 +47,7 @@ def chain_series(t, bound, ahead, y, p, room, order):
     for i in range(n):
         terms[Y, 1, i] = y[n + i]
         fastest = max(fastest, abs(y[n + i]))
-    coefficients(room, order)
+    coefficients(room, order, ahead)
     for j in range(len(uv[LAST])):
         uv[LAST, j] = abs(wide[X, order, j]) + abs(wide[Y, order, j])
         uv[BEFORE, j] = abs(wide[X, order - 1, j]) + abs(wide[Y, order - 1, j])
@@ -57,6 +58,11 @@ def chain_series(t, bound, ahead, y, p, room, order):
     if chain.ledger > 0:
         rates(len(wide[X, 0]), order - 1, wide)
     return last, before, fastest
+
+
+def chain_horizon(h, p, room, order):
+    """Return the part of a step h in which the series stays true."""
+    return drag_horizon(h, room.chain, room.terms, room.w, order) if room.chain.swept > 1 else h
 
 
 def chain_arrival(h, y, p, room, order, new):
@@ -107,7 +113,7 @@ def chain_polynomials(p, room, order, q):
 
 
 @kernel
-def orders(room, order):
+def orders(room, order, ahead):
     """Find the coefficients, order by order."""
     chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
     count = len(uv[ALONG])
@@ -116,7 +122,7 @@ def orders(room, order):
             rates(count, k, wide)
             moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], w)
         if chain.swept:
-            forces(k, chain, terms[X], terms[Y], w, u)
+            forces(k, ahead, chain, terms, w, u)
         known(count, k, chain, wide, room.v, uv)
         inward(chain.n, w, u)
         hinges(count, room.v, uv)
@@ -124,21 +130,21 @@ def orders(room, order):
         found(count, k, wide, room.v, uv)
 
 
-def coefficients(room, order):
+def coefficients(room, order, ahead):
     """Find the coefficients: unrolled for chains that fit into one vector, or few links in lanes of chains; else order by order."""
-    orders(room, order)
+    orders(room, order, ahead)
 
 
 @overload(coefficients, jit_options=INLINE)
-def _coefficients(room, order):
+def _coefficients(room, order, ahead):
     small = room[room.fields.index("small")].count
     if small == ORDER_BY_ORDER:
-        return lambda room, order: orders(room, order)
+        return lambda room, order, ahead: orders(room, order, ahead)
     if small == UNROLLED:
-        return lambda room, order: straight(room, False)
+        return lambda room, order, ahead: straight(room, False)
     if small == UNROLLED_WITH_MOMENTS:
-        return lambda room, order: straight(room, True)
-    return lambda room, order: straight_lanes(room)
+        return lambda room, order, ahead: straight(room, True)
+    return lambda room, order, ahead: straight_lanes(room)
 
 
 @kernel
@@ -162,4 +168,4 @@ def angle(y, x):
     return where(y < 0.0, -value, value)
 
 
-SERIES[RecursiveParameters] = Series(chain_series, chain_arrival, chain_polynomials, chain_ledger)
+SERIES[RecursiveParameters] = Series(chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)

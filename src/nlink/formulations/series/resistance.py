@@ -1,0 +1,132 @@
+"""Quadratic drag in the series: the size of a velocity is the root of a series.
+
+    |v|^2 = v.v        s_k = (sum_m v_m.v_{k-m} - sum_{0<m<k} s_m s_{k-m}) / (2 s_0)
+
+A link that starts from rest has v = t^f (...), and s the same power of time: the sums begin at f. Where a velocity passes through
+zero on the way, s would go on with the wrong sign: the step ends there; where it passes close by, s converges slowly, and the step
+is cut so that its last terms are small (`drag_horizon`). One chain at a time; lanes do not come here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numba.extending import overload
+
+from nlink._jit import INLINE, kernel
+from nlink.formulations.series.rows import ACROSS, DRAWN, FIRST, SPEED_SIZE, SPEEDX, SPEEDY
+from nlink.kernels import QUADRATIC_DRAG
+from nlink.lanes import VecArray
+
+SMALL = 1e-12
+"""m/s: how large the last terms of the size of a velocity may be."""
+STILL = 1e-12
+"""m/s, m/s^2, ...: a coefficient of the velocity below this is none."""
+
+
+def resist(k: int, i: int, ahead: bool, gx: Any, gy: Any, p: Any, terms: Any, w: Any, u: Any) -> None:
+    """Add coefficient k of quadratic drag on link i, whose velocity has the coefficients gx, gy, to the forces in u."""
+    one_resist(k, i, ahead, gx, gy, p, terms, w, u)
+
+
+def resisted(k: int, i: int, p: Any, terms: Any) -> Any:
+    """Return coefficient k of the power that quadratic drag takes from link i."""
+    return one_resisted(k, i, p, terms)
+
+
+def drag_horizon(h: Any, p: Any, terms: Any, w: Any, order: int) -> Any:
+    """Return the part of a step h in which no dragged link comes to rest."""
+    return one_horizon(h, p, terms, w, order)
+
+
+def _alone(terms: Any) -> bool:
+    return isinstance(terms, VecArray) and terms.width == 1
+
+
+@overload(resist, jit_options=INLINE)
+def _resist(k, i, ahead, gx, gy, p, terms, w, u):
+    if _alone(terms):
+        return lambda k, i, ahead, gx, gy, p, terms, w, u: one_resist(k, i, ahead, gx, gy, p, terms, w, u)
+    return lambda k, i, ahead, gx, gy, p, terms, w, u: None
+
+
+@overload(resisted, jit_options=INLINE)
+def _resisted(k, i, p, terms):
+    return (lambda k, i, p, terms: one_resisted(k, i, p, terms)) if _alone(terms) else (lambda k, i, p, terms: 0.0)
+
+
+@overload(drag_horizon, jit_options=INLINE)
+def _drag_horizon(h, p, terms, w, order):
+    if _alone(terms):
+        return lambda h, p, terms, w, order: one_horizon(h, p, terms, w, order)
+    return lambda h, p, terms, w, order: h
+
+
+@kernel
+def one_resist(k, i, ahead, gx, gy, p, terms, w, u):
+    """See `resist`."""
+    vx, vy, size = terms[SPEEDX], terms[SPEEDY], terms[SPEED_SIZE]
+    vx[k, i], vy[k, i] = gx, gy
+    if k == 0:
+        w[FIRST, i] = -1.0
+    now = math.sqrt(gx * gx + gy * gy)
+    if w[FIRST, i] < 0.0 and now > STILL:
+        w[FIRST, i] = k
+        size[k, i] = now if ahead or k % 2 == 0 else -now
+    elif w[FIRST, i] < 0.0:
+        size[k, i] = 0.0
+    else:
+        f = int(w[FIRST, i])
+        total = 0.0
+        for m in range(f, k + 1):
+            total += vx[m, i] * vx[k + f - m, i] + vy[m, i] * vy[k + f - m, i]
+        for m in range(f + 1, k):
+            total -= size[m, i] * size[k + f - m, i]
+        size[k, i] = total / (2.0 * size[f, i])
+    for m in range(k + 1):
+        u[ACROSS, i] -= p.links[QUADRATIC_DRAG, i] * size[m, i] * vx[k - m, i]
+        u[DRAWN, i] -= p.links[QUADRATIC_DRAG, i] * size[m, i] * vy[k - m, i]
+
+
+@kernel
+def one_resisted(k, i, p, terms):
+    """See `resisted`: |v|^3 is |v| times v.v."""
+    vx, vy, size = terms[SPEEDX], terms[SPEEDY], terms[SPEED_SIZE]
+    total = 0.0
+    for m in range(k + 1):
+        both = 0.0
+        for j in range(k - m + 1):
+            both += vx[j, i] * vx[k - m - j, i] + vy[j, i] * vy[k - m - j, i]
+        total += size[m, i] * both
+    return p.links[QUADRATIC_DRAG, i] * total
+
+
+@kernel
+def one_horizon(h, p, terms, w, order):
+    """See `drag_horizon`: halving finds where the size of a velocity would become negative."""
+    for i in range(p.n):
+        if p.links[QUADRATIC_DRAG, i] == 0.0 or w[FIRST, i] < 0.0:
+            continue
+        for k in range(order - 3, order - 1):
+            longest = (SMALL / max(abs(terms[SPEED_SIZE, k, i]), 1e-200)) ** (1.0 / k)
+            h = math.copysign(min(abs(h), longest), h)
+        if speed_at(h, i, terms, order) < 0.0:
+            low, high = 0.0, h
+            for _ in range(80):
+                middle = 0.5 * (low + high)
+                if speed_at(middle, i, terms, order) < 0.0:
+                    high = middle
+                else:
+                    low = middle
+            h = high
+    return h
+
+
+@kernel
+def speed_at(t, i, terms, order):
+    """Return the size of the velocity of link i at the time t into the step."""
+    total = 0.0
+    for k in range(order - 2, -1, -1):
+        total = total * t + terms[SPEED_SIZE, k, i]
+    return total
