@@ -100,15 +100,10 @@ def test_first_runs_side_by_side_and_a_kill_while_compiling_do_no_harm(tmp_path)
     killed = started(tmp_path)
     time.sleep(2.5)
     killed.kill()
-    killed.wait()
+    killed.communicate()
     both = [started(tmp_path) for _ in range(2)]
     answers = [process.communicate(timeout=200) for process in both]
     assert all(process.returncode == 0 for process in both), answers
     assert answers[0][0] == answers[1][0]
     later = started(tmp_path)
     assert later.communicate(timeout=200)[0] == answers[0][0]
-
-
-def test_importing_is_light():
-    done = python("import sys, nlink; print([m for m in ('numba', 'sympy', 'xarray', 'matplotlib', 'scipy') if m in sys.modules])")
-    assert done.strip() == "[]"
