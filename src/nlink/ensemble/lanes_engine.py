@@ -18,8 +18,10 @@ from nlink.integrators.taylor import Taylor
 from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, System
 
 WIDTH = 16
-FEW_LINKS = 4
+"""Members side by side."""
+FEW_LINKS = 6
 """Up to so many links all is unrolled: faster, but slow to compile for more."""
+
 _memory = threading.local()
 
 
