@@ -108,7 +108,7 @@ def _made(chain: Any, quantity: str, start: dict[str, Any], asked: dict[str, Any
         return chaos_map(chain, quantity, **start, t_end=asked["until"], region=region, size=asked["size"] or (400, 400), **options)
     except KeyboardInterrupt as error:
         rest = "the same command goes on" if run["store"] else "nothing is kept; with --store map.zarr the same command could go on"
-        print(f"nlink: {str(error) or 'interrupted'}; {rest}", file=sys.stderr)
+        print(f"nlink: {str(error).partition(';')[0] or 'interrupted'}; {rest}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 
 
