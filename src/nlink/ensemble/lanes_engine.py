@@ -127,23 +127,8 @@ def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray, hal
     for k in np.flatnonzero(status != 2):
         if halt[0]:
             raise Halted
-        stepper.parameters = stepper.parameters._replace(chain=_own(numbers, varied, int(k)))
+        stepper.parameters = stepper.parameters._replace(chain=varied.own(numbers, int(k)))
         code, _, deviations = stepper.advance(0.0, job.t_end, job.starts[k], unit)
         if code == ARRIVED:
             out[k] = np.log(np.linalg.norm(deviations, 2)) / abs(job.t_end)
     return out
-
-
-def _own(numbers: Any, varied: Varied, member: int) -> Any:
-    """Return the numbers of one member's chain."""
-    if not varied.names:
-        return numbers
-    links, tip, g = numbers.links.copy(), numbers.tip.copy(), numbers.g
-    for (row, i), value in zip(varied.places, varied.values[member], strict=True):
-        if row == -1:
-            g = float(value)
-        elif row == -2:
-            tip[i] = value
-        else:
-            links[row, i] = value
-    return numbers._replace(links=links, tip=tip, g=g)

@@ -86,19 +86,24 @@ class Varied:
             ledger=kernels.POWERS if numbers.ledger or any(name.split(".")[0] != "joint_spring" for name in loads) else 0,
         )
 
+    def own(self, numbers: kernels.ChainParameters, member: int) -> kernels.ChainParameters:
+        """Return the numbers of one member's chain."""
+        links, tip, g = numbers.links.copy(), numbers.tip.copy(), numbers.g
+        for (row, i), value in zip(self.places, self.values[member], strict=True):
+            if row == G:
+                g = float(value)
+            elif row == TIP:
+                tip[i] = value
+            else:
+                links[row, i] = value
+        return numbers._replace(links=links, tip=tip, g=g)
+
     def chain(self, base: Chain, numbers: kernels.ChainParameters, member: int) -> Chain:
         """Return the chain of one member."""
         if not self.names:
             return base
-        rows, tip, g = numbers.links.copy(), numbers.tip.copy(), numbers.g
-        for (row, i), value in zip(self.places, self.values[member], strict=True):
-            if row == G:
-                g = value
-            elif row == TIP:
-                tip[i] = value
-            else:
-                rows[row, i] = value
-        return _chain(base, rows, tip, float(g), self.names)
+        own = self.own(numbers, member)
+        return _chain(base, own.links, own.tip, own.g, self.names)
 
 
 def _chain(base: Chain, rows: np.ndarray, tip: np.ndarray, g: float, names: list[str]) -> Chain:
