@@ -24,7 +24,8 @@ from numba.core import config
 PACKAGE = Path(__file__).parent
 COMPILED = (
     "_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators", "ensemble/march.py",
-    "ensemble/noting.py", "ensemble/single.py", "ensemble/gpu.py",
+    "ensemble/noting.py", "ensemble/single.py", "ensemble/stages.py", "ensemble/stages_march.py",
+    "ensemble/gpu_kernels.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 intrinsic: Any = extending.intrinsic

@@ -27,7 +27,7 @@ from numba.extending import intrinsic, overload
 from nlink._check import ModelError, shown
 from nlink._jit import INLINE, kernel
 from nlink.chain import Chain
-from nlink.lanes import VecArray, alike, numbers, sincos
+from nlink.lanes import Vec, VecArray, alike, lane, numbers, sincos, sine, with_lane
 from nlink.loads import (
     LEDGER,
     Drag,
@@ -219,15 +219,35 @@ def drive(t, p, w):
         w[TQ, i] = p.links[TORQUE, i]
     if p.timed:
         for i in range(p.n):
-            w[TQ, i] += p.links[AMPLITUDE, i] * math.sin(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
+            w[TQ, i] += p.links[AMPLITUDE, i] * sine(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
             w[TQ, i] += from_table(t, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
         if p.callback != 0:
             call_address(p.callback, t, w[TQ])
 
 
-@kernel
-def from_table(t, table, start, stop):
+def from_table(t: Any, table: Any, start: int, stop: int) -> Any:
     """Interpolate linearly between the knots start..stop, the ends held; 0 without knots."""
+    return interpolate(t, table, start, stop)
+
+
+@overload(from_table, jit_options=INLINE)
+def _from_table(t, table, start, stop):
+    if not isinstance(t, Vec):
+        return lambda t, table, start, stop: interpolate(t, table, start, stop)
+    width = t.width
+
+    def each(t, table, start, stop):
+        values = alike(0.0, t)
+        for k in range(width if stop > start else 0):
+            values = with_lane(values, k, interpolate(lane(t, k), table, start, stop))
+        return values
+
+    return each
+
+
+@kernel
+def interpolate(t, table, start, stop):
+    """Return the value of one table at one time; see `from_table`."""
     if stop == start:
         return 0.0
     low, high = start, stop

@@ -396,6 +396,16 @@ def lane(_typing: Any, vector: Any, index: Any) -> Any:
     return types.float64(vector, types.int64), build
 
 
+@intrinsic
+def with_lane(_typing: Any, vector: Any, index: Any, number: Any) -> Any:
+    """Return a vector with another number in one lane."""
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
+
+    return vector(vector, types.int64, types.float64), build
+
+
 def _words(value: Any) -> tuple[Any, Callable[[int], Any]]:
     """Return the type of 64-bit words as many as `value` has lanes, and how to make a constant of it."""
     if isinstance(value.type, ir.VectorType):
@@ -463,6 +473,16 @@ def sincos(x: Any) -> Any:
 @overload(sincos, jit_options=INLINE)
 def _sincos(x):
     return (lambda x: polynomial_sincos(x)) if isinstance(x, Vec | types.Number) else None
+
+
+def sine(x: Any) -> Any:
+    """Return the sine: of a number by the library, to the last bit for any size."""
+    return math.sin(x)
+
+
+@overload(sine, jit_options=INLINE)
+def _sine(x):
+    return (lambda x: polynomial_sincos(x)[0]) if isinstance(x, Vec) else (lambda x: math.sin(x))
 
 
 def value_of(x: Any) -> Any:

@@ -14,7 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
-from nlink.lanes import VecArray, vector_of
+from nlink.lanes import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
 def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
@@ -25,8 +25,15 @@ def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., A
         names: dict[str, Any] = {}
         known[source] = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
         for name, value in source.__globals__.items():
-            names[name] = plain(value, known) if isinstance(value, Dispatcher) and name in source.__code__.co_names else value
+            if name in source.__code__.co_names:
+                value = polynomial_sincos if value is sincos else selected if value is where else value
+                names[name] = plain(value, known) if isinstance(value, Dispatcher) else value
     return known[source]
+
+
+def selected(condition: Number, yes: Any, no: Any) -> Number:
+    """Choose without a branch."""
+    return Number(condition.builder, condition.builder.select(condition.value, yes.value, no.value))
 
 
 class Number:
@@ -73,6 +80,17 @@ class Number:
 
     def __rtruediv__(self, other: Any) -> Number:
         return self._made("fdiv", *self._with(other)[::-1])
+
+    def _compared(self, sign: str, other: Any) -> Number:
+        return Number(self.builder, self.builder.fcmp_ordered(sign, *self._with(other)))
+
+    def __gt__(self, other: Any) -> Number:
+        return self._compared(">", other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared("==", other)
+
+    __hash__ = object.__hash__
 
     def __neg__(self) -> Number:
         return self._made("fsub", *Number(self.builder, self._with(-0.0)[1])._with(self))  # GPUs know no fneg
@@ -139,12 +157,14 @@ class Cells:
         kind = ir.VectorType(ir.DoubleType(), self.width) if self.width > 1 else ir.DoubleType()
         return self.builder.bitcast(self.builder.gep(self.data, [offset]), kind.as_pointer())
 
-    def __getitem__(self, index: tuple[int, ...]) -> Number:
+    def __getitem__(self, index: Any) -> Number:
+        index = index if isinstance(index, tuple) else (index,)
         if index not in self.known:
             self.known[index] = Number(self.builder, self.builder.load(self._at(index), align=8))
         return self.known[index]
 
-    def __setitem__(self, index: tuple[int, ...], value: Number) -> None:
+    def __setitem__(self, index: Any, value: Number) -> None:
+        index = index if isinstance(index, tuple) else (index,)
         self.known[index] = value
         if self.stored is None or index[0] in self.stored:
             self.builder.store(value.value, self._at(index), align=8)

@@ -18,9 +18,11 @@ from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
 from nlink.integrators import method_for
+from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.progress import Bar
 from nlink.simulation import Interrupt
+from nlink.system import System
 
 if TYPE_CHECKING:
     import xarray
@@ -32,6 +34,10 @@ __all__ = [
 FINAL = (Final(),)
 ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""
+FEW_ON_CARD = 3
+"""Links up to which a GPU is faster by series, by measurement."""
+AS_SERIES = 0.01
+"""The part of a tolerance with which stages are as accurate as series with all of it."""
 
 
 def simulate_many(
@@ -56,8 +62,9 @@ def simulate_many(
     vary : values (members,) of parameters by name, like {"mass[2]": ..., "gravity": ..., "joint_spring.stiffness": ...}; theta may
         then be one start (N,) for all
     keep : what survives: Final(), Samples(times), FlipTime(), EnergyDrift(), FTLE(), Extremes(), Reducer(...)
-    integrator, rtol, atol : as for `simulate`; the default steps by Taylor series, many members side by side
-    backend : where to compute: Threads(n), Dask(address_or_client); the results are the same to the last bit
+    integrator, rtol, atol : as for `simulate`; Taylor (the default, but for tables and quadratic drag) and DOP853 take many members
+        side by side
+    backend : where to compute: Threads(n), Dask(address_or_client), with the same results to the last bit; or Cuda(), an NVIDIA GPU
     store : a folder x.zarr to which blocks go as they are done; the same call goes on with one that was cut off
     progress : show a progress bar on a terminal
 
@@ -65,8 +72,8 @@ def simulate_many(
     >>> many["theta"].dims, many["status"].values.tolist()
     (('member', 'link'), [0, 0])
     """
-    job = make_job(chain, theta, omega, t_end, vary, keep, integrator, rtol, atol)
     backend = Threads() if backend is None else backend
+    job = make_job(chain, theta, omega, t_end, vary, keep, integrator, rtol, atol, isinstance(backend, Cuda))
     if store is not None:
         from nlink.ensemble.store import stored
 
@@ -76,8 +83,11 @@ def simulate_many(
     done, count = np.zeros(job.members, bool), 0
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
         for (first, last), found in backend.run(job, todo, lambda: interrupt.asked):
-            for name, values in found.items():
-                results[name][first:last] = values
+            if last - first == job.members:
+                results = found
+            else:
+                for name, values in found.items():
+                    results[name][first:last] = values
             done[first:last], count = True, count + last - first
             bar.update(count, job.members)
     if not done.all():
@@ -96,8 +106,9 @@ def make_job(
     integrator: Any = None,
     rtol: float = 1e-9,
     atol: float = 1e-9,
+    on_card: bool = False,
 ) -> Job:
-    """Return the job that a call of simulate_many describes, checked."""
+    """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
     if not isinstance(chain, Chain):
         raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
     vary = {str(name): np.asarray(values, float) for name, values in dict(vary or {}).items()}
@@ -114,26 +125,33 @@ def make_job(
             span = f"{each.times[0]:g} to {each.times[-1]:g}"
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
     system = formulate(chain)
-    method = method_for(system, integrator, rtol, atol)
-    if integrator is None and side_by_side(system, method, vary):
-        method = Taylor(method.tol, ORDER)  # pyright: ignore[reportAttributeAccessIssue]
-    if (
-        integrator is None
-        and isinstance(method, Taylor)
-        and not side_by_side(system, method, vary)
-        and "drag.quadratic" in str(vary)
-    ):
-        method = method_for(system, "DOP853", rtol, atol)
+    method = _method(system, integrator, rtol, atol, vary, on_card)
     return Job(chain, np.concatenate([angles, rates], axis=1), t_end, several, method, vary)
+
+
+def _method(system: System, integrator: Any, rtol: float, atol: float, vary: Any, on_card: bool) -> Integrator:
+    """Return the method that was asked for; by default series, but stages for loads whose series are dear, and for chains whose
+    series a GPU cannot hold: there with tolerances that make them as accurate as the series.
+    """
+    method = method_for(system, integrator, rtol, atol)
+    if integrator is not None or not isinstance(method, Taylor):
+        return method
+    if not side_by_side(system, method, vary):
+        return method_for(system, "DOP853", rtol, atol)
+    if on_card and system.chain.n > FEW_ON_CARD:
+        return method_for(system, "DOP853", AS_SERIES * rtol, AS_SERIES * atol)
+    return Taylor(method.tol, ORDER)
 
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:
     values = np.asarray(given, float)
+    finite = np.isfinite(values)
+    if not finite.all():
+        which = f"; member {int(np.argmin(finite.all(1)))} is not" if values.ndim == 2 else ""
+        raise ModelError(f"{name} must be finite{which}")
     if values.ndim < 2:
         values = np.broadcast_to(values, (members or 1, n)) if values.shape in ((), (n,)) else values
     if values.ndim != 2 or values.shape[1] != n or (members is not None and len(values) != members):
         want = f"({members or 'members'}, {n})"
         raise ModelError(f"{name} must have the shape {want}, a row for each member, got {np.shape(given)}")
-    if not np.isfinite(values).all():
-        raise ModelError(f"{name} must be finite; member {int(np.argmin(np.isfinite(values).all(1)))} is not")
-    return np.ascontiguousarray(values)
+    return values

@@ -1,31 +1,30 @@
 """Cuda(): one thread of an NVIDIA GPU for each member, from the same sources as the lanes of the processor.
 
-The number of links, the order and the kinds of loads are constants of a compiled kernel, which so knows the length of every loop.
-Threads take members from a counter. The series of short chains are unrolled, so that they stay in registers as far as these go.
+Threads take members from a counter; the kernels are in `gpu_kernels.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from nlink._check import ModelError
 from nlink.ensemble.backends import CALLER, Block, Results, Sink
-from nlink.ensemble.job import Job, side_by_side
+from nlink.ensemble.job import ON, Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Reducer
-from nlink.ensemble.noting import CLOCKS
+from nlink.ensemble.noting import Kept
 from nlink.ensemble.varied import Varied
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED_LANES
+from nlink.integrators.taylor import Taylor
+from nlink.system import System
 
 THREADS = 128
 MOST = 1 << 20
 """Members that are sent to the card at a time."""
-SHORT = 6
-"""Links up to which a kernel is unrolled."""
+BLOCKS = 32
+"""Most blocks of threads for each multiprocessor."""
 
 
 @dataclass(frozen=True)
@@ -78,105 +77,66 @@ def found_cuda() -> Any:
 
 def compute_on_card(job: Job, cuda: Any) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
-    from nlink.ensemble.lanes_engine import named, results_for
+    from nlink.ensemble.lanes_engine import compiled, exponents, memories, named, results_for
     from nlink.formulations import formulate
 
     system = formulate(job.chain)
-    if not side_by_side(system, job.method, job.vary) or job.wanted(Reducer) or job.wanted(FTLE):
-        what = "open chains without tables, Python torques or quadratic drag, and neither FTLE nor Reducer"
-        raise ModelError(f"Cuda takes {what}; use Threads()")
-    method: Any = job.method
-    n, members = job.chain.n, job.members
-    varied = Varied(job.chain, job.vary, members)
+    if not side_by_side(system, job.method, job.vary):
+        what = "by DOP853, or by Taylor without tables and quadratic drag"
+        raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
+    members = job.members
+    varied, reducer = Varied(job.chain, job.vary, members), job.wanted(Reducer)
     numbers = varied.flagged(system.parameters.chain)
     numbers = numbers._replace(ledger=numbers.ledger if job.wanted(EnergyDrift) else 0)
-    kept = results_for(job, n, members)
-    loads = numbers.loaded, numbers.timed, numbers.swept, numbers.ledger
-    kernel = kernel_for(n, method.order, loads, bool(varied.names), tuple(len(each) > 0 for each in kept))
-    blocks = min(-(-members // THREADS), 32 * cuda.get_current_device().MULTIPROCESSOR_COUNT)
+    memory = memories(reducer, members)
     try:
         given = [cuda.to_device(np.ascontiguousarray(each)) for each in (job.starts, varied.values, varied.places)]
         tables = [cuda.to_device(each) for each in (numbers.links, numbers.tip, numbers.table, numbers.spans, numbers.pin)]
-        results = [cuda.to_device(each) for each in kept]
-        counter = cuda.to_device(np.zeros(1, np.int64))
-        kernel[blocks, THREADS](
-            *given, *tables, numbers.g, float(job.t_end), method.tol, float(method.max_steps), counter, members, *results
-        )
-        for own, card in zip(kept, results, strict=True):
-            card.copy_to_host(own)
+        results: Any = results_for(job, job.chain.n, members, _filled)
+        results = results._replace(times=cuda.to_device(results.times))
+        wants = tuple(each.size > 0 for each in results)
+        kernel, settings = _kernel(job, system, numbers, bool(varied.names), wants, reducer and compiled(reducer))
+        counter, sums = cuda.to_device(np.zeros(1, np.int64)), cuda.to_device(memory)
+        blocks = min(-(-members // THREADS), BLOCKS * cuda.get_current_device().MULTIPROCESSOR_COUNT)
+        kernel[blocks, THREADS](*given, *tables, numbers.g, *settings, counter, members, *results, sums)
+        kept, memory = Kept(*(each.copy_to_host() for each in results)), sums.copy_to_host()
     except cuda.cudadrv.driver.CudaAPIError as error:
         if "MEMORY" in str(error).upper():
             raise MemoryError(str(error)) from error
         raise
-    return named(job, kept, n)
+    found = named(job, kept, job.chain.n)
+    if reducer:
+        found[reducer.name] = memory
+    if job.wanted(FTLE):
+        found["ftle"] = exponents(job, system, varied, kept.status, ON)
+    return found
 
 
-@lru_cache(maxsize=32)
-def kernel_for(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...]) -> Any:
-    """Return a compiled kernel."""
-    from numba import cuda as numba_cuda
-    from numba import float64, int64
+def _filled(shape: Any, value: float, kind: str) -> Any:
+    """Return an array on the card with the same value everywhere."""
+    from nlink.ensemble.gpu_kernels import cuda, fill
 
-    from nlink.ensemble.march import Kept, Lanes
-    from nlink.ensemble.single import follow
-    from nlink.formulations.recursive import RecursiveParameters
-    from nlink.kernels import ChainParameters
+    made = cuda.device_array(shape, kind)
+    if made.size:
+        fill.forall(made.size)(made.reshape(made.size), value)
+    return made
 
-    cuda: Any = numba_cuda
-    loaded, timed, swept, ledger = loads
-    m, rows, scratch = 2 * n + ledger, SERIES_ROWS if loaded else 3, SERIES_SCRATCH
-    powers, own_rows, own_n = (order, m) if ledger else (1, 1), (16 if varied else 1), (n if varied else 1)
-    orders = (0,) * order
-    ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
-    way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
-    terms_shape, w_shape, u_shape, y_shape, q_shape = (rows, order + 2, n, 1), (scratch, n, 1), (10, n, 1), (3, m, 1), (*powers, 1)
-    clocks_shape, levels_shape, links_shape = (CLOCKS, 1), (n, 1), (own_rows, own_n, 1)
 
-    @cuda.jit(fastmath={"contract"})
-    def kernel(starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, counter, count,
-               final, times, samples, flip_time, flip_link, drift, extremes, status, steps):  # fmt: skip
-        terms = cuda.local.array(terms_shape, float64)
-        w, u = cuda.local.array(w_shape, float64), cuda.local.array(u_shape, float64)
-        y, q = cuda.local.array(y_shape, float64), cuda.local.array(q_shape, float64)
-        clocks, levels = cuda.local.array(clocks_shape, float64), cuda.local.array(levels_shape, float64)
-        own_links, own_tip = cuda.local.array(links_shape, float64), cuda.local.array((3, 1), float64)
-        own_g = cuda.local.array((1, 1), float64)
-        members, due = cuda.local.array(1, int64), cuda.local.array(1, int64)
-        for i in range(n):
-            terms[0, 0, i, 0], terms[1, 0, i, 0], terms[0, 1, i, 0] = 1.0, 0.0, 0.0
-        if varied:
-            for row in range(own_rows):
-                for i in range(own_n):
-                    own_links[row, i, 0] = links[row, i]
-            for i in range(3):
-                own_tip[i, 0] = tip[i]
-            own_g[0, 0] = g
-        if not ending:  # what is not wanted has no length, and the compiler drops what is done for it
-            final = final[:0]
-        if not flipping:
-            flip_time = flip_time[:0]
-        if not sampling:
-            times = times[:0]
-        if not drifting:
-            drift = drift[:0]
-        if not ranging:
-            extremes = extremes[:0]
-        own = Lanes(terms, w, u, y, q, clocks, levels, own_links, own_tip, own_g)
-        kept = Kept(final, times, samples, flip_time, flip_link, drift, extremes, status, steps)
-        arrays = (terms[:, :, :, 0], w[:, :, 0], u[:, :, 0], y[:, :, 0], q[:, :, 0], clocks[:, 0])
-        while True:
-            member = cuda.atomic.add(counter, 0, 1)
-            if member >= count:
-                return
-            if varied:
-                chain = ChainParameters(
-                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
-                )
-                follow(member, RecursiveParameters(chain), chain, starts, values, places, t_end, tol, most, kept, own, arrays,
-                       members, due, way, orders, order)  # fmt: skip
-            else:
-                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
-                follow(member, RecursiveParameters(chain), chain, starts, values, places, t_end, tol, most, kept, own, arrays,
-                       members, due, way, orders, order)  # fmt: skip
+def _kernel(
+    job: Job, system: System, numbers: Any, varied: bool, wants: tuple[bool, ...], reducer: Any
+) -> tuple[Any, tuple[Any, ...]]:
+    """Return a compiled kernel for a job, and the settings it takes."""
+    from numba import cuda
 
-    return kernel
+    from nlink.ensemble import gpu_kernels
+    from nlink.ensemble.lanes_engine import limits_of
+
+    method: Any = job.method
+    loads = numbers.loaded, numbers.timed, numbers.swept, numbers.ledger
+    if isinstance(method, Taylor):
+        made = gpu_kernels.by_series(numbers.n, method.order, loads, varied, wants, reducer)
+        return made, (float(job.t_end), method.tol, float(method.max_steps))
+    return gpu_kernels.by_stages(numbers.n, loads, varied, wants, reducer), (
+        limits_of(job),
+        cuda.to_device(np.array(system.breaks(), float)),
+    )

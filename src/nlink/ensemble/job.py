@@ -9,7 +9,9 @@ import numpy as np
 
 from nlink.chain import Chain
 from nlink.ensemble.keep import Keep, Output
+from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.base import Integrator
+from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.system import System
 
@@ -60,14 +62,13 @@ class Job:
 
 
 def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
-    """Whether members can be computed in lanes: open chains with loads that have a series, and no tables of torques."""
-    quadratic = any(str(name).endswith("drag.quadratic") for name in (vary or {}))
-    return (
-        isinstance(method, Taylor)
-        and not Taylor.refusal(system)
-        and not len(system.breaks())
-        and not (quadratic or system.parameters.chain.swept > 1)
-    )
+    """Whether members can be computed in lanes: open chains without Python torques, by DOP853, or by Taylor where the loads have a
+    plain series (no tables of torques, no quadratic drag).
+    """
+    if type(system.parameters) is not RecursiveParameters or system.callback:
+        return False
+    quadratic = system.parameters.chain.swept > 1 or any(str(name).endswith("drag.quadratic") for name in (vary or {}))
+    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not len(system.breaks()) and not quadratic)
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:

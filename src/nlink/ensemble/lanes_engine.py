@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import numpy as np
 from nlink._jit import uncached
 from nlink.ensemble.job import Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
-from nlink.ensemble.march import SHARED, VARIED, Kept, lanes_for, march
+from nlink.ensemble.march import SHARED, VARIED, lanes_for, march
+from nlink.ensemble.noting import Kept
+from nlink.ensemble.stages import METHOD, Limits
+from nlink.ensemble.stages_march import march_by_stages, room_for
 from nlink.ensemble.varied import Varied
 from nlink.integrators.base import ARRIVED
 from nlink.integrators.tangent import TangentStepper
@@ -34,30 +38,51 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     numbers = numbers._replace(ledger=numbers.ledger if job.wanted(EnergyDrift) else 0)
     kept = results_for(job, n, members)
     reducer = job.wanted(Reducer)
-    run = march if reducer is None else _with(reducer)
-    memory = np.full((members if reducer else 0, reducer.size if reducer else 0), reducer.start if reducer else 0.0)
-    unrolled = n <= FEW_LINKS and not numbers.swept
-    way = UNROLLED_LANES + 2 * n + numbers.loaded if unrolled else ORDER_BY_ORDER
-    run(
-        system.parameters._replace(chain=numbers), np.ascontiguousarray(job.starts), varied.values, varied.places, 0, members,
-        float(job.t_end), method.tol, float(method.max_steps), kept, _lanes(numbers, method.order), (0,) * WIDTH,
-        VARIED if varied.names else SHARED, (0,) * way, (0,) * method.order, reducer and _compiled(reducer), memory, halt,
-    )  # fmt: skip
+    memory = memories(reducer, members)
+    parameters, starts = system.parameters._replace(chain=numbers), np.ascontiguousarray(job.starts)
+    lanes, own, user = (0,) * WIDTH, VARIED if varied.names else SHARED, reducer and compiled(reducer)
+    if isinstance(method, Taylor):
+        run = march if reducer is None else _with(march, reducer)
+        unrolled = n <= FEW_LINKS and not numbers.swept
+        way = UNROLLED_LANES + 2 * n + numbers.loaded if unrolled else ORDER_BY_ORDER
+        run(
+            parameters, starts, varied.values, varied.places, 0, members, float(job.t_end), method.tol, float(method.max_steps),
+            kept, _lanes(numbers, lanes_for, method.order), lanes, own, (0,) * way, (0,) * method.order, user, memory, halt,
+        )  # fmt: skip
+    else:
+        run = march_by_stages if reducer is None else _with(march_by_stages, reducer)
+        room = _lanes(numbers, room_for, system.formulation.scratch(n))
+        run(
+            parameters, starts, varied.values, varied.places, 0, members, limits_of(job), system.breaks(), kept, room, lanes, own,
+            METHOD, user, memory, halt,
+        )  # fmt: skip
     if (kept.status < 0).any():
         raise Halted
     found = named(job, kept, n)
     if reducer:
         found[reducer.name] = memory
     if job.wanted(FTLE):
-        found["ftle"] = _exponents(job, system, varied, kept.status, halt)
+        found["ftle"] = exponents(job, system, varied, kept.status, halt)
     return found
 
 
-def results_for(job: Job, n: int, members: int) -> Kept:
-    """Return arrays for the results; for what is not wanted they are empty."""
+def memories(reducer: Reducer | None, members: int) -> np.ndarray:
+    """Return what a user's function begins with, a row for each member; without one there is nothing."""
+    return np.full((members if reducer else 0, reducer.size if reducer else 0), reducer.start if reducer else 0.0)
 
-    def rows(kind: type[Any], *shape: int, fill: float = np.nan) -> np.ndarray:
-        return np.full((members if job.wanted(kind) else 0, *shape), fill)
+
+def limits_of(job: Job) -> Limits:
+    """Return how far and how well a job goes by stages."""
+    method: Any = job.method
+    return Limits(float(job.t_end), method.rtol, method.atol, float(method.max_step), float(method.max_steps))
+
+
+def results_for(job: Job, n: int, members: int, made: Callable[..., Any] | None = None) -> Kept:
+    """Return arrays for the results, of floats or made by made(shape, value, kind); for what is not wanted they are empty."""
+    made = made or (lambda shape, value, kind: np.full(shape, float(value)))
+
+    def rows(kind: type[Any], *shape: int) -> Any:
+        return made((members if job.wanted(kind) else 0, *shape), np.nan, "f8")
 
     times = np.array(job.wanted(Samples).times if job.wanted(Samples) else ())
     return Kept(
@@ -65,23 +90,23 @@ def results_for(job: Job, n: int, members: int) -> Kept:
         times=times,
         samples=rows(Samples, len(times), 2 * n),
         flip_time=rows(FlipTime),
-        flip_link=rows(FlipTime, fill=-1.0),
+        flip_link=made(members if job.wanted(FlipTime) else 0, 0, "i4"),
         drift=rows(EnergyDrift),
         extremes=rows(Extremes, 2, 2 * n),
-        status=np.full(members, -1.0),
-        steps=np.zeros(members),
+        status=made(members, -1, "i1"),
+        steps=made(members, 0, "i4"),
     )
 
 
 def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
     """Return the results by the names of the outputs."""
-    found = {"status": kept.status.astype("i1"), "steps": kept.steps.astype("i4")}
+    found = {"status": kept.status.astype("i1", copy=False), "steps": kept.steps.astype("i4", copy=False)}
     if job.wanted(Final):
         found |= {"theta": kept.final[:, :n], "omega": kept.final[:, n:]}
     if job.wanted(Samples):
         found |= {"sample_theta": kept.samples[..., :n], "sample_omega": kept.samples[..., n:]}
     if job.wanted(FlipTime):
-        found |= {"flip_time": kept.flip_time, "flip_link": (kept.flip_link + 1).astype("i4")}
+        found |= {"flip_time": kept.flip_time, "flip_link": kept.flip_link.astype("i4", copy=False)}
     if job.wanted(EnergyDrift):
         found["energy_drift"] = kept.drift
     if job.wanted(Extremes):
@@ -90,18 +115,18 @@ def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
     return found
 
 
-def _lanes(numbers: Any, order: int) -> Any:
+def _lanes(numbers: Any, made: Callable[[Any, int, int], Any], size: int) -> Any:
     """Return this thread's lanes: used again if they fit, with the chain's numbers in them."""
-    key = (numbers.n, numbers.ledger, order)
+    key = (made, numbers.n, numbers.ledger, size)
     known = getattr(_memory, "lanes", None)
     if known is None or _memory.key != key:
-        known = _memory.lanes = lanes_for(numbers, order, WIDTH)
+        known = _memory.lanes = made(numbers, size, WIDTH)
         _memory.key = key
     known.links[:], known.tip[:], known.g[:] = numbers.links[..., None], numbers.tip[:, None], numbers.g
     return known
 
 
-def _compiled(reducer: Reducer) -> Any:
+def compiled(reducer: Reducer) -> Any:
     """Return the user's function, compiled once."""
     if not hasattr(reducer.step, "py_func"):
         return _functions.setdefault(reducer.step, uncached(reducer.step))
@@ -112,12 +137,12 @@ _functions: dict[Any, Any] = {}
 _marches: dict[Any, Any] = {}
 
 
-def _with(reducer: Reducer) -> Any:
+def _with(run: Any, reducer: Reducer) -> Any:
     """Return a march that calls the user's function; it cannot be kept on disk."""
-    return _marches.setdefault(reducer.step, uncached(march.py_func))
+    return _marches.setdefault((run, reducer.step), uncached(run.py_func))
 
 
-def _exponents(job: Job, system: System, varied: Varied, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
+def exponents(job: Job, system: System, varied: Varied, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the finite-time Lyapunov exponents of the members."""
     method: Any = job.method
     assert isinstance(method, Taylor)

@@ -29,6 +29,8 @@ from nlink.ensemble.noting import (
     TIP,
     TOO_MANY_STEPS,
     G,
+    Kept,
+    SeriesPath,
     T,
     flip,
     note_drift,
@@ -45,23 +47,6 @@ NEAREST = 6755399441055744.0
 """1.5 * 2^52: adding and subtracting it rounds to the nearest whole number."""
 SHARED, VARIED = (0,), (0, 0)
 """Whether all members have the same chain: the length of a tuple is known when compiling."""
-
-
-class Kept(NamedTuple):
-    """Where results go; what is not wanted is empty. Rows are members."""
-
-    final: np.ndarray
-    """(M, 2N)"""
-    times: np.ndarray
-    samples: np.ndarray
-    """(M, T, 2N)"""
-    flip_time: np.ndarray
-    flip_link: np.ndarray
-    drift: np.ndarray
-    extremes: np.ndarray
-    """(M, 2, 2N): least and largest"""
-    status: np.ndarray
-    steps: np.ndarray
 
 
 class Lanes(NamedTuple):
@@ -93,20 +78,20 @@ def lanes_for(chain: Any, order: int, width: int) -> Lanes:
     return Lanes(terms, *room, *own)
 
 
-def lane_chain(p: Any, own: Lanes, lanes: Any, varied: Any) -> Any:
-    """Return the parameters that the lanes see."""
+def lane_chain(p: Any, own: Any, first: int, lanes: Any, varied: Any) -> Any:
+    """Return the parameters that some lanes see."""
     return p
 
 
 @overload(lane_chain, jit_options=INLINE)
-def _lane_chain(p, own, lanes, varied):
+def _lane_chain(p, own, first, lanes, varied):
     if varied.count == len(SHARED):
-        return lambda p, own, lanes, varied: borrowed(p)
+        return lambda p, own, first, lanes, varied: borrowed(p)
 
-    def build(p, own, lanes, varied):
+    def build(p, own, first, lanes, varied):
         return ChainParameters(
-            p.n, columns(own.g, 0, lanes)[0], columns(own.links, 0, lanes), columns(own.tip, 0, lanes), numbers(p.table),
-            numbers(p.spans), p.callback, p.loaded, p.timed, p.swept, p.ledger, p.closed, numbers(p.pin),
+            p.n, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes),
+            numbers(p.table), numbers(p.spans), p.callback, p.loaded, p.timed, p.swept, p.ledger, p.closed, numbers(p.pin),
         )  # fmt: skip
 
     return build
@@ -126,7 +111,8 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
     y, new = states[OLD], states[NEW]
     m = len(y)
     kept, memory = borrowed_kept(kept), borrowed_lanes(own)
-    members, due = np.full(width, -1), np.zeros(width, np.int64)
+    path = SeriesPath(memory.terms, order)
+    members, due, shown = np.full(width, -1), np.zeros(width, np.int64), np.empty((2, n))
     ahead = t_end >= 0.0
     sign = 1.0 if ahead else -1.0
     following, active = first, 0
@@ -134,7 +120,7 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
         following = take(k, following, last, n, starts, values, places, members, due, kept, memory)
         active += members[k] >= 0
     while active > 0 and halt[0] == 0:
-        chain = lane_chain(p.chain, own, lanes, varied)
+        chain = lane_chain(p.chain, own, 0, lanes, varied)
         room = SeriesRoom(chain, terms, terms, w, w, u, u, way, orders)
         ends, behind, fastest = series(clocks[T], t_end, ahead, y, p, room, order)
         size = reach(tol, ends, behind, fastest, order)
@@ -152,11 +138,11 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
         if reducer is not None:
             for k in range(width):
                 if members[k] >= 0:
-                    if memory.clocks[COUNT, k] == 1.0:
-                        call(reducer, memories[members[k]], memory.clocks[T, k], own.y[OLD, :, k], n)
-                    call(reducer, memories[members[k]], memory.clocks[T, k] + memory.clocks[SPAN, k], own.y[NEW, :, k], n)
+                    call(k, reducer, memories[members[k]], memory, shown)
         if len(kept.extremes) > 0:
-            note_extremes(n, order, kept, memory, members)
+            for k in range(width):
+                if members[k] >= 0:
+                    note_extremes(k, n, members[k], kept, memory, path)
         total = ends + behind
         for i in range(2 * n):
             total += abs(new[i])
@@ -171,7 +157,7 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
                 note_drift(new, chain, w, clocks)
             for k in range(width):
                 ends_here = members[k] >= 0 and memory.clocks[FLAG, k] > 0.0
-                memory.clocks[FLAG, k] = 1.0 if ends_here and outcome(k, members[k], n, order, t_end, most, kept, memory) else 0.0
+                memory.clocks[FLAG, k] = 1.0 if ends_here and outcome(k, members[k], n, t_end, most, kept, memory, path) else 0.0
         for i in range(m):
             y[i] = new[i]
         clocks[T] = where(size < left, clocks[T] + h, alike(t_end, h))
@@ -183,9 +169,13 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
 
 
 @kernel
-def call(reducer, memory, t, state, n):
-    """Call the user's function with a state of one lane."""
-    reducer(memory, t, state[:n].copy(), state[n : 2 * n].copy())
+def call(k, reducer, memory, own, shown):
+    """Call the user's function with copies of the states of lane k: after a step, and before the first."""
+    for row in (OLD, NEW):
+        if row == NEW or own.clocks[COUNT, k] == 1.0:
+            for i in range(shown.shape[1]):
+                shown[0, i], shown[1, i] = own.y[row, i, k], own.y[row, shown.shape[1] + i, k]
+            reducer(memory, own.clocks[T, k] + (own.clocks[SPAN, k] if row == NEW else 0.0), shown[0], shown[1])
 
 
 @kernel
@@ -248,13 +238,13 @@ def take(k, following, last, n, starts, values, places, members, due, kept, own)
 
 
 @kernel
-def outcome(k, member, n, order, t_end, most, kept, own):
+def outcome(k, member, n, t_end, most, kept, own, path):
     """Whether the member in lane k comes to its end with this step; if so, write down how, and its state."""
     status = NOT_FINITE if own.clocks[BAD, k] > 0.0 else -1
     if status < 0 and len(kept.flip_time) > 0 and math.isnan(kept.flip_time[member]):
-        link, when = flip(k, n, own, order)
+        link, when = flip(k, n, own, path)
         if link >= 0:
-            kept.flip_time[member], kept.flip_link[member] = own.clocks[T, k] + when, link
+            kept.flip_time[member], kept.flip_link[member] = own.clocks[T, k] + when, link + 1
             if len(kept.final) + len(kept.times) + len(kept.drift) + len(kept.extremes) == 0:
                 status = EVENT
     if status < 0 and abs(t_end - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):

@@ -3,24 +3,76 @@
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
-from nlink._jit import kernel
+import numpy as np
+from numba.extending import overload
+
+from nlink._jit import INLINE, kernel
 from nlink.kernels import energies
 from nlink.lanes import alike, where
 from nlink.system import arrival
 
 FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
 STATUS = ("finished", "event", "not_finite", "too_many_steps")
-T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT = range(8)
+T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT, NEXT, RETRY, BOUND = range(11)
 """Rows of numbers of a lane: its time, step and number of steps, whether it is not finite, whether it may have come to its end, its
-energy at the start and drift, and a time between."""
-CLOCKS = 8
+energy at the start and drift, a time between; and for steps that may fail: the size to try next, whether the last one failed, and
+the time at which the next must end."""
+CLOCKS = 11
 G, TIP = -1, -2
 """Places of varied values that are not of a link: gravity, and (with the component) the force at the tip."""
 OLD, NEW, BETWEEN = range(3)
 """States of a lane."""
 NEAR = 0.5
 """How close to upside down, in rad, a link must be for its turning points to be looked at."""
+
+
+class Kept(NamedTuple):
+    """Where results go; what is not wanted is empty. Rows are members."""
+
+    final: np.ndarray
+    """(M, 2N)"""
+    times: np.ndarray
+    samples: np.ndarray
+    """(M, T, 2N)"""
+    flip_time: np.ndarray
+    flip_link: np.ndarray
+    drift: np.ndarray
+    extremes: np.ndarray
+    """(M, 2, 2N): least and largest"""
+    status: np.ndarray
+    steps: np.ndarray
+
+
+class SeriesPath(NamedTuple):
+    """The way through a step that series describe."""
+
+    terms: np.ndarray
+    order: int
+
+
+def course(k: int, i: int, s: float, path: Any) -> Any:
+    """Return by how much link i of lane k has turned at the time s into the step, and its rate then."""
+    return COURSES[type(path)](k, i, s, path)
+
+
+@overload(course, jit_options=INLINE)
+def _course(k, i, s, path):
+    return COURSES[path.instance_class]
+
+
+def course_of_series(k, i, s, path):
+    """Sum the series of a link's unit vector and of its rate."""
+    x = y = dx = dy = 0.0
+    for m in range(path.order, 0, -1):
+        a, b = path.terms[0, m, i, k], path.terms[1, m, i, k]
+        x, y, dx, dy = (x + a) * s, (y + b) * s, dx * s + m * a, dy * s + m * b
+    return math.atan2(y, 1.0 + x), ((1.0 + x) * dy - y * dx) / ((1.0 + x) * (1.0 + x) + y * y)
+
+
+COURSES: dict[type, Any] = {SeriesPath: course_of_series}
+"""For each kind of path, how to follow a link on it."""
 
 
 @kernel
@@ -65,18 +117,16 @@ def is_due(k, members, due, kept, own, sign):
 
 
 @kernel
-def note_extremes(n, order, kept, own, members):
-    """Note least and largest values: angles where links turn back, rates at the ends of the steps."""
-    for k in range(len(members)):
-        if members[k] >= 0:
-            extremes = kept.extremes[members[k]]
-            for i in range(2 * n):
-                extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
-            for i in range(n):
-                if own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0:
-                    when = turning_time(k, i, own.clocks[SPAN, k], own, order)
-                    value = own.y[OLD, i, k] + turned(k, i, when, own, order)
-                    extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
+def note_extremes(k, n, member, kept, own, path):
+    """Note least and largest values of lane k: angles where links turn back, rates at the ends of the steps."""
+    extremes = kept.extremes[member]
+    for i in range(2 * n):
+        extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
+    for i in range(n):
+        if own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0:
+            by, _ = course(k, i, turning_time(k, n, i, own, path), path)
+            value = own.y[OLD, i, k] + by
+            extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
 
 
 @kernel
@@ -91,7 +141,7 @@ def suspect_flips(n, y, new, levels, clocks):
 
 
 @kernel
-def flip(k, n, own, order):
+def flip(k, n, own, path):
     """Return the first link of lane k that turns over in the step, and the time into the step; -1 if none does.
 
     A link turns over when it has gone half a turn from where it hangs down. One that does and comes back within the step is found
@@ -103,54 +153,48 @@ def flip(k, n, own, order):
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
         back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
         if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
-            stop = turning_time(k, i, h, own, order)
-            end = start + turned(k, i, stop, own, order)
+            stop = turning_time(k, n, i, own, path)
+            by, _ = course(k, i, stop, path)
+            end = start + by
         if abs(end) > math.pi and abs(start) <= math.pi:
-            when = crossing(k, i, math.copysign(math.pi, end) - start, stop, own, order)
+            when = crossing(k, i, math.copysign(math.pi, end) - start, end - start, stop, path)
             if link < 0 or abs(when) < abs(soonest):
                 link, soonest = i, when
     return link, soonest
 
 
 @kernel
-def turned(k, i, s, own, order):
-    """Return by how much link i of lane k has turned at the time s into the step."""
-    x = y = 0.0
-    for m in range(order, 0, -1):
-        x, y = (x + own.terms[0, m, i, k]) * s, (y + own.terms[1, m, i, k]) * s
-    return math.atan2(y, 1.0 + x)
-
-
-@kernel
-def rate(k, i, s, own, order):
-    """Return the rate of link i of lane k at the time s into the step."""
-    x = y = dx = dy = 0.0
-    for m in range(order, 0, -1):
-        a, b = own.terms[0, m, i, k], own.terms[1, m, i, k]
-        x, y, dx, dy = (x + a) * s, (y + b) * s, dx * s + m * a, dy * s + m * b
-    return ((1.0 + x) * dy - y * dx) / ((1.0 + x) * (1.0 + x) + y * y)
-
-
-@kernel
-def turning_time(k, i, h, own, order):
-    """Return when link i of lane k stops turning the way it does at the start of the step."""
-    low, high, sign = 0.0, h, own.terms[1, 1, i, k]
+def turning_time(k, n, i, own, path):
+    """Return when link i of lane k, whose rate changes its sign in the step, stands still: by false position (Illinois)."""
+    low, high = 0.0, own.clocks[SPAN, k]
+    below, above = own.y[OLD, n + i, k], own.y[NEW, n + i, k]
+    s, side = high, 0
     for _ in range(60):
-        middle = 0.5 * (low + high)
-        if rate(k, i, middle, own, order) * sign > 0.0:
-            low = middle
+        before, s = s, high - above * (high - low) / (above - below)
+        if abs(s - before) <= 1e-13 * abs(own.clocks[SPAN, k]):
+            return s
+        _, rate = course(k, i, s, path)
+        if rate * above > 0.0:
+            high, above = s, rate
+            below *= 0.5 if side == 1 else 1.0
+            side = 1
         else:
-            high = middle
-    return high
+            low, below = s, rate
+            above *= 0.5 if side == -1 else 1.0
+            side = -1
+    return s
 
 
 @kernel
-def crossing(k, i, by, h, own, order):
-    """Return when link i of lane k has turned by so much: Newton's method, halving where that leaves the bracket."""
+def crossing(k, i, by, whole, h, path):
+    """Return when link i of lane k has turned by so much of what it turns by the time h: Newton's method, halving where that
+    leaves the bracket.
+    """
     low, high = 0.0, h
-    s, sign = 0.5 * h, math.copysign(1.0, by)
-    for _ in range(100):
-        ahead, slope = (turned(k, i, s, own, order) - by) * sign, rate(k, i, s, own, order) * sign
+    s, sign = h * by / whole, math.copysign(1.0, by)
+    for _ in range(60):
+        turned, slope = course(k, i, s, path)
+        ahead, slope = (turned - by) * sign, slope * sign
         if ahead > 0.0:
             high = s
         else:
@@ -158,7 +202,7 @@ def crossing(k, i, by, h, own, order):
         guess = s - ahead / slope if slope != 0.0 else high
         if not (min(low, high) < guess < max(low, high)):
             guess = 0.5 * (low + high)
-        if abs(guess - s) <= 1e-15 * abs(h):
+        if abs(guess - s) <= 1e-14 * abs(h):
             return guess
         s = guess
     return s

@@ -53,6 +53,34 @@ def tableau(order: int, c: list[float], a: dict[int, Row], new: int, errors: lis
     return Tableau(new, total, len(powers), -1.0 / order, np.array(c), pick, weight, blocks)
 
 
+class Accelerations(NamedTuple):
+    """A method for theta'' = f in Nystroem's form: only the accelerations k of the stages are kept.
+
+    The rates in the stages of the angles are known from them: with weights of stage s,
+
+        omega_s = omega + h sum_j rate_sj k_j        theta_s = theta + h c_s omega + h^2 sum_j turn_sj k_j
+
+    The last row of each is the new point. `errors`: two estimates for the rates, and (times h) the same two for the angles.
+    """
+
+    c: np.ndarray
+    rate: np.ndarray
+    turn: np.ndarray
+    errors: np.ndarray
+
+
+def of_accelerations(method: Tableau) -> Accelerations:
+    """Return a method in Nystroem's form."""
+    count = method.stages
+    full = np.zeros((method.total + 2, method.total))
+    for row, (pick, weight) in enumerate(zip(method.pick[: len(full)], method.weight, strict=False)):
+        np.add.at(full[row], pick, weight)
+    rate, errors = full[: count + 1, :count], full[method.total :, :count]
+    return Accelerations(
+        method.c[: count + 1].copy(), rate.copy(), rate @ rate[:count], np.concatenate([errors, errors @ rate[:count]])
+    )
+
+
 def _powers(b: Row, new: int, dense: list[Row]) -> list[Row]:
     """Expand the nested form into combinations of stages, one for each power of u."""
     first: Row = {0: 1.0}

@@ -1,0 +1,188 @@
+"""The kernels of a GPU: a thread takes members from a counter and follows one after the other.
+
+The number of links, the order and the kinds of loads are constants of a compiled kernel, which so knows the length of every loop.
+The series of short chains are unrolled, so that they stay in registers as far as these go; the stages of long ones lie in the
+threads' own memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import cuda as numba_cuda
+from numba import float64, int64
+
+from nlink.ensemble.march import Lanes, take
+from nlink.ensemble.noting import CLOCKS, Kept
+from nlink.ensemble.single import stride
+from nlink.ensemble.stages import METHOD, STAGES, Work
+from nlink.ensemble.stages_march import Room, seat, stride_by_stages
+from nlink.formulations.recursive import RecursiveParameters
+from nlink.integrators.tableaus import Accelerations
+from nlink.kernels import LOAD_ROWS, ChainParameters
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED_LANES
+
+cuda: Any = numba_cuda
+SHORT = 6
+"""Links up to which series are unrolled."""
+MIDDLING = 16
+"""Links up to which stages with gravity alone are unrolled over the links."""
+SWEEP_ROWS = LOAD_ROWS + 5
+"""Rows of scratch of the right-hand side."""
+
+
+def shapes_of_own(n: int, varied: bool) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of a member's own numbers: as small as can be if it has none."""
+    return ((16, n, 1) if varied else (1, 1, 1)), (3, 1), (1, 1)
+
+
+@cuda.jit(device=True)
+def fill_own(own, links, tip, g):
+    """Begin with the numbers of the chain."""
+    for row in range(own.links.shape[0]):
+        for i in range(own.links.shape[1]):
+            own.links[row, i, 0] = links[row, i]
+    for i in range(3):
+        own.tip[i, 0] = tip[i]
+    own.g[0, 0] = g
+
+
+@cuda.jit
+def fill(array, value):
+    """Write a value everywhere."""
+    i = cuda.grid(1)
+    if i < array.shape[0]:
+        array[i] = value
+
+
+@lru_cache(maxsize=32)
+def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...], reducer: Any) -> Any:
+    """Return a kernel that steps by Taylor series."""
+    loaded, timed, swept, ledger = loads
+    m, rows = 2 * n + ledger, SERIES_ROWS if loaded else 3
+    orders = (0,) * order
+    ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
+    way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
+    terms_shape, w_shape, u_shape, y_shape = (rows, order + 2, n, 1), (SERIES_SCRATCH, n, 1), (10, n, 1), (3, m, 1)
+    q_shape = (order, m, 1) if ledger else (1, 1, 1)
+    links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
+
+    @cuda.jit(fastmath={"contract"})
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, counter, count,
+               final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
+        terms = cuda.local.array(terms_shape, float64)
+        w, u = cuda.local.array(w_shape, float64), cuda.local.array(u_shape, float64)
+        y, q = cuda.local.array(y_shape, float64), cuda.local.array(q_shape, float64)
+        clocks, levels = cuda.local.array((CLOCKS, 1), float64), cuda.local.array((n, 1), float64)
+        own_links, own_tip = cuda.local.array(links_shape, float64), cuda.local.array(tip_shape, float64)
+        own_g, shown = cuda.local.array(g_shape, float64), cuda.local.array((2, n), float64)
+        members, due = cuda.local.array(1, int64), cuda.local.array(1, int64)
+        for i in range(n):
+            terms[0, 0, i, 0], terms[1, 0, i, 0], terms[0, 1, i, 0] = 1.0, 0.0, 0.0
+        own = Lanes(terms, w, u, y, q, clocks, levels, own_links, own_tip, own_g)
+        # what is not wanted has no length, and the compiler drops what is done for it
+        kept = Kept(
+            final if ending else final[:0],
+            times if sampling else times[:0],
+            samples,
+            flip_time if flipping else flip_time[:0],
+            flip_link,
+            drift if drifting else drift[:0],
+            extremes if ranging else extremes[:0],
+            status,
+            steps,
+        )
+        arrays = (terms[:, :, :, 0], w[:, :, 0], u[:, :, 0], y[:, :, 0], q[:, :, 0], clocks[:, 0])
+        if varied:
+            fill_own(own, links, tip, g)
+        member = cuda.atomic.add(counter, 0, 1)
+        if member >= count:
+            return
+        take(0, member, member + 1, n, starts, values, places, members, due, kept, own)
+        while True:  # one loop over the steps of all members: threads that go together never wait for the longest
+            if varied:
+                chain = ChainParameters(
+                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
+                )
+                ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
+                               reducer, memories, shown)  # fmt: skip
+            else:
+                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
+                ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
+                               reducer, memories, shown)  # fmt: skip
+            if ended:
+                member = cuda.atomic.add(counter, 0, 1)
+                if member >= count:
+                    return
+                take(0, member, member + 1, n, starts, values, places, members, due, kept, own)
+
+    return kernel
+
+
+@lru_cache(maxsize=32)
+def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...], reducer: Any) -> Any:
+    """Return a kernel that steps by the stages of DOP853."""
+    loaded, timed, swept, ledger = loads
+    m = 2 * n + ledger
+    ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
+    k_shape, point_shape, w_shape, y_shape = (STAGES, n, 1), (2, m, 1), (SWEEP_ROWS, n, 1), (3, m, 1)
+    sums_shape, fast_shape = (2 * n,), (2, m)
+    links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
+    small = (0,) * (n if n <= MIDDLING and not loaded else 0)
+    method_c, method_rate, method_turn, method_errors = (np.ascontiguousarray(each) for each in METHOD)
+
+    @cuda.jit(fastmath={"contract"})
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, limits, breaks, counter, count,
+               final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
+        weights = Accelerations(
+            cuda.const.array_like(method_c), cuda.const.array_like(method_rate), cuda.const.array_like(method_turn),
+            cuda.const.array_like(method_errors),
+        )  # fmt: skip
+        k, point = cuda.local.array(k_shape, float64), cuda.local.array(point_shape, float64)
+        w, y = cuda.local.array(w_shape, float64), cuda.local.array(y_shape, float64)
+        clocks, levels = cuda.local.array((CLOCKS, 1), float64), cuda.local.array((n, 1), float64)
+        own_links, own_tip = cuda.local.array(links_shape, float64), cuda.local.array(tip_shape, float64)
+        own_g, shown = cuda.local.array(g_shape, float64), cuda.local.array((2, n), float64)
+        members, due = cuda.local.array(1, int64), cuda.local.array(1, int64)
+        own = Room(k, point, w, y, clocks, levels, own_links, own_tip, own_g)
+        sums, fast = cuda.local.array(sums_shape, float64), cuda.local.array(fast_shape, float64)
+        k_, w_, y_, clocks_, levels_ = k[:, :, 0], w[:, :, 0], y[:, :, 0], clocks[:, 0], levels[:, 0]
+        work = Work(k_, fast, w_, y_, clocks_, levels_, sums, small)
+        beside = Work(k_, point[:, :, 0], w_, y_, clocks_, levels_, None, ())
+        kept = Kept(
+            final if ending else final[:0],
+            times if sampling else times[:0],
+            samples,
+            flip_time if flipping else flip_time[:0],
+            flip_link,
+            drift if drifting else drift[:0],
+            extremes if ranging else extremes[:0],
+            status,
+            steps,
+        )
+        if varied:
+            fill_own(own, links, tip, g)
+        member = cuda.atomic.add(counter, 0, 1)
+        if member >= count:
+            return
+        seat(0, member, member + 1, n, starts, values, places, limits.t_end, breaks, members, due, kept, own)
+        while True:
+            if varied:
+                chain = ChainParameters(
+                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
+                )
+                ended = stride_by_stages(member, RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights, due,
+                                         reducer, memories, shown)  # fmt: skip
+            else:
+                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
+                ended = stride_by_stages(member, RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights, due,
+                                         reducer, memories, shown)  # fmt: skip
+            if ended:
+                member = cuda.atomic.add(counter, 0, 1)
+                if member >= count:
+                    return
+                seat(0, member, member + 1, n, starts, values, places, limits.t_end, breaks, members, due, kept, own)
+
+    return kernel
