@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 from nlink._jit import kernel
 from nlink.chain import Chain
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
+from nlink.formulations.side_by_side import SideBySide
 from nlink.kernels import (
     COM,
     FX,
@@ -69,6 +70,10 @@ class Recursive(LoopFormulation):
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
         return RecursiveLoopParameters(numbers) if chain.pin else RecursiveParameters(numbers)
+
+    def side_by_side(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Take every open chain whose loads are compiled."""
+        return None if chain.pin or numbers.callback else SideBySide(chain, numbers)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the sweep, and of Hamilton's form; of the loop, which are more."""
