@@ -202,6 +202,14 @@ def test_other_formulations_take_many_chains_one_by_one(name):
     np.testing.assert_allclose(system.accelerations_of(states, 0.2)[:, 0], system.accelerations(theta, omega, 0.2), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(5, 3), (6,), (3, 6)])
+def test_states_of_the_wrong_shape_are_refused(shape):
+    system = nlink.formulate(Chain.uniform(3))
+    for many in (system.rates_of, system.accelerations_of):
+        with pytest.raises(ModelError, match=r"states must be \(6, K\), a chain in each column, got shape"):
+            many(np.zeros(shape))
+
+
 @pytest.mark.parametrize("name", ["recursive", "momentum"])
 def test_no_chains_have_no_rates(name):
     system = nlink.formulate(Chain.uniform(3), name)

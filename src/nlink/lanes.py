@@ -518,12 +518,9 @@ def _by_quarters(_typing: Any, sine: Any, cosine: Any, k: Any) -> Any:
         kind, constant = _words(k)
         bits = builder.bitcast(k, kind)
         odd = builder.trunc(bits, ir.VectorType(FLAG, kind.count))
-
-        def signed(value: Any, quarters: Any) -> Any:
-            sign = builder.and_(builder.shl(quarters, constant(62)), constant(-(2**63)))
-            return builder.bitcast(builder.xor(builder.bitcast(value, kind), sign), s.type)
-
-        both = signed(builder.select(odd, c, s), bits), signed(builder.select(odd, s, c), builder.add(bits, constant(1)))
+        sign = builder.and_(builder.shl(bits, constant(62)), constant(-(2**63)))
+        s, c = (builder.bitcast(builder.xor(builder.bitcast(each, kind), sign), k.type) for each in (s, c))
+        both = builder.select(odd, c, s), builder.select(odd, builder.fneg(s), c)
         return context.make_tuple(builder, sig.return_type, both)
 
     return types.UniTuple(sine, 2)(sine, cosine, k), build

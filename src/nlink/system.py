@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -247,7 +248,7 @@ class Formulation(ABC):
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
-    def side_by_side(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def side_by_side(self, numbers: ChainParameters) -> Any:
         """Return what evaluates many chains at once, if anything does: a function (t, states, out, to) that fills out[to:] with
         their accelerations and what is before with their rates.
         """
@@ -368,7 +369,6 @@ class System:
         ]
         self._rows = numbers.ledger
         self._w = self.scratch()
-        self._side_by_side = formulation.side_by_side(chain, numbers)
 
     def scratch(self) -> np.ndarray:
         """Return new scratch rows for the compiled functions."""
@@ -399,9 +399,13 @@ class System:
             raise self.callback.taken()
         return out
 
+    @cached_property
+    def _side_by_side(self) -> Any:
+        return self.formulation.side_by_side(self.parameters.chain)
+
     def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
-        states = np.ascontiguousarray(states, float)
+        states = self._in_columns(states)
         out = np.empty_like(states)
         if self._side_by_side:
             self._side_by_side(float(t), states, out, self.chain.n)
@@ -412,12 +416,19 @@ class System:
 
     def accelerations_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N, K) of many states (size, K), a chain in each column; see `rates_of`."""
+        states = self._in_columns(states)
         if not self._side_by_side:
-            return self.formulation.decode_rates(self.chain, np.asarray(states, float).T, self.rates_of(states, t).T).T
-        states = np.ascontiguousarray(states, float)
+            return self.formulation.decode_rates(self.chain, states.T, self.rates_of(states, t).T).T
         out = np.empty((self.chain.n, states.shape[1]))
         self._side_by_side(float(t), states, out, 0)
         return out
+
+    def _in_columns(self, states: np.ndarray) -> np.ndarray:
+        """Return states as compiled code takes them, checked."""
+        states = np.ascontiguousarray(states, float)
+        if states.ndim != 2 or len(states) != self.size:
+            raise ModelError(f"states must be ({self.size}, K), a chain in each column, got shape {states.shape}")
+        return states
 
     @property
     def projected(self) -> bool:

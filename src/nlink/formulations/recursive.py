@@ -71,9 +71,9 @@ class Recursive(LoopFormulation):
         """Take every chain and load."""
         return RecursiveLoopParameters(numbers) if chain.pin else RecursiveParameters(numbers)
 
-    def side_by_side(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def side_by_side(self, numbers: ChainParameters) -> Any:
         """Take every open chain whose loads are compiled."""
-        return None if chain.pin or numbers.callback else SideBySide(chain, numbers)
+        return None if numbers.closed or numbers.callback else SideBySide(numbers)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the sweep, and of Hamilton's form; of the loop, which are more."""
