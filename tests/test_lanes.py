@@ -193,6 +193,13 @@ def test_a_mass_far_from_its_link_keeps_its_digits():
     check_side_by_side(nlink.formulate(chain), np.random.default_rng(4).normal(size=(6, 5)), 0.0)
 
 
+@pytest.mark.parametrize("mass", [0.0, 1e-200, 1e-4])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_tip_of_hardly_any_mass_side_by_side(n, mass):
+    chain = Chain([nlink.Link.rod(1.0, 1.0)] * (n - 1) + [nlink.Link(1.0, mass, 0.3, 0.1)], (nlink.Gravity(9.81),))
+    check_side_by_side(nlink.formulate(chain), np.random.default_rng(4).normal(size=(2 * n, 5)), 0.0)
+
+
 @pytest.mark.parametrize("name", ["momentum", "maximal"])
 def test_other_formulations_take_many_chains_one_by_one(name):
     chain, theta, omega = random_chain(3)

@@ -48,6 +48,8 @@ LANES = 32 if binding.get_host_cpu_features().get("avx512f") else 16
 HALF = LANES // 2
 KEPT = 10_000
 """Links up to which scratch is kept for the next call."""
+LOOSE = 1e100
+"""Two or three links whose tip has so little mass, measured by what it is coupled to, are not solved in closed form."""
 FAR = 4.0
 """A mass further from the hinge than so many lengths stays where it is: moving it would cost digits."""
 
@@ -55,7 +57,8 @@ LC, LS, HX, HY, FREE = range(5)
 UX, UY = HX, HY
 MU, INERTIA, REACH, ALONG, ACROSS, LEVER, SIDE, TIP, DIAGONAL, COUPLING, WEIGHT = range(11)
 """Constants of a link: mass at the lower hinge, I, l, mass times d' and b over l, d and b over l; mu / D if it is the last; terms
-of the mass matrix, its own and those with the next link (the last: with the first), and the weight it carries, times l.
+of the mass matrix, its own and those with the next link (the last: with the first), and the weight it carries, times l, all
+measured by the last link's term with the first.
 """
 
 _memory = threading.local()
@@ -69,7 +72,9 @@ class SideBySide:
         self.numbers, self.lift = numbers._replace(ledger=0), numbers.g / self.unit
         self.constants = constants(numbers.links, self.unit, self.lift)
         self.even = bool((self.constants[REACH] == 1).all())
-        self.plain = numbers.n > 1 and not numbers.loaded and not self.constants[[ALONG, ACROSS]].any()
+        tight = self.constants[COUPLING, -1] == 1 and np.abs(self.constants[DIAGONAL]).max() < LOOSE
+        moved = not self.constants[[ALONG, ACROSS]].any()
+        self.plain = not numbers.loaded and moved and (numbers.n > 3 or (numbers.n > 1 and tight))
 
     def __call__(self, t: float, states: np.ndarray, out: np.ndarray, to: int) -> None:
         """Fill out[to:] (N, K) with the accelerations of states (2N, K), and what is before with rates."""
@@ -105,8 +110,9 @@ def constants(links: np.ndarray, unit: float, lift: float) -> np.ndarray:
     diagonal = inertia + below * reach**2
     tip = mu / np.where(diagonal > 0, diagonal, 1.0)
     coupling = np.append(below[1:], below[-1]) * reach * np.roll(reach, -1)
-    rows = [mu, inertia, reach, mass * (d - share), mass * b, d, b, tip, diagonal, coupling, below * reach * lift]
-    return np.array(rows)
+    rows = np.array([mu, inertia, reach, mass * (d - share), mass * b, d, b, tip, diagonal, coupling, below * reach * lift])
+    rows[DIAGONAL:] /= coupling[-1] or 1.0
+    return rows
 
 
 @entry
@@ -276,7 +282,7 @@ def two(y, k, out, to):
     """Fill out[to:] for two links: sines and cosines of the difference of their angles, and a mass matrix of two rows."""
     s0, c0 = sincos(y[0])
     s1, c1 = sincos(y[1])
-    x, z = k[COUPLING, 0] * (c0 * c1 + s0 * s1), k[COUPLING, 0] * (c0 * s1 - s0 * c1)
+    x, z = c0 * c1 + s0 * s1, c0 * s1 - s0 * c1
     rate0, rate1 = y[2], y[3]
     if to > 0:
         out[0], out[1] = rate0, rate1
@@ -299,7 +305,7 @@ def three(y, k, out, to):
     square0, square1, square2 = rate0 * rate0, rate1 * rate1, rate2 * rate2
     x01, z01 = k[COUPLING, 0] * (c0 * c1 + s0 * s1), k[COUPLING, 0] * (c0 * s1 - s0 * c1)
     x12, z12 = k[COUPLING, 1] * (c1 * c2 + s1 * s2), k[COUPLING, 1] * (c1 * s2 - s1 * c2)
-    x02, z02 = k[COUPLING, 2] * (c0 * c2 + s0 * s2), k[COUPLING, 2] * (c0 * s2 - s0 * c2)
+    x02, z02 = c0 * c2 + s0 * s2, c0 * s2 - s0 * c2
     moment2 = (z02 * square0 + z12 * square1) + k[WEIGHT, 2] * s2
     share = 1.0 / k[DIAGONAL, 2]
     f0, f1 = share * x02, share * x12
