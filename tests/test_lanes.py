@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import random_chain
+from helpers import TOLERANCE, moving, random_chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,18 +126,102 @@ def test_the_tangent_is_the_derivative_of_the_motion(n, loads):
         np.testing.assert_allclose(tangent[:, j], (sides[0] - sides[1]) / (2 * h), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("loads", [(), LOADS, (*SWEPT[:-3], Drag(0.2, 0.3))], ids=["gravity", "moments", "quadratic drag"])
-@pytest.mark.parametrize("n", [1, 2, 9, 40])
-@pytest.mark.parametrize("count", [0, 1, 16, 37])
-def test_many_chains_have_the_rates_of_each(n, loads, count):
-    chain = Chain.uniform(n).with_loads(*loads)
-    system, states = nlink.formulate(chain), np.random.default_rng(n).normal(size=(2 * n, count))
-    together = system.rates_of(states, t=0.3)
-    assert together.shape == states.shape
-    for k in range(count):
-        np.testing.assert_allclose(together[:, k], system(0.3, states[:, k]), rtol=1e-12, atol=1e-12)
-    if count > 1:
-        assert np.array_equal(system.rates_of(states[:, ::-1], t=0.3), together[:, ::-1])
+@uncached
+def lane_sines(x, s, c):
+    vectors, sine, cosine = columns(x, 0, 16), columns(s, 0, 16), columns(c, 0, 16)
+    for i in range(len(vectors)):
+        sine[i], cosine[i] = sincos(vectors[i])
+
+
+@pytest.mark.parametrize("span", [1.0, 10.0, 1e3, 3e4, 1e6])
+def test_sine_and_cosine_in_lanes_are_right_to_the_last_digits(span):
+    x = np.random.default_rng(2).uniform(-span, span, (2000, 16))
+    x[0] = np.arange(-8, 8) * math.pi / 4
+    s, c = np.empty_like(x), np.empty_like(x)
+    lane_sines(x, s, c)
+    assert np.abs(s - np.sin(x)).max() <= 2.5e-16
+    assert np.abs(c - np.cos(x)).max() <= 2.5e-16
+    x[:, 3] = np.nan
+    lane_sines(x, s, c)
+    assert np.isnan(s[:, 3]).all()
+    assert np.isfinite(np.delete(s, 3, axis=1)).all()
+
+
+def check_side_by_side(system, states, t):
+    """Each column has the rates of its chain, wherever it stands and whatever stands beside it."""
+    n, together = system.chain.n, system.rates_of(states, t)
+    each = np.stack([system(t, state) for state in states.T], axis=1)
+    assert np.array_equal(together[:n], states[n:])
+    np.testing.assert_allclose(together[n:], each[n:], rtol=0, atol=TOLERANCE["rounding"] * max(1.0, np.abs(each).max()))
+    assert np.array_equal(system.accelerations_of(states, t), together[n:])
+    assert np.array_equal(system.rates_of(states[:, ::-1], t), together[:, ::-1])
+    for k in (0, states.shape[1] - 1):
+        assert np.array_equal(system.rates_of(states[:, [k]], t), together[:, [k]])
+    spoilt = states.copy()
+    spoilt[:, 0] = np.nan
+    assert np.array_equal(system.rates_of(spoilt, t)[:, 1:], together[:, 1:])
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["gravity", "every load"])
+@pytest.mark.parametrize("n", [*range(1, 21), 64])
+def test_many_chains_have_the_rates_of_each(n, plain):
+    chain, *_ = random_chain(n, n)
+    if plain:
+        chain = Chain([replace(link, offset=0.0) for link in chain.links], (nlink.Gravity(9.81),))
+    check_side_by_side(nlink.formulate(chain), np.random.default_rng(n).normal(0, 2, (2 * n, 3 + 17 * (n % 4))), 0.3)
+
+
+@given(moving(most=5))
+@settings(max_examples=60, deadline=None)
+def test_many_chains_of_any_kind_have_the_rates_of_each(given):
+    chain, theta, omega, t = given
+    state = np.concatenate([theta, omega])
+    check_side_by_side(nlink.formulate(chain), np.stack([(1 - 0.1 * k) * state for k in range(5)], axis=1), t)
+
+
+@pytest.mark.parametrize("shape", ["rod", "point"])
+@pytest.mark.parametrize("n", [2, 3, 7])
+@pytest.mark.parametrize("count", [1, 31, 32, 33, 100])
+def test_equal_links_side_by_side(n, count, shape):
+    system = nlink.formulate(Chain.uniform(n, shape=shape, length=0.7))
+    check_side_by_side(system, np.random.default_rng(n).normal(0, 2, (2 * n, count)), 0.0)
+
+
+def test_a_mass_far_from_its_link_keeps_its_digits():
+    rod = nlink.Link.rod(1.0, 1.0)
+    chain = Chain([rod, nlink.Link(1e-6, 1.0, 1.0, 0.1), rod], (nlink.Gravity(9.81),))
+    check_side_by_side(nlink.formulate(chain), np.random.default_rng(4).normal(size=(6, 5)), 0.0)
+
+
+@pytest.mark.parametrize("mass", [0.0, 1e-200, 1e-4])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_tip_of_hardly_any_mass_side_by_side(n, mass):
+    chain = Chain([nlink.Link.rod(1.0, 1.0)] * (n - 1) + [nlink.Link(1.0, mass, 0.3, 0.1)], (nlink.Gravity(9.81),))
+    check_side_by_side(nlink.formulate(chain), np.random.default_rng(4).normal(size=(2 * n, 5)), 0.0)
+
+
+@pytest.mark.parametrize("name", ["momentum", "maximal"])
+def test_other_formulations_take_many_chains_one_by_one(name):
+    chain, theta, omega = random_chain(3)
+    system = nlink.formulate(chain, name)
+    states = np.stack([system.encode(theta, omega), system.encode(2 * theta, omega)], axis=1)
+    assert np.array_equal(system.rates_of(states, 0.2)[:, 1], system(0.2, states[:, 1]))
+    np.testing.assert_allclose(system.accelerations_of(states, 0.2)[:, 0], system.accelerations(theta, omega, 0.2), rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (6,), (3, 6)])
+def test_states_of_the_wrong_shape_are_refused(shape):
+    system = nlink.formulate(Chain.uniform(3))
+    for many in (system.rates_of, system.accelerations_of):
+        with pytest.raises(ModelError, match=r"states must be \(6, K\), a chain in each column, got shape"):
+            many(np.zeros(shape))
+
+
+@pytest.mark.parametrize("name", ["recursive", "momentum"])
+def test_no_chains_have_no_rates(name):
+    system = nlink.formulate(Chain.uniform(3), name)
+    assert system.rates_of(np.empty((6, 0))).shape == (6, 0)
+    assert system.accelerations_of(np.empty((6, 0))).shape == (3, 0)
 
 
 def test_flow_is_the_motion():

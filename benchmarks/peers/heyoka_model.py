@@ -7,7 +7,7 @@ elimination), or by the articulated sweep from the tip to the pivot and back (`r
     p_i' = -omega_i e_i . (m_i d_i v_i + l_i P_{i+1}) - G_i sin theta_i + T_i - T_{i+1}
 
 with the velocity v_i of hinge i and the momentum P_{i+1} of the links below. Many chains: `cfunc` of the accelerations by the
-sweep.
+sweep, for N = 2 and 3 by the closed inverse.
 """
 
 from __future__ import annotations
@@ -185,6 +185,8 @@ def accelerations(n: int) -> tuple[list[Any], list[Any]]:
     """
     theta, omega = names(n, "t"), names(n, "w")
     t = [(hy.cos(x), hy.sin(x)) for x in theta]
+    if n <= 3:
+        return coupled(t, omega), [*theta, *omega]
     pulls = [(w * w * s, w * w * c) for w, (c, s) in zip(omega, t, strict=True)]  # x and -y of omega^2 e
     moment: list[Any] = [None] * n
     above: list[Pair] = []
@@ -199,6 +201,21 @@ def accelerations(n: int) -> tuple[list[Any], list[Any]]:
         moment[i] = total([times(c, x), s * y])
         fx, fy = total([fx, arm * pulls[i][0]]), total([fy, -arm * pulls[i][1]])
     return solve(t, moment)[0], [*theta, *omega]
+
+
+def coupled(t: list[Pair], omega: list[Any]) -> list[Any]:
+    """The accelerations of two or three links, from sines and cosines of the differences of angles and the closed inverse of M."""
+    n, matrix = len(t), couplings(len(t))
+    pairs = [(i, j) for j in range(n) for i in range(j)]
+    mass: Any = [[hy.expression(matrix[i, i])] * n for i in range(n)]
+    moment: list[list[Any]] = [[-G * lever(n, i) * s] for i, (_, s) in enumerate(t)]
+    for i, j in pairs:
+        (c, s), (cj, sj) = t[i], t[j]
+        mass[i][j] = mass[j][i] = matrix[i, j] * (c * cj + s * sj)
+        sine = matrix[i, j] * (c * sj - s * cj)
+        moment[i].append(sine * (omega[j] * omega[j]))
+        moment[j].append(-sine * (omega[i] * omega[i]))
+    return {2: invert2, 3: invert3}[n](mass, [hy.sum(each) for each in moment])
 
 
 def settings(case: Case) -> tuple[float, ...]:
@@ -233,4 +250,5 @@ def prepare(case: Case, tolerance: float, form: str | None = None) -> Callable[[
 
 def evaluation(n: int) -> Any:
     """The compiled accelerations of many chains, (2N, K) to (N, K), in the best of modes."""
-    return hy.cfunc(*accelerations(n), compact_mode=n > 256, fast_math=True, batch_size=16 if n <= 64 else 8)
+    width = 32 if n == 2 else 16 if n <= 64 else 8
+    return hy.cfunc(*accelerations(n), compact_mode=n > 256, fast_math=True, batch_size=width)

@@ -25,11 +25,8 @@ def prepare(case: Case, tolerance: float) -> Callable[[float], np.ndarray]:
 
 
 def evaluation(n: int) -> Callable[[np.ndarray], np.ndarray]:
-    """The rates of many chains, states (2N, K)."""
-    system = nlink.formulate(nlink.Chain.uniform(n))
-    if hasattr(system, "rates_of"):
-        return system.rates_of
-    return lambda states: np.array([system.rates(0.0, y) for y in np.ascontiguousarray(states.T)]).T
+    """The accelerations of many chains, states (2N, K)."""
+    return nlink.formulate(nlink.Chain.uniform(n)).accelerations_of
 
 
 def single(n: int, theta: np.ndarray, omega: np.ndarray) -> Callable[[], np.ndarray]:

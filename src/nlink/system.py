@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -26,7 +27,6 @@ from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
-from nlink.lanes import columns
 from nlink.loads import LEDGER, LOADS, JointTorque, Table
 
 Kernel = Callable[..., None]
@@ -225,14 +225,6 @@ def rates_many(t, y, p, out, tip, w):
 
 
 @entry
-def rates_of_columns(t, y, p, out, w, lanes):
-    """Evaluate the right-hand side for the columns of y (m, K), as many at a time as `lanes` is long; K is a multiple of that."""
-    rows = columns(w, 0, lanes)
-    for first in range(0, y.shape[1], len(lanes)):
-        rhs(t, columns(y, first, lanes), p, columns(out, first, lanes), rows)
-
-
-@entry
 def energies_many(theta, omega, chain, out, w):
     """Fill out (rows, 2) with kinetic and potential energy of each row of angles and rates."""
     for k in range(len(out)):
@@ -255,6 +247,12 @@ class Formulation(ABC):
     @abstractmethod
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
+
+    def side_by_side(self, numbers: ChainParameters) -> Any:
+        """Return what evaluates many chains at once, if anything does: a function (t, states, out, to) that fills out[to:] with
+        their accelerations and what is before with their rates.
+        """
+        return None
 
     @abstractmethod
     def scratch(self, n: int) -> int:
@@ -341,10 +339,6 @@ class AngleFormulation(Formulation):
         return np.arange(2 * n) < n
 
 
-SIDE_BY_SIDE = (0,) * 16
-"""As long as the number of chains that are evaluated side by side."""
-
-
 class EnergyPair(NamedTuple):
     """Kinetic and potential energy in J."""
 
@@ -405,21 +399,36 @@ class System:
             raise self.callback.taken()
         return out
 
+    @cached_property
+    def _side_by_side(self) -> Any:
+        return self.formulation.side_by_side(self.parameters.chain)
+
     def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
         """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
+        states = self._in_columns(states)
+        out = np.empty_like(states)
+        if self._side_by_side:
+            self._side_by_side(float(t), states, out, self.chain.n)
+        else:
+            for k, state in enumerate(states.T):
+                out[:, k] = self(t, state)
+        return out
+
+    def accelerations_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
+        """Return the angular accelerations (N, K) of many states (size, K), a chain in each column; see `rates_of`."""
+        states = self._in_columns(states)
+        if not self._side_by_side:
+            return self.formulation.decode_rates(self.chain, states.T, self.rates_of(states, t).T).T
+        out = np.empty((self.chain.n, states.shape[1]))
+        self._side_by_side(float(t), states, out, 0)
+        return out
+
+    def _in_columns(self, states: np.ndarray) -> np.ndarray:
+        """Return states as compiled code takes them, checked."""
         states = np.ascontiguousarray(states, float)
-        wide = self.formulation.name == "recursive" and self.chain.pin is None and self.callback is None
-        if not wide:
-            return np.stack([self(t, state) for state in states.T], axis=1) if states.shape[1] else np.empty_like(states)
-        count = states.shape[1]
-        y = states
-        if count % len(SIDE_BY_SIDE) or self.full_size > self.size:
-            y = np.zeros((self.full_size, -(-count // len(SIDE_BY_SIDE)) * len(SIDE_BY_SIDE)))
-            y[: self.size, :count] = states
-        out = np.empty_like(y)
-        w = np.zeros((self.formulation.scratch(self.chain.n), self.chain.n, len(SIDE_BY_SIDE)))
-        rates_of_columns(float(t), y, self.parameters, out, w, SIDE_BY_SIDE)
-        return out[: self.size, :count]
+        if states.ndim != 2 or len(states) != self.size:
+            raise ModelError(f"states must be ({self.size}, K), a chain in each column, got shape {states.shape}")
+        return states
 
     @property
     def projected(self) -> bool:

@@ -25,6 +25,7 @@ from numba import types
 from nlink._jit import intrinsic, kernel
 from nlink.chain import Chain
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
+from nlink.formulations.side_by_side import SideBySide
 from nlink.kernels import (
     COM,
     FX,
@@ -73,6 +74,10 @@ class Recursive(LoopFormulation):
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
         return RecursiveLoopParameters(numbers) if chain.pin else RecursiveParameters(numbers)
+
+    def side_by_side(self, numbers: ChainParameters) -> Any:
+        """Take every open chain whose loads are compiled."""
+        return None if numbers.closed or numbers.callback else SideBySide(numbers)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the sweep, and of Hamilton's form; of the loop, which are more."""
