@@ -20,10 +20,10 @@ from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
 from nlink.system import System
 
-THREADS = 128
+THREADS = 256
 MOST = 1 << 20
 """Members that are sent to the card at a time."""
-BLOCKS = 32
+BLOCKS = 8
 """Most blocks of threads for each multiprocessor."""
 
 
@@ -130,13 +130,14 @@ def _kernel(
 
     from nlink.ensemble import gpu_kernels
     from nlink.ensemble.lanes_engine import limits_of
+    from nlink.formulations.side_by_side import SideBySide
 
     method: Any = job.method
     loads = numbers.loaded, numbers.timed, numbers.swept, numbers.ledger
     if isinstance(method, Taylor):
         made = gpu_kernels.by_series(numbers.n, method.order, loads, varied, wants, reducer)
         return made, (float(job.t_end), method.tol, float(method.max_steps))
-    return gpu_kernels.by_stages(numbers.n, loads, varied, wants, reducer), (
-        limits_of(job),
-        cuda.to_device(np.array(system.breaks(), float)),
-    )
+    beside = SideBySide(numbers)
+    made = gpu_kernels.by_stages(numbers.n, loads, varied, wants, reducer, beside.plain and not varied)
+    breaks, constants = (cuda.to_device(np.array(each, float)) for each in (system.breaks(), beside.constants))
+    return made, (limits_of(job), breaks, constants, beside.lift)

@@ -122,19 +122,19 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
 
 
 @lru_cache(maxsize=32)
-def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...], reducer: Any) -> Any:
-    """Return a kernel that steps by the stages of DOP853."""
+def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...], reducer: Any, straight: bool) -> Any:
+    """Return a kernel that steps by the stages of DOP853; straight, if the links are `SideBySide.plain` and all members' alike."""
     loaded, timed, swept, ledger = loads
     m = 2 * n + ledger
     ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
     k_shape, point_shape, w_shape, y_shape = (STAGES, n, 1), (2, m, 1), (SWEEP_ROWS, n, 1), (3, m, 1)
     sums_shape, fast_shape = (2 * n,), (2, m)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
-    small = (0,) * (n if n <= MIDDLING and not loaded else 0)
+    small = (0,) * (n if n <= MIDDLING and straight else 0)
     method_c, method_rate, method_turn, method_errors = (np.ascontiguousarray(each) for each in METHOD)
 
     @cuda.jit(fastmath={"contract"})
-    def kernel(starts, values, places, links, tip, table, spans, pin, g, limits, breaks, counter, count,
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, limits, breaks, constants, lift, counter, count,
                final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
         weights = Accelerations(
             cuda.const.array_like(method_c), cuda.const.array_like(method_rate), cuda.const.array_like(method_turn),
@@ -149,8 +149,8 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
         own = Room(k, point, w, y, clocks, levels, own_links, own_tip, own_g)
         sums, fast = cuda.local.array(sums_shape, float64), cuda.local.array(fast_shape, float64)
         k_, w_, y_, clocks_, levels_ = k[:, :, 0], w[:, :, 0], y[:, :, 0], clocks[:, 0], levels[:, 0]
-        work = Work(k_, fast, w_, y_, clocks_, levels_, sums, small)
-        beside = Work(k_, point[:, :, 0], w_, y_, clocks_, levels_, None, ())
+        work = Work(k_, fast, w_, y_, clocks_, levels_, sums, small, constants, lift)
+        beside = Work(k_, point[:, :, 0], w_, y_, clocks_, levels_, None, (), None, 0.0)
         kept = Kept(
             final if ending else final[:0],
             times if sampling else times[:0],

@@ -28,7 +28,7 @@ from nlink.ensemble.noting import (
     note_drift,
     suspect_flips,
 )
-from nlink.formulations.recursive import straight_accelerations
+from nlink.formulations.side_by_side import straight_accelerations
 from nlink.integrators.tableaus import DOP853_TABLEAU, of_accelerations
 from nlink.kernels import turn
 from nlink.lanes import alike, power, where
@@ -53,6 +53,9 @@ class Work(NamedTuple):
     """(2N,): for code that is unrolled"""
     links: tuple[int, ...]
     """as long as the chain if the code is unrolled, else empty"""
+    constants: Any
+    """of the links, for code that is unrolled; see `side_by_side`"""
+    lift: float
 
 
 class Limits(NamedTuple):
@@ -97,7 +100,7 @@ def evaluate(s: int, t: Any, y: Any, p: Any, work: Any) -> None:
 @overload(evaluate, jit_options=INLINE)
 def _evaluate(s, t, y, p, work):
     if work.types[work.fields.index("links")].count:
-        return lambda s, t, y, p, work: straight_accelerations(y, p.chain, work.k[s], work.links)
+        return lambda s, t, y, p, work: straight_accelerations(y, work.constants, work.lift, work.k[s], work.links)
 
     def by_loops(s, t, y, p, work):
         n, out = p.chain.n, work.point[1]

@@ -74,7 +74,7 @@ def work_of(own, first, lanes):
     """Return some lanes of the memory."""
     return Work(
         columns(own.k, first, lanes), columns(own.point, first, lanes), columns(own.w, first, lanes), columns(own.y, first, lanes),
-        columns(own.clocks, first, lanes), columns(own.levels, first, lanes), None, (),
+        columns(own.clocks, first, lanes), columns(own.levels, first, lanes), None, (), None, 0.0,
     )  # fmt: skip
 
 

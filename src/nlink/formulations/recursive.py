@@ -17,12 +17,9 @@ The same sweep solves M(theta) x = p for the rates of given momenta, which gives
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
-from numba import types
-
-from nlink._jit import intrinsic, kernel
+from nlink._jit import kernel
 from nlink.chain import Chain
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
@@ -46,7 +43,6 @@ from nlink.kernels import (
 )
 from nlink.lanes import alike
 from nlink.system import HAMILTON, SETTLERS, right_hand_side
-from nlink.unrolled import Cells, Number, fields, plain
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8
@@ -155,23 +151,6 @@ def sweep(theta, omega, at, p, w, turned, forced, lift, x, to):
         x[to + i] = free - ux * ax - uy * ay
         kx, ky = lc * free - ls * square, ls * free + lc * square
         ax, ay = ((1.0 - lc * ux) * ax + kx) - lc * uy * ay, ((1.0 - ls * uy) * ay + ky) - ls * ux * ax
-
-
-@intrinsic
-def straight_accelerations(_typing, y, p, x, links):
-    """Fill x[:n] with the angular accelerations of a chain with gravity alone at the state y by the sweep, unrolled.
-
-    n is the length of `links`, and so known when compiling.
-    """
-
-    def build(context, builder, sig, args):
-        parts, n = fields(builder, sig.args[1], args[1]), links.count
-        state, out = Cells(context, builder, y, args[0]), Cells(context, builder, x, args[2])
-        chain = SimpleNamespace(n=n, links=Cells(context, builder, *parts["links"]))
-        plain(sweep)(state, state, n, chain, {}, False, False, Number(builder, parts["g"][1]), out, 0)
-        return context.get_dummy_value()
-
-    return types.void(y, p, x, links), build
 
 
 @kernel

@@ -19,11 +19,13 @@ Rows of a link's scratch: LC, LS (l t); HX, HY, then UX, UY (v / D); FREE.
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 from llvmlite import binding
+from numba import types
 
-from nlink._jit import entry, kernel
+from nlink._jit import entry, intrinsic, kernel
 from nlink.kernels import (
     COM,
     FX,
@@ -42,6 +44,7 @@ from nlink.kernels import (
     turn,
 )
 from nlink.lanes import aligned, alike, columns, numbers, sincos
+from nlink.unrolled import Cells, Number, plain
 
 LANES = 32 if binding.get_host_cpu_features().get("avx512f") else 16
 """Chains side by side: as many as keep the processor busy while one waits for the link before."""
@@ -315,3 +318,35 @@ def three(y, k, out, to):
     inverse = 1.0 / (a * b - x * x)
     alpha0, alpha1 = (b * moment0 + x * moment1) * inverse, (a * moment1 + x * moment0) * inverse
     out[to], out[to + 1], out[to + 2] = alpha0, -alpha1, f1 * alpha1 - f0 * alpha0 - share * moment2
+
+
+@intrinsic
+def straight_accelerations(_typing, y, k, lift, x, links):
+    """Fill x[:n] with the accelerations of one chain as `plain_columns` does for many, by straight code.
+
+    n, the length of `links`, is known when compiling.
+    """
+
+    def build(context, builder, sig, args):
+        n = sig.args[-1].count
+        state, constants, out = (Cells(context, builder, sig.args[i], args[i]) for i in (0, 1, 3))
+        written = {2: two, 3: three}.get(n)
+        if written:
+            plain(written)(state, constants, out, 0)
+        else:
+            straight_links(n, state, constants, Number(builder, args[2]), out)
+        return context.get_dummy_value()
+
+    return types.void(y, k, lift, x, links), build
+
+
+def straight_links(n, y, k, lift, out):
+    """Write down the sweeps over the links."""
+    w: dict[Any, Any] = {}
+    plain(fan)(y, n, k, lift, False, out, 0, w, w, False)
+    below = plain(pull_tip)(n - 1, k, w)
+    for i in range(n - 2, 0, -1):
+        below = plain(pull_link)(i, k, w, below)
+    w[0, FREE] = plain(pull_first)(k, lift, w, below)
+    ax, ay = plain(spread)(n - 1, w, out, 0)
+    out[n - 1] = plain(swing)(n - 1, k, w, ax, ay)
