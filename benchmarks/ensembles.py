@@ -13,7 +13,7 @@ import numpy as np
 
 import nlink
 
-CASES = ((2, 10.0, 8192, 1e-11, 2.5), (5, 2.0, 4096, 1e-11, 4.0), (15, 1.0, 1024, 1e-11, 8.0))
+CASES = ((2, 10.0, 8192, 6e-12, 2.5), (5, 2.0, 4096, 1e-11, 4.0), (15, 1.0, 1024, 1e-11, 8.0))
 """Links, time, members, tolerance of the series, and the ratio to reach."""
 
 
@@ -53,6 +53,19 @@ def heyoka_batch(n: int, t_end: float, theta: np.ndarray, tolerance: float) -> t
     return rate(work, count, 2), out
 
 
+def diffrax_vmap(n: int, t_end: float, theta: np.ndarray, exact: np.ndarray, error: float) -> tuple[float, float, float]:
+    """Return members a second of diffrax's Dopri8 under vmap, at the loosest tolerance as accurate, which is returned too."""
+    from peers.diffrax_model import many
+
+    apart, tolerance = np.inf, 1e-8
+    for tolerance in (1e-8, 1e-9, 1e-10, 1e-11, 1e-12):
+        work = many(n, theta, t_end, tolerance)
+        apart = float(np.median(np.abs(work() - exact).max(1)))
+        if apart <= error:
+            break
+    return rate(work, len(theta), 2), tolerance, apart
+
+
 def main() -> None:
     print("\nEnsembles, random starts at rest: members a second (median error of the angles at the end)")
     for n, t_end, members, tol, goal in CASES:
@@ -72,6 +85,11 @@ def main() -> None:
             line += f"; heyoka batch of 8 {theirs:,.0f} ({apart:.0e}): {one / theirs:.1f}x, goal {goal:g}x"
         except ImportError:
             line += "; heyoka is not installed"
+        try:
+            theirs, tolerance, apart = diffrax_vmap(n, t_end, theta[:256], exact, 1.5 * error)
+            line += f"; diffrax vmap {theirs:,.0f} ({apart:.0e} at {tolerance:g}): {one / theirs:.0f}x, goal 30x"
+        except ImportError:
+            line += "; diffrax is not installed"
         print(line, flush=True)
 
 

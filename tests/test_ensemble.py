@@ -292,8 +292,29 @@ def test_the_gpu_agrees():
     if not cuda.is_available():
         pytest.skip("there is no NVIDIA GPU")
     for n in (1, 2, 5):
-        for loads in ("gravity", "moments", "swept"):
+        for loads in LOADS:
             chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(50, n)
             both = [simulate_many(chain, theta, t_end=1.0, keep=ALL, backend=backend) for backend in (Threads(), Cuda())]
             for name in ("theta", "omega", "sample_theta", "flip_time", "energy_drift"):
                 np.testing.assert_allclose(both[0][name], both[1][name], atol=1e-9)
+
+
+@BOTH
+def test_the_gpu_takes_what_varies_and_functions(method):
+    from numba import cuda
+
+    if not cuda.is_available():
+        pytest.skip("there is no NVIDIA GPU")
+
+    def count(memory, t, theta, omega):
+        memory[0] += 1
+
+    vary = {"gravity": np.linspace(3, 10, 50), "mass[2]": np.linspace(0.5, 2, 50), "joint_damper.damping": np.linspace(0, 1, 50)}
+    keep = (Final(), Reducer("calls", 1, count))
+    both = [
+        simulate_many(Chain.uniform(2), starts(50, 2), t_end=1.0, vary=vary, keep=keep, integrator=method, backend=backend)
+        for backend in (Threads(), Cuda())
+    ]
+    np.testing.assert_allclose(both[0].theta, both[1].theta, atol=1e-9)
+    for each in both:
+        assert (each.calls[:, 0] == each.steps + 1).all()

@@ -73,3 +73,10 @@ def integrate(n: int, y0: Any, t: float, tolerance: float) -> Any:
 def prepare(case: Case, tolerance: float) -> Callable[[float], np.ndarray]:
     n, y0 = case.n, jnp.concatenate([jnp.asarray(case.start), jnp.zeros(case.n)])
     return lambda t: np.asarray(integrate(n, y0, t, tolerance))[:n]
+
+
+def many(n: int, theta: np.ndarray, t: float, tolerance: float) -> Callable[[], np.ndarray]:
+    """Follow many starts at rest at once; the function returned runs and returns the angles reached."""
+    starts = jnp.asarray(np.concatenate([theta, np.zeros_like(theta)], axis=1))
+    run = jax.jit(jax.vmap(lambda y0: integrate(n, y0, t, tolerance)))
+    return lambda: np.asarray(run(starts))[:, :n]

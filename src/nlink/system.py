@@ -131,7 +131,7 @@ class SeriesRoom(NamedTuple):
     """a tuple as long as the order, which is so known when compiling"""
 
 
-SERIES_ROWS, SERIES_SCRATCH = 10, 22
+SERIES_ROWS, SERIES_SCRATCH = 10, 26
 ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, UNROLLED_LANES = range(1, 5)
 """Ways to compute a series; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
 

@@ -36,7 +36,7 @@ ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""
 FEW_ON_CARD = 3
 """Links up to which a GPU is faster by series, by measurement."""
-AS_SERIES = 0.003
+AS_SERIES = 0.001
 """The part of a tolerance with which stages are as accurate as series with all of it."""
 
 

@@ -65,7 +65,7 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
     orders = (0,) * order
     ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
     way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
-    terms_shape, w_shape, u_shape, y_shape = (rows, order + 2, n, 1), (SERIES_SCRATCH, n, 1), (10, n, 1), (3, m, 1)
+    terms_shape, w_shape, u_shape, y_shape = (rows, order + 2, n, 1), (SERIES_SCRATCH, n, 1), (13, n, 1), (3, m, 1)
     q_shape = (order, m, 1) if ledger else (1, 1, 1)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
 

@@ -17,6 +17,8 @@ Arrays come twice: as numbers (a link each), and `wide`, the same memory as vect
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba.extending import overload
 
 from nlink._jit import INLINE, kernel
@@ -25,9 +27,20 @@ from nlink.formulations.series.loads import chain_ledger, forces, moments, sprin
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ALONG, ANGLE, BEFORE, DRIVE, LAST, MOMENT, RATE, SPEED, X, Y
 from nlink.formulations.series.straight import straight, straight_lanes
-from nlink.formulations.series.sweep import factorise, found, hinges, inward, known, outward, rates
+from nlink.formulations.series.sweep import (
+    factorise,
+    found,
+    hinges,
+    inward,
+    inward_by_two,
+    known,
+    outward,
+    outward_by_two,
+    pair,
+    rates,
+)
 from nlink.kernels import turn
-from nlink.lanes import alike, where
+from nlink.lanes import VecArray, alike, where
 from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_WITH_MOMENTS, Series
 
 
@@ -117,6 +130,7 @@ def orders(room, order, ahead):
     """Find the coefficients, order by order."""
     chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
     count = len(uv[ALONG])
+    prepare_passes(chain.n, w)
     for k in range(order - 1):
         if chain.loaded:
             rates(count, k, wide)
@@ -124,10 +138,42 @@ def orders(room, order, ahead):
         if chain.swept:
             forces(k, ahead, chain, terms, w, u)
         known(count, k, chain, wide, room.v, uv)
-        inward(chain.n, w, u)
+        pass_inward(chain.n, w, u)
         hinges(count, room.v, uv)
-        outward(chain.n, w, u)
+        pass_outward(chain.n, w, u)
         found(count, k, wide, room.v, uv)
+
+
+def prepare_passes(n: int, w: Any) -> None:
+    """Prepare the recursions of a step."""
+
+
+def pass_inward(n: int, w: Any, u: Any) -> None:
+    """Pass the bias from the tip to the pivot: for one chain so that links wait little, for lanes with few operations."""
+
+
+def pass_outward(n: int, w: Any, u: Any) -> None:
+    """Pass the acceleration of the hinges from the pivot to the tip, likewise."""
+
+
+@overload(prepare_passes, jit_options=INLINE)
+def _prepare_passes(n, w):
+    return (lambda n, w: pair(n, w)) if of_one_chain(w) else (lambda n, w: None)
+
+
+@overload(pass_inward, jit_options=INLINE)
+def _pass_inward(n, w, u):
+    return (lambda n, w, u: inward_by_two(n, w, u)) if of_one_chain(w) else (lambda n, w, u: inward(n, w, u))
+
+
+@overload(pass_outward, jit_options=INLINE)
+def _pass_outward(n, w, u):
+    return (lambda n, w, u: outward_by_two(n, w, u)) if of_one_chain(w) else (lambda n, w, u: outward(n, w, u))
+
+
+def of_one_chain(w: Any) -> bool:
+    """Whether rows of this type hold plain numbers of the processor: on a GPU, as in lanes, operations count, not waits."""
+    return isinstance(w, VecArray) and w.holds == "number"
 
 
 def coefficients(room, order, ahead):

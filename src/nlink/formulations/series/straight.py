@@ -33,7 +33,7 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.formulations.series.sweep import acting, found, hinges, inward, known, outward, rates, turning
+from nlink.formulations.series.sweep import acting, hinges, inward, outward, products, rates, turning
 from nlink.system import UNROLLED_LANES
 from nlink.unrolled import Cells, fields, plain
 
@@ -50,10 +50,6 @@ def straight(_typing, room, loaded):
         return context.get_dummy_value()
 
     return types.void(room, loaded), build
-
-
-DENSE = 6
-"""Links up to which each is computed from all others."""
 
 
 class Loads(NamedTuple):
@@ -73,7 +69,7 @@ def straight_lanes(_typing, room):
         n, loaded = divmod(parts["small"][0].count - UNROLLED_LANES, 2)
         stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
         terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
-        (lanes_orders if n <= DENSE else lanes_sweeps)(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
+        lanes_orders(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
         return context.get_dummy_value()
 
     return types.void(room), build
@@ -87,7 +83,7 @@ def lanes_orders(order, p, terms, w):
             plain(rates)(p.n, k, terms)
             plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
         scale = (k + 1.0) * (k + 2.0)
-        given = [plain(acting)(k, p, terms, w, {}, i) for i in links]
+        given = [plain(acting)(k, p, w, {}, i, plain(products)(k, p.loaded, terms, i)) for i in links]
         for i in links:
             turned, drawn = 0.0, 0.0
             for (x, across, _), column in zip(given, columns, strict=True):
@@ -98,19 +94,6 @@ def lanes_orders(order, p, terms, w):
                 )
             terms[X, k + 2, i], terms[Y, k + 2, i] = given[i][0], turned
             terms[LAM, k, i] = scale * drawn + given[i][2]
-
-
-def lanes_sweeps(order, p, terms, w):
-    """Write the orders down by sweeps: for more links fewer operations than by columns."""
-    for k in range(order - 1):
-        if p.loaded:
-            plain(rates)(p.n, k, terms)
-            plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
-        u = {}
-        plain(known)(p.n, k, p, terms, w, u)
-        for sweep in (inward, hinges, outward):
-            plain(sweep)(p.n, w, u)
-        plain(found)(p.n, k, terms, w, u)
 
 
 def lanes_columns(n, j, w):

@@ -25,6 +25,13 @@ from nlink.formulations.series.rows import (
     LC,
     LS,
     MOMENT,
+    NEXT_ACROSS,
+    NEXT_HALF,
+    NEXT_PULL,
+    P11,
+    P12,
+    P21,
+    P22,
     QX,
     QY,
     RATE,
@@ -92,9 +99,57 @@ def products(k, loaded, wide, j):
 
 
 @kernel
-def acting(k, p, wide, v, uv, j):
-    """Return x_{k+2}, and what is known of the turning and of the pull of links j at order k."""
-    half, across, pull = products(k, p.loaded, wide, j)
+def products_of_two(k, loaded, wide, uv, j):
+    """Return what `products` does for an even order k, and keep most of the sums of the next: it needs the same series, and to have
+    them at hand takes longer than to multiply them.
+    """
+    middle, zero = k // 2 + 1, alike(0.0, wide[X, 0, j])
+    xm, ym = wide[X, middle, j], wide[Y, middle, j]
+    half, next_half = 0.5 * (xm * xm + ym * ym), zero
+    x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+    if k > 0:
+        half += wide[Y, 1, j] * y
+        for m in range(2, middle):
+            xm, ym = wide[X, m, j], wide[Y, m, j]
+            next_half += xm * x + ym * y
+            x, y = wide[X, k + 2 - m, j], wide[Y, k + 2 - m, j]
+            half += xm * x + ym * y
+        next_half += wide[X, middle, j] * x + wide[Y, middle, j] * y
+    across = pull = next_across = next_pull = zero
+    x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+    for m in range(k):
+        lam = wide[LAM, m, j]
+        next_pull, next_across = next_pull - lam * x, next_across + lam * y
+        x, y = wide[X, k - m, j], wide[Y, k - m, j]
+        pull, across = pull - lam * x, across + lam * y
+    if loaded:
+        x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+        for m in range(k):
+            moment = wide[MOMENT, m, j]
+            next_pull, next_across = next_pull + moment * y, next_across + moment * x
+            x, y = wide[X, k - m, j], wide[Y, k - m, j]
+            pull, across = pull + moment * y, across + moment * x
+        across += wide[MOMENT, k, j]
+        next_pull += wide[MOMENT, k, j] * wide[Y, 1, j]
+    uv[NEXT_HALF, j], uv[NEXT_ACROSS, j], uv[NEXT_PULL, j] = next_half, next_across, next_pull
+    return half, across, pull
+
+
+@kernel
+def products_in_pairs(k, loaded, wide, uv, j):
+    """Return what `products` does, order after order: every other one has its sums from the one before."""
+    if k % 2 == 0:
+        return products_of_two(k, loaded, wide, uv, j)
+    first, across = wide[Y, 1, j], uv[NEXT_ACROSS, j]
+    if loaded:
+        across += wide[MOMENT, k, j]
+    return uv[NEXT_HALF, j] + first * wide[Y, k + 1, j], across + first * wide[LAM, k - 1, j], uv[NEXT_PULL, j]
+
+
+@kernel
+def acting(k, p, v, uv, j, sums):
+    """Return x_{k+2}, and what is known of the turning and of the pull of links j at order k, from the sums of products."""
+    half, across, pull = sums
     if k == 0:
         across -= v[GY, j]
         pull -= v[GX, j]
@@ -108,7 +163,7 @@ def acting(k, p, wide, v, uv, j):
 def known(count, k, p, wide, v, uv):
     """Find x_{k+2}, and fill what does not depend on the neighbours."""
     for j in range(count):
-        x, across, pull = acting(k, p, wide, v, uv, j)
+        x, across, pull = acting(k, p, v, uv, j, products_in_pairs(k, p.loaded, wide, uv, j))
         along = x * ((k + 1.0) * (k + 2.0))
         across -= along * v[H, j]
         wide[X, k + 2, j], wide[LAM, k, j] = x, pull + v[J, j] * along
@@ -143,6 +198,46 @@ def outward(n, w, u):
     for i in range(n):
         u[AX, i], u[AY, i] = ax, ay
         ax, ay = w[A11, i] * ax + (w[A21, i] * ay + u[CX, i]), w[A22, i] * ay + (w[A12, i] * ax + u[CY, i])
+
+
+@kernel
+def pair(n, w):
+    """Fill the products of the matrices of links 0 and 1, 2 and 3, ..."""
+    for i in range(0, n - 1, 2):
+        a, b, c, d = w[A11, i], w[A12, i], w[A21, i], w[A22, i]
+        e, f, g, h = w[A11, i + 1], w[A12, i + 1], w[A21, i + 1], w[A22, i + 1]
+        w[P11, i], w[P12, i], w[P21, i], w[P22, i] = a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h
+
+
+@kernel
+def inward_by_two(n, w, u):
+    """Do what `inward` does two links at a time: one waits for the other half as long."""
+    bx = by = 0.0
+    if n % 2 == 1:
+        u[BX, n - 1], u[BY, n - 1] = bx, by
+        bx, by = u[CX, n - 1], u[CY, n - 1]
+    for i in range(n - n % 2 - 2, -1, -2):
+        j = i + 1
+        cx, cy = u[CX, j], u[CY, j]
+        u[BX, j], u[BY, j] = bx, by
+        u[BX, i], u[BY, i] = w[A11, j] * bx + (w[A12, j] * by + cx), w[A22, j] * by + (w[A21, j] * bx + cy)
+        dx, dy = w[A11, i] * cx + (w[A12, i] * cy + u[CX, i]), w[A22, i] * cy + (w[A21, i] * cx + u[CY, i])
+        bx, by = w[P11, i] * bx + (w[P12, i] * by + dx), w[P22, i] * by + (w[P21, i] * bx + dy)
+
+
+@kernel
+def outward_by_two(n, w, u):
+    """Do what `outward` does two links at a time."""
+    ax = ay = 0.0
+    for i in range(0, n - 1, 2):
+        j = i + 1
+        cx, cy = u[CX, i], u[CY, i]
+        u[AX, i], u[AY, i] = ax, ay
+        u[AX, j], u[AY, j] = w[A11, i] * ax + (w[A21, i] * ay + cx), w[A22, i] * ay + (w[A12, i] * ax + cy)
+        dx, dy = w[A11, j] * cx + (w[A21, j] * cy + u[CX, j]), w[A22, j] * cy + (w[A12, j] * cx + u[CY, j])
+        ax, ay = w[P11, i] * ax + (w[P21, i] * ay + dx), w[P22, i] * ay + (w[P12, i] * ax + dy)
+    if n % 2 == 1:
+        u[AX, n - 1], u[AY, n - 1] = ax, ay
 
 
 @kernel
