@@ -29,7 +29,10 @@ SECONDS = 1.2
 """Computing time of a block: what is lost with a worker, and much more than Dask needs to send it (some ms)."""
 RETRIES = 3
 DEATHS = 100
-"""So many workers may die over a block before it is given up, in a cluster of our own."""
+"""So many workers may die over a task before it is given up, in a cluster of our own."""
+NEVER = "10000 days"
+"""When a cluster of our own gives up a worker that does not come back. Dask looks only once, this long after a death: a worker that
+happens to be starting again just then would be given up for good, and without workers the rest would wait for ever."""
 PATIENCE = "10s"
 UNDER_WAY = 64
 """Least number of blocks given to the scheduler at a time."""
@@ -97,7 +100,7 @@ def local_cluster() -> Iterator[Any]:
     from dask import config
 
     cores = len(os.sched_getaffinity(0))
-    with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
+    with config.set({"distributed.scheduler.allowed-failures": DEATHS, "distributed.deploy.lost-worker-timeout": NEVER}):
         try:
             cluster = _distributed().LocalCluster(
                 n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR", preload=[__name__]
@@ -106,10 +109,10 @@ def local_cluster() -> Iterator[Any]:
             raise BackendError(
                 f'the processes of Dask() did not start ({error}); in a script, call it under if __name__ == "__main__":'
             ) from None
-    try:
-        yield cluster
-    finally:
-        threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
+        try:
+            yield cluster
+        finally:
+            threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
 
 
 _closing = np.zeros(1, np.int64)
