@@ -119,11 +119,16 @@ _closing = np.zeros(1, np.int64)
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `local_cluster`."""
+    """Leave Ctrl-C to the process that started this worker, and load what compiled functions need, half a second's work, before it
+    asks for tasks; Dask calls this in each worker of `local_cluster`.
+    """
+    from numba.core.registry import cpu_target
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def dask_teardown(worker: Any) -> None:
+    cpu_target.target_context.refresh()  # pyright: ignore[reportAttributeAccessIssue]
     """Halt what this worker computes, so that it closes at once; Dask calls this too."""
     _closing[0] = 1
 
