@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray
@@ -73,6 +73,7 @@ def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], prog
 class Writer(Sink):
     """Writes blocks to a store, each by whoever computed it."""
 
+    keeps: ClassVar[bool] = True
     path: str
 
     def has(self, block: Block) -> bool:
