@@ -57,6 +57,7 @@ def stored(job: Job, backend: Backend, path: str | os.PathLike[str], progress: b
 def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], progress: bool) -> None:
     """Compute the missing blocks into the store."""
     backend.size(job)  # compiles, while Ctrl-C still works at once
+    opened(writer.path, job)  # imports half a second of what the answer to Ctrl-C needs
     _sweep(Path(writer.path))
     count = job.members - sum(last - first for first, last in missing)
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
