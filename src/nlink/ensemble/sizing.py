@@ -1,6 +1,6 @@
 """How many members a block should have: a few of them are followed for a short time, and the clock is watched.
 
-It is the processor's clock: on the one on the wall a pause of some ms, when others want the processor too, would count a thousandfold.
+It is the processor's clock: on the one on the wall a pause of some ms, when others want the processor, would count a thousandfold.
 """
 
 from __future__ import annotations
