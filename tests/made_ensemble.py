@@ -1,11 +1,13 @@
 """Run by tests in a process of its own, to be interrupted or killed: an ensemble into a store."""
 
+import os
 import sys
 import time
 
 import numpy as np
 
 from nlink import Chain, Dask, EnsembleInterrupted, Final, Threads, simulate_many
+from nlink.ensemble.backends import Sink
 
 BACKENDS = {"threads": lambda: Threads(1), "dask": Dask}
 
@@ -26,6 +28,28 @@ def unpacked():
 
 def unpacked_count():
     return Unpacked.count
+
+
+class Noted(Sink):
+    """Notes in a file, which outlives the workers, each block that is computed: when it is begun, and when the sink has it."""
+
+    def __init__(self, sink, log):
+        self.sink, self.log, self.keeps = sink, log, sink.keeps
+
+    def has(self, block):
+        there = self.sink.has(block)
+        if not there:
+            self.note("begun", block)
+        return there
+
+    def take(self, block, found):
+        returned = self.sink.take(block, found)
+        self.note("ended", block)
+        return returned
+
+    def note(self, what, block):
+        with open(self.log, "ab", buffering=0) as file:
+            file.write(f"{what} {block[1] - block[0]} {os.getpid()}\n".encode())
 
 
 def arguments(members, t_end, n=2):

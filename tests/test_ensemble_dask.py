@@ -5,17 +5,19 @@ import signal
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_ensemble import Unpacked, arguments, unpacked_count
+from made_ensemble import Noted, Unpacked, arguments, unpacked_count
 from test_ensemble_store import done, same, started, wait_for
 
-from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Samples, Threads, simulate_many
+from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Reducer, Samples, Threads, simulate_many
 from nlink._check import BackendError
 from nlink.ensemble import cluster
 from nlink.ensemble.backends import CALLER
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -59,29 +61,88 @@ def test_worker_unpacks_the_job_once_not_with_each_block(client):
     assert all(count <= 2 for count in client.run(unpacked_count).values())
 
 
-def kill_one(client, stop, every, killed):
-    """Kill a worker every few seconds."""
-    while not stop.wait(every):
-        pids = list(client.run(os.getpid, on_error="ignore").values())
-        if pids:
-            os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
-            killed.append(pids)
+@pytest.mark.slow
+def test_function_of_the_user_gives_the_same_bits_as_threads(client, tmp_path):
+    def swings(memory, t, theta, omega):
+        memory[0] += abs(omega[1])
+        memory[1] = max(memory[1], np.cos(theta[0]) * np.sin(t))
+
+    given = arguments(1000, 2.0) | {"keep": (Reducer("swings", 2, swings, start=-1.0), Final())}
+    expected = simulate_many(**given, backend=Threads(1))
+    same(expected, simulate_many(**given, backend=Blocks(client), store=tmp_path / "x.zarr"))
+    assert len(np.unique(expected["swings"])) > 1900
 
 
+class Watched(Dask):
+    """Dask with blocks of 500 members that are noted."""
+
+    log = None
+
+    def size(self, job):
+        return 500
+
+    def run(self, job, blocks, stop, sink=CALLER):
+        return super().run(job, blocks, stop, Noted(sink, self.log))
+
+
+def noted(log, what):
+    """Return members and process of each block that was begun or ended."""
+    lines = [line.split() for line in log.read_text().splitlines()]
+    return [(int(members), int(pid)) for word, members, pid in lines if word == what]
+
+
+def kill_computing(log, stop, killed):
+    """Kill the worker that began a block last, whenever 40 more blocks have ended."""
+    while not stop.wait(0.005):
+        pids = [pid for _, pid in noted(log, "begun") if pid not in killed]
+        if pids and len(noted(log, "ended")) >= 40 * (len(killed) + 1):
+            killed.append(pids[-1])
+            os.kill(pids[-1], signal.SIGKILL)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", ["store", "memory"])
-def test_workers_killed_every_few_seconds(client, tmp_path, kept):
-    given, stop, killed = arguments(12_000, 30.0), threading.Event(), []
+def test_workers_killed_during_1e5_trajectories_of_which_one_in_a_hundred_blows_up(tmp_path, monkeypatch, kept):
+    given, bad = arguments(100_000, 8.0), np.arange(7, 100_000, 100)
+    given["omega"] = np.zeros((100_000, 2))
+    given["omega"][bad, 1] = 1e200
     expected = simulate_many(**given)
     store = {"store": tmp_path / "x.zarr"} if kept == "store" else {}
-    killer = threading.Thread(target=kill_one, args=(client, stop, 1.5, killed))
+    monkeypatch.setattr(Watched, "log", tmp_path / "log")
+    monkeypatch.setattr(cluster, "TOGETHER", 20)
+    Watched.log.touch()
+    stop, killed = threading.Event(), []
+    killer = threading.Thread(target=kill_computing, args=(Watched.log, stop, killed))
     killer.start()
     try:
-        found = simulate_many(**given, backend=Blocks(client), **store)
+        found = simulate_many(**given, backend=Watched(), **store)
     finally:
         stop.set()
         killer.join()
     same(expected, found)
-    assert killed
+    np.testing.assert_array_equal(np.flatnonzero(found["status"].values == 2), bad)
+    assert len(killed) >= 4
+    begun = sum(members for members, _ in noted(Watched.log, "begun"))
+    assert 100_000 <= begun <= 110_000
+
+
+def test_worker_of_our_own_comes_back_however_long_it_takes_to_start():
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "100ms"}),
+        cluster.local_cluster() as own,
+        distributed.Client(own, set_as_default=False) as client,
+    ):
+        before = set(client.nthreads())
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: len(set(client.nthreads()) - before) == len(before))
+        assert len(own.workers) == len(before)
+
+
+def test_worker_that_dies_while_versions_are_compared_is_not_another_version():
+    answers = {"a": cluster.__version__, "b": OSError("gone")}
+    found = SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: answers, nthreads=lambda: {"a": 3})
+    assert cluster._checked(found) == 3
 
 
 def test_ctrl_c_keeps_finished_blocks(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from made_ensemble import arguments
 
 from nlink import Chain, Final, FlipTime, Samples, Threads, simulate_many
-from nlink.ensemble import make_job
+from nlink.ensemble import make_job, sizing
 from nlink.ensemble.backends import CALLER
 from nlink.ensemble.fingerprint import digest
 from nlink.ensemble.results import blocks
@@ -183,6 +183,14 @@ def test_blocks_take_about_the_time_asked_for(n):
     list(Threads(1).run(job, blocks(size, size), lambda: False))
     assert 0.05 < time.process_time() - begun < 0.5
     assert block_size(job.part(0, 100), 0.2, 2) == 16
+
+
+def test_blocks_are_as_large_when_others_want_the_processor(monkeypatch):
+    given = arguments(200_000, 10.0)
+    job = make_job(given["chain"], given["theta"], None, 10.0, None, Final())
+    alone, compute = block_size(job, 0.2), sizing.compute
+    monkeypatch.setattr(sizing, "compute", lambda part: (time.sleep(0.02), compute(part)))
+    assert block_size(job, 0.2) > 0.25 * alone
 
 
 def test_one_in_a_hundred_blows_up_and_exactly_those_are_flagged(tmp_path):

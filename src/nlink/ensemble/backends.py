@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ GRACE = 0.5
 
 class Sink:
     """Where the results of a block go, from wherever they are computed: back to the caller."""
+
+    keeps: ClassVar[bool] = False
+    """Whether what it took outlives the process that computed it."""
 
     def has(self, block: Block) -> bool:
         """Whether a block is there already and need not be computed."""
@@ -73,11 +76,11 @@ class Threads:
         """Compute on a pool of threads."""
         halt, pool = np.zeros(1, np.int64), ThreadPoolExecutor(self.count)
 
-        def start(block: Block) -> Future[Results]:
-            return pool.submit(done_block, job.part(*block), block, sink, halt)
+        def start(task: Task) -> Future[list[Results]]:
+            return pool.submit(done_blocks, [(block, job.part(*block)) for block in task], sink, halt)
 
         try:
-            waiting = yield from in_turn(start, blocks, 2 * self.count, stop)
+            waiting = yield from in_turn(start, [[block] for block in blocks], 2 * self.count, stop)
             halt[0] = 1
             pool.shutdown(wait=False, cancel_futures=True)
             yield from left(waiting, GRACE)
@@ -86,34 +89,36 @@ class Threads:
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def done_block(part: Job, block: Block, sink: Sink, *halt: np.ndarray) -> Results:
-    """Compute a block and give it to the sink, unless it has it."""
-    return {} if sink.has(block) else sink.take(block, compute(part, *halt))
+def done_blocks(parts: list[tuple[Block, Job]], sink: Sink, halt: np.ndarray) -> list[Results]:
+    """Compute block after block, each given to the sink as soon as it is done; those that the sink has are left out."""
+    return [{} if sink.has(block) else sink.take(block, compute(part, halt)) for block, part in parts]
 
 
-Waiting = dict[Future[Results], Block]
+Task = list[Block]
+"""Blocks that are computed by one worker, one after the other."""
+Waiting = dict[Future[list[Results]], Task]
 
 
 def in_turn(
-    start: Callable[[Block], Future[Results]], blocks: list[Block], width: int, stop: Callable[[], bool]
+    start: Callable[[Task], Future[list[Results]]], tasks: list[Task], width: int, stop: Callable[[], bool]
 ) -> Iterator[tuple[Block, Results]] | Any:
-    """Keep `width` blocks under way, and yield them as they are done; return those under way when `stop()` says so."""
+    """Keep `width` tasks under way, and yield their blocks as they are done; return those under way when `stop()` says so."""
     waiting: Waiting = {}
-    todo = iter(blocks)
+    todo = iter(tasks)
     while not stop():
-        for block in islice(todo, width - len(waiting)):
-            waiting[start(block)] = block
+        for task in islice(todo, width - len(waiting)):
+            waiting[start(task)] = task
         if not waiting:
             break
         done, _ = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
         for future in done:
-            yield waiting.pop(future), future.result()
+            yield from zip(waiting.pop(future), future.result(), strict=True)
     return waiting
 
 
 def left(waiting: Waiting, seconds: float) -> Iterator[tuple[Block, Results]]:
-    """Yield the blocks under way that were not cancelled and come to their end in time."""
+    """Yield the blocks of the tasks under way that were not cancelled and come to their end in time."""
     begun = [future for future in waiting if not future.cancelled()]
     for future in wait(begun, timeout=seconds).done:
         if not future.cancelled() and not isinstance(future.exception(), Halted):
-            yield waiting[future], future.result()
+            yield from zip(waiting[future], future.result(), strict=True)

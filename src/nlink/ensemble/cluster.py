@@ -1,7 +1,8 @@
 """Dask: blocks computed by the workers of a cluster, which may come and go.
 
-Dask has all of it: it sends the blocks, gives those of a worker that died to another, and tries one that failed again. With a
-store each block is written by the worker that computed it, and only its name comes back.
+Dask has all of it: it sends the tasks, gives those of a worker that died to another, and tries one that failed again. With a
+store a task is several blocks, each written as soon as it is done by the worker that computed it: who takes over the task of one
+that died finds them there. Without a store a task is one block, whose results come back.
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ import numpy as np
 
 from nlink._check import BackendError, ModelError
 from nlink._version import __version__
-from nlink.ensemble.backends import CALLER, Results, Sink, done_block, in_turn, left
+from nlink.ensemble.backends import CALLER, Results, Sink, Task, done_blocks, in_turn, left
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block
 from nlink.ensemble.sizing import block_size
 
-SECONDS = 1.2
-"""Computing time of a block: what is lost with a worker, and much more than Dask needs to send it (some ms)."""
+SECONDS = 0.2
+"""Computing time of a block: what is lost with a worker."""
+TOGETHER = 6
+"""Blocks of a task whose blocks are kept one by one: a task takes more than a second, much more than Dask needs to send it."""
 RETRIES = 3
 DEATHS = 100
-"""So many workers may die over a block before it is given up, in a cluster of our own."""
+"""So many workers may die over a task before it is given up, in a cluster of our own."""
+NEVER = "10000 days"
+"""When a cluster of our own gives up a worker that does not come back. Dask looks only once, this long after a death: a worker that
+happens to be starting again just then would be given up for good, and without workers the rest would wait for ever."""
 PATIENCE = "10s"
 UNDER_WAY = 64
-"""Least number of blocks given to the scheduler at a time."""
+"""Least number of tasks given to the scheduler at a time."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Dask:
         _distributed()
 
     def size(self, job: Job) -> int:
-        """Return blocks that take about a second."""
+        """Return blocks that take a fifth of a second."""
         return block_size(job, SECONDS)
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
@@ -61,21 +67,21 @@ class Dask:
             threads = _checked(client)
             pool = client.get_executor(pure=False, retries=RETRIES)
             shell = client.submit(_same, job.part(0, 0), pure=False, retries=RETRIES)
-            group = f"nlink-block-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
+            group = f"nlink-task-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
 
-            def start(block: Block) -> Future[Results]:
-                part = job.part(*block)
-                return pool.submit(_done_block, shell, part.starts, part.vary, block, sink, __version__, key=(group, block[0]))
+            def start(task: Task) -> Future[list[Results]]:
+                parts = [(block, part.starts, part.vary) for block in task for part in [job.part(*block)]]
+                return pool.submit(_done_task, shell, parts, sink, __version__, key=(group, task[0][0]))
 
             try:
-                waiting = yield from in_turn(start, blocks, max(UNDER_WAY, 4 * threads), stop)
+                waiting = yield from in_turn(start, _tasks(blocks, sink, threads), max(UNDER_WAY, 4 * threads), stop)
                 pool.shutdown(wait=False)
                 yield from left(waiting, 0.0)
             except CancelledError:
                 raise BackendError("the Dask scheduler went away before the end; start it again, and repeat the call") from None
             except _distributed().KilledWorker as error:
                 raise BackendError(
-                    f"Dask gave up a block over which {error.allowed_failures + 1} workers died; "
+                    f"Dask gave up a task over which {error.allowed_failures + 1} workers died; "
                     "look at their memory, or raise distributed.scheduler.allowed-failures"
                 ) from None
 
@@ -97,7 +103,7 @@ def local_cluster() -> Iterator[Any]:
     from dask import config
 
     cores = len(os.sched_getaffinity(0))
-    with config.set({"distributed.scheduler.allowed-failures": DEATHS}):
+    with config.set({"distributed.scheduler.allowed-failures": DEATHS, "distributed.deploy.lost-worker-timeout": NEVER}):
         try:
             cluster = _distributed().LocalCluster(
                 n_workers=cores, threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR", preload=[__name__]
@@ -106,18 +112,23 @@ def local_cluster() -> Iterator[Any]:
             raise BackendError(
                 f'the processes of Dask() did not start ({error}); in a script, call it under if __name__ == "__main__":'
             ) from None
-    try:
-        yield cluster
-    finally:
-        threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
+        try:
+            yield cluster
+        finally:
+            threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
 
 
 _closing = np.zeros(1, np.int64)
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that started this worker; Dask calls this in each worker of `local_cluster`."""
+    """Leave Ctrl-C to the process that started this worker, and load what compiled functions need, half a second's work, before it
+    asks for tasks; Dask calls this in each worker of `local_cluster`.
+    """
+    from numba.core.registry import cpu_target
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cpu_target.target_context.refresh()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def dask_teardown(worker: Any) -> None:
@@ -140,9 +151,15 @@ def _checked(client: Any) -> int:
     except TimeoutError:
         raise BackendError("the Dask cluster has no workers; start some, like: dask worker ADDRESS --nthreads 1") from None
     for found in client.run(_own_version, on_error="return").values():
-        if found != __version__:
+        if found != __version__ and not isinstance(found, OSError):  # a worker that just died; its tasks look again
             raise BackendError(_other_version(found if isinstance(found, str) else f"not at all ({found})", __version__))
-    return sum(client.nthreads().values())
+    return max(1, sum(client.nthreads().values()))
+
+
+def _tasks(blocks: list[Block], sink: Sink, threads: int) -> list[Task]:
+    """Return the blocks as tasks: of several if each is kept, but few enough that every thread gets some tasks."""
+    together = min(TOGETHER, max(1, len(blocks) // (4 * threads))) if sink.keeps else 1
+    return [blocks[k : k + together] for k in range(0, len(blocks), together)]
 
 
 def _distributed() -> Any:
@@ -158,11 +175,14 @@ def _same(job: Job) -> Job:
     return job
 
 
-def _done_block(shell: Job, starts: np.ndarray, vary: dict[str, np.ndarray], block: Block, sink: Sink, version: str) -> Results:
-    """Compute a block on a worker."""
+Part = tuple[Block, np.ndarray, dict[str, np.ndarray]]
+
+
+def _done_task(shell: Job, parts: list[Part], sink: Sink, version: str) -> list[Results]:
+    """Compute the blocks of a task on a worker."""
     if version != __version__:
         raise BackendError(_other_version(__version__, version))
-    return done_block(replace(shell, starts=starts, vary=vary), block, sink, _closing)
+    return done_blocks([(block, replace(shell, starts=starts, vary=vary)) for block, starts, vary in parts], sink, _closing)
 
 
 def _own_version() -> str:

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import xarray
@@ -57,6 +57,7 @@ def stored(job: Job, backend: Backend, path: str | os.PathLike[str], progress: b
 def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], progress: bool) -> None:
     """Compute the missing blocks into the store."""
     backend.size(job)  # compiles, while Ctrl-C still works at once
+    opened(writer.path, job)  # imports half a second of what the answer to Ctrl-C needs
     _sweep(Path(writer.path))
     count = job.members - sum(last - first for first, last in missing)
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
@@ -73,6 +74,7 @@ def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], prog
 class Writer(Sink):
     """Writes blocks to a store, each by whoever computed it."""
 
+    keeps: ClassVar[bool] = True
     path: str
 
     def has(self, block: Block) -> bool:
