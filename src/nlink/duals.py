@@ -138,9 +138,12 @@ def _absolute(builder: Any, a: Any) -> Any:
 
 
 def _root(builder: Any, a: Any) -> Any:
+    """Return the root; its rate at 0, which there is none, is 0: so |v| v has its rate 0 at rest."""
     kind = ir.FunctionType(a[0].type, [a[0].type])
     value = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{a[0].type.count}f64"), [a[0]])
-    return value, builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
+    zero = ir.Constant(value.type, [0.0] * value.type.count)
+    rate = builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
+    return value, builder.select(builder.fcmp_ordered("==", value, zero), zero, rate)
 
 
 for _plain, _inplace, _rule in (
