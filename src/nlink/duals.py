@@ -146,14 +146,16 @@ def _root(builder: Any, a: Any) -> Any:
     return value, builder.select(builder.fcmp_ordered("==", value, zero), zero, rate)
 
 
-for _plain, _inplace, _rule in (
-    (operator.add, operator.iadd, _add),
-    (operator.sub, operator.isub, _subtract),
-    (operator.mul, operator.imul, _multiply),
-    (operator.truediv, operator.itruediv, _divide),
+RULES: dict[str, Callable[..., Any]] = {"fadd": _add, "fsub": _subtract, "fmul": _multiply, "fdiv": _divide}
+"""How values with rates (None for 0) are joined, by the name of what is done to the values."""
+for _name, _plain, _inplace in (
+    ("fadd", operator.add, operator.iadd),
+    ("fsub", operator.sub, operator.isub),
+    ("fmul", operator.mul, operator.imul),
+    ("fdiv", operator.truediv, operator.itruediv),
 ):
-    _register(_plain, 2, _rule)
-    _register(_inplace, 2, _rule)
+    _register(_plain, 2, RULES[_name])
+    _register(_inplace, 2, RULES[_name])
 for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
     _register(_operator, 2, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a[0], b[0]), compares=True)
 _register(operator.neg, 1, lambda builder, a: (builder.fneg(a[0]), builder.fneg(a[1])))
