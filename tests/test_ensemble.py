@@ -12,7 +12,6 @@ from helpers import random_chain
 import nlink
 from nlink import (
     DOP853,
-    FTLE,
     Chain,
     Cuda,
     Drag,
@@ -176,14 +175,6 @@ def test_flip_time_alone_ends_a_member(method):
     many = simulate_many(Chain.uniform(2), theta, t_end=5.0, keep=FlipTime(), integrator=method)
     assert many.status.values.tolist() == [1, 0]
     assert int(many.steps[0]) < int(many.steps[1])
-
-
-@pytest.mark.parametrize("case", DATA["ftle"], ids=lambda case: f"N={case['n']},t={case['t']}")
-def test_finite_time_exponents_of_the_reference(case):
-    n = case["n"]
-    theta = np.where(np.arange(n) % 2, np.pi, np.pi / 2)[None]
-    many = simulate_many(Chain.uniform(n), theta, t_end=case["t"], keep=FTLE(), integrator=Taylor(1e-15))
-    assert float(many.ftle[0]) == pytest.approx(float(case["ftle"]), abs=1e-8)
 
 
 @BOTH

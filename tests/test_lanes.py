@@ -111,6 +111,20 @@ def test_duals_carry_the_derivative():
     np.testing.assert_allclose(out[1::2], (ahead - behind) / (2 * h), rtol=1e-6, atol=1e-7)
 
 
+@uncached
+def sizes_with_rates(a, da, out):
+    x, dx, z = columns(a, 0, 4), columns(da, 0, 4), columns(out, 0, 4)
+    v = dual(x[0], dx[0])
+    result = math.sqrt(v * v) * v
+    z[0], z[1] = value_of(result), rate_of(result)
+
+
+def test_the_rate_of_a_root_at_zero_is_none():
+    out = np.empty((2, 4))
+    sizes_with_rates(np.array([[0.0, 2.0, -3.0, -0.0]]), np.ones((1, 4)), out)
+    assert out.tolist() == [[0.0, 4.0, -9.0, 0.0], [0.0, 4.0, 6.0, 0.0]]
+
+
 @pytest.mark.parametrize("loads", [(), LOADS, SWEPT], ids=["gravity", "moments", "swept"])
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
 def test_the_tangent_is_the_derivative_of_the_motion(n, loads):

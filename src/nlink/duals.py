@@ -138,19 +138,24 @@ def _absolute(builder: Any, a: Any) -> Any:
 
 
 def _root(builder: Any, a: Any) -> Any:
+    """Return the root; its rate at 0, which there is none, is 0: so |v| v has its rate 0 at rest."""
     kind = ir.FunctionType(a[0].type, [a[0].type])
     value = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{a[0].type.count}f64"), [a[0]])
-    return value, builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
+    zero = ir.Constant(value.type, [0.0] * value.type.count)
+    rate = builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
+    return value, builder.select(builder.fcmp_ordered("==", value, zero), zero, rate)
 
 
-for _plain, _inplace, _rule in (
-    (operator.add, operator.iadd, _add),
-    (operator.sub, operator.isub, _subtract),
-    (operator.mul, operator.imul, _multiply),
-    (operator.truediv, operator.itruediv, _divide),
+RULES: dict[str, Callable[..., Any]] = {"fadd": _add, "fsub": _subtract, "fmul": _multiply, "fdiv": _divide}
+"""How values with rates (None for 0) are joined, by the name of what is done to the values."""
+for _name, _plain, _inplace in (
+    ("fadd", operator.add, operator.iadd),
+    ("fsub", operator.sub, operator.isub),
+    ("fmul", operator.mul, operator.imul),
+    ("fdiv", operator.truediv, operator.itruediv),
 ):
-    _register(_plain, 2, _rule)
-    _register(_inplace, 2, _rule)
+    _register(_plain, 2, RULES[_name])
+    _register(_inplace, 2, RULES[_name])
 for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
     _register(_operator, 2, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a[0], b[0]), compares=True)
 _register(operator.neg, 1, lambda builder, a: (builder.fneg(a[0]), builder.fneg(a[1])))

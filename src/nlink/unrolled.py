@@ -14,6 +14,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
+from nlink.duals import RULES
 from nlink.lanes import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
@@ -41,6 +42,10 @@ class Number:
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
+
+    def parts(self) -> list[Any]:
+        """Return what it consists of."""
+        return [self.value]
 
     def _with(self, other: Any) -> tuple[Any, Any]:
         """Return both values, alike."""
@@ -133,6 +138,29 @@ class Number:
         return self._chosen(self, [i] * self.value.type.count)
 
 
+class DualNumber(Number):
+    """A dual number under way: its value and its rate."""
+
+    def __init__(self, builder: Any, value: Any, rate: Any) -> None:
+        super().__init__(builder, value)
+        self.rate = rate
+
+    def parts(self) -> list[Any]:
+        """Return value and rate."""
+        return [self.value, self.rate]
+
+    def _with(self, other: Any) -> tuple[Any, Any]:
+        if isinstance(other, DualNumber):
+            return (self.value, self.rate), (other.value, other.rate)
+        return (self.value, self.rate), (Number(self.builder, self.value)._with(other)[1], None)
+
+    def _made(self, name: str, a: Any, b: Any) -> Number:
+        return DualNumber(self.builder, *RULES[name](self.builder, a, b))
+
+    def __neg__(self) -> Number:
+        return DualNumber(self.builder, *(self.builder.fneg(part) for part in self.parts()))
+
+
 class Cells:
     """An array of vectors: what has been read or written stays at hand, and is written to memory as well, or only those parts of it
     whose first index is in `stored`.
@@ -141,6 +169,7 @@ class Cells:
     def __init__(self, context: Any, builder: Any, kind: Any, value: Any, stored: tuple[int, ...] | None = None) -> None:
         self.builder, self.kind, self.known, self.stored = builder, kind, {}, stored
         self.width = kind.width if isinstance(kind, VecArray) else 1
+        self.paired = isinstance(kind, VecArray) and kind.holds == "dual"
         if isinstance(kind, VecArray):
             proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
             self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
@@ -160,14 +189,21 @@ class Cells:
     def __getitem__(self, index: Any) -> Number:
         index = index if isinstance(index, tuple) else (index,)
         if index not in self.known:
-            self.known[index] = Number(self.builder, self.builder.load(self._at(index), align=8))
+            parts = [self.builder.load(at, align=8) for at in self._places(index)]
+            self.known[index] = (DualNumber if self.paired else Number)(self.builder, *parts)
         return self.known[index]
 
     def __setitem__(self, index: Any, value: Number) -> None:
         index = index if isinstance(index, tuple) else (index,)
         self.known[index] = value
         if self.stored is None or index[0] in self.stored:
-            self.builder.store(value.value, self._at(index), align=8)
+            for part, at in zip(value.parts(), self._places(index), strict=True):
+                self.builder.store(part, at, align=8)
+
+    def _places(self, index: tuple[int, ...]) -> list[Any]:
+        """Return where a number lies, or a dual one's value and rate."""
+        at = self._at(index)
+        return [at, self.builder.gep(at, [ir.Constant(ir.IntType(64), 1)])] if self.paired else [at]
 
     def part(self, first: int) -> Part:
         """Return what has this first index."""

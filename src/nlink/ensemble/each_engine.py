@@ -1,4 +1,6 @@
-"""Compute a job member by member, by `simulate`: for what lanes do not take (pins, tables, Python torques, quadratic drag)."""
+"""Compute a job member by member, by `simulate`: for what lanes do not take (pins, Python torques, other methods; tables
+and quadratic drag by Taylor).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,11 @@ import numpy as np
 from nlink._check import ModelError
 from nlink.ensemble.job import STATUS, Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
+from nlink.ensemble.lanes_engine import compiled, memories
 from nlink.ensemble.varied import Varied
 from nlink.events import Flip
+from nlink.flows import FlowError
+from nlink.recording import saved_times
 from nlink.run import Run
 from nlink.simulation import halted_by, simulate
 from nlink.system import System
@@ -18,13 +23,16 @@ from nlink.system import System
 
 def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
-    if job.wanted(FTLE) or job.wanted(Reducer):
-        raise ModelError("FTLE and Reducer need open chains without tables, Python torques or quadratic drag; leave them out")
+    if job.wanted(FTLE) and job.t_end < 0:
+        raise ModelError("FTLE of members that are followed one by one (pins, Python torques) takes no t_end < 0; leave it out")
     varied = Varied(job.chain, job.vary, job.members)
     found = {
         name: np.full((job.members, *output.shape), np.nan if output.dtype == "f8" else 0, output.dtype)
         for name, output in job.outputs().items()
     }
+    reducer = job.wanted(Reducer)
+    if reducer:
+        found[reducer.name] = memories(reducer, job.members)
     for k in range(job.members):
         chain = varied.chain(job.chain, system.parameters.chain, k)
         with halted_by(lambda: bool(halt[0])):
@@ -32,6 +40,10 @@ def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.nda
         if run.status.code == "interrupted":
             raise Halted
         _note(job, run, k, found)
+        if reducer:
+            _reduce(compiled(reducer), run, found[reducer.name][k])
+        if job.wanted(FTLE) and run.status.ok:
+            found["ftle"][k] = _exponent(job, chain, k)
     return found
 
 
@@ -42,6 +54,8 @@ def _run(job: Job, chain: Any, k: int) -> Run:
     save: Any = 0.01 if job.wanted(EnergyDrift) or job.wanted(Extremes) else (job.t_end,)
     if samples:
         save = tuple(sorted({*samples.times, job.t_end}, key=abs))
+    if job.wanted(Reducer) and isinstance(save, float):
+        save = tuple(saved_times(save, job.t_end).tolist())  # with times asked for, a run keeps its steps as well
     events = (Flip(terminal=alone),) if job.wanted(FlipTime) else ()
     theta, omega = job.starts[k, :n], job.starts[k, n:]
     return simulate(chain, theta, omega, t_end=job.t_end, integrator=job.method, save=save, events=events, strict=False)
@@ -67,3 +81,24 @@ def _note(job: Job, run: Run, k: int, found: dict[str, np.ndarray]) -> None:
     if job.wanted(Extremes):
         for name, values in (("theta", run.theta), ("omega", run.omega)):
             found[f"least_{name}"][k], found[f"largest_{name}"][k] = values.min(0), values.max(0)
+
+
+def _reduce(step: Any, run: Run, memory: np.ndarray) -> None:
+    """Call the user's function at the start and after every step of a run."""
+    steps = run.knots
+    if steps is None or len(steps.t) < 0.75 * run.stats.steps:
+        alone = "for members that are followed one by one (pins, Python torques)"
+        raise ModelError(f"Reducer cannot keep {run.stats.steps} steps {alone}; shorten t_end")
+    for t, theta, omega in zip(steps.t, steps.theta, steps.omega, strict=True):
+        step(memory, t, theta.copy(), omega.copy())
+
+
+def _exponent(job: Job, chain: Any, k: int) -> float:
+    """Return the finite-time exponent of a member, as accurate as can be, whatever the method; NaN if it cannot be followed."""
+    from nlink.analysis.ftle import ftle
+
+    n = chain.n
+    try:
+        return ftle(chain, job.starts[k, :n], job.starts[k, n:], job.t_end).exponent
+    except FlowError:
+        return np.nan

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,12 +13,11 @@ from nlink._jit import uncached
 from nlink.ensemble.job import Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.march import SHARED, VARIED, lanes_for, march
-from nlink.ensemble.noting import Kept
-from nlink.ensemble.stages import METHOD, Limits
+from nlink.ensemble.noting import EVENT, FINISHED, Kept
+from nlink.ensemble.stages import METHOD, ORDER, Limits
 from nlink.ensemble.stages_march import march_by_stages, room_for
+from nlink.ensemble.tangents import DIRECTIONS, swiftness, tangent_lanes, tangent_room, tangents, tangents_by_stages
 from nlink.ensemble.varied import Varied
-from nlink.integrators.base import ARRIVED
-from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
 from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, System
 
@@ -25,6 +25,10 @@ WIDTH = 16
 """Members side by side."""
 FEW_LINKS = 6
 """Up to so many links all is unrolled: faster, but slow to compile for more."""
+FEW_WITH_DEVIATIONS = 4
+"""Likewise with deviations, by measurement."""
+MOST_DEVIATIONS = 8_000_000
+"""Numbers in the derivatives of the members that are followed with their deviations at a time."""
 
 _memory = threading.local()
 
@@ -43,11 +47,10 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     lanes, own, user = (0,) * WIDTH, VARIED if varied.names else SHARED, reducer and compiled(reducer)
     if isinstance(method, Taylor):
         run = march if reducer is None else _with(march, reducer)
-        unrolled = n <= FEW_LINKS and not numbers.swept
-        way = UNROLLED_LANES + 2 * n + numbers.loaded if unrolled else ORDER_BY_ORDER
         run(
             parameters, starts, varied.values, varied.places, 0, members, float(job.t_end), method.tol, float(method.max_steps),
-            kept, _lanes(numbers, lanes_for, method.order), lanes, own, (0,) * way, (0,) * method.order, user, memory, halt,
+            kept, _lanes(numbers, lanes_for, method.order), lanes, own, way_of(numbers, FEW_LINKS), (0,) * method.order, user,
+            memory, halt,
         )  # fmt: skip
     else:
         run = march_by_stages if reducer is None else _with(march_by_stages, reducer)
@@ -64,6 +67,12 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     if job.wanted(FTLE):
         found["ftle"] = exponents(job, system, varied, kept.status, halt)
     return found
+
+
+def way_of(numbers: Any, most: int) -> tuple[int, ...]:
+    """Return the way to compute the series of a chain: unrolled up to so many links."""
+    unrolled = numbers.n <= most and not numbers.swept
+    return (0,) * (UNROLLED_LANES + 2 * numbers.n + numbers.loaded if unrolled else ORDER_BY_ORDER)
 
 
 def memories(reducer: Reducer | None, members: int) -> np.ndarray:
@@ -143,17 +152,45 @@ def _with(run: Any, reducer: Reducer) -> Any:
 
 
 def exponents(job: Job, system: System, varied: Varied, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
-    """Return the finite-time Lyapunov exponents of the members."""
-    method: Any = job.method
-    assert isinstance(method, Taylor)
-    stepper, unit = TangentStepper(system, method), np.eye(2 * job.chain.n)
-    numbers = varied.flagged(stepper.parameters.chain)._replace(ledger=0)
+    """Return the finite-time Lyapunov exponents of the members: NaN for those that do not come to their end."""
     out = np.full(job.members, np.nan)
-    for k in np.flatnonzero(status != 2):
-        if halt[0]:
-            raise Halted
-        stepper.parameters = stepper.parameters._replace(chain=varied.own(numbers, int(k)))
-        code, _, deviations = stepper.advance(0.0, job.t_end, job.starts[k], unit)
-        if code == ARRIVED:
-            out[k] = np.log(np.linalg.norm(deviations, 2)) / abs(job.t_end)
+    whole = np.flatnonzero((status == FINISHED) | (status == EVENT))
+    size = max(1, MOST_DEVIATIONS // (2 * job.chain.n) ** 2)
+    for first in range(0, len(whole), size):
+        rows = whole[first : first + size]
+        derivatives = deviations(job, system, varied, rows, halt)
+        good = np.isfinite(derivatives).all((1, 2))
+        stretching = np.linalg.svd(derivatives[good], compute_uv=False)[:, 0]
+        out[rows[good]] = np.log(stretching) / abs(job.t_end)
     return out
+
+
+def deviations(job: Job, system: System, varied: Varied, rows: np.ndarray, halt: np.ndarray) -> np.ndarray:
+    """Return the derivatives (K, 2N, 2N) of the states at the end by the starts, of some members; NaN where there is none."""
+    n, method, by_series = job.chain.n, cast(Any, job.method), isinstance(job.method, Taylor)
+    numbers = varied.flagged(system.parameters.chain)._replace(ledger=0)
+    p, own = system.parameters._replace(chain=numbers), VARIED if varied.names else SHARED
+    given = np.ascontiguousarray(job.starts[rows]), varied.values[rows], varied.places
+    lanes = tangent_lanes(numbers, method.order) if by_series else tangent_room(numbers, system.formulation.scratch(n))
+    swift = np.empty(len(rows) if varied.names else 1)
+    swiftness(p, *given[1:], lanes, DIRECTIONS, own, swift)
+    longest = np.broadcast_to(steady(method) / np.maximum(swift, 1e-100), len(rows)).copy()
+    out = np.full((len(rows), 2 * n, 2 * n), np.nan)
+    if by_series:
+        left = tangents(
+            p, *given, longest, float(job.t_end), method.tol, float(method.max_steps), out, lanes, DIRECTIONS, own,
+            way_of(numbers, FEW_WITH_DEVIATIONS), (0,) * method.order, halt,
+        )  # fmt: skip
+    else:
+        longest = np.minimum(longest, method.max_step)
+        left = tangents_by_stages(p, *given, longest, limits_of(job), system.breaks(), out, lanes, DIRECTIONS, own, METHOD, halt)
+    if left:
+        raise Halted
+    return out
+
+
+def steady(method: Any) -> float:
+    """Return by how much a swing of 1 rad may turn in a step of the method, in rad of its phase."""
+    if isinstance(method, Taylor):
+        return math.exp((math.log(method.tol) + math.lgamma(method.order + 1.0)) / method.order)
+    return 5.0 * (method.rtol + method.atol) ** (1.0 / ORDER)

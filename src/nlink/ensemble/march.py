@@ -40,7 +40,7 @@ from nlink.ensemble.noting import (
 )  # fmt: skip
 from nlink.integrators.taylor import reach
 from nlink.kernels import ChainParameters, borrowed, turn
-from nlink.lanes import alike, anywhere, columns, numbers, where
+from nlink.lanes import alike, anywhere, columns, numbers, value_of, where
 from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
 NEAREST = 6755399441055744.0
@@ -143,11 +143,7 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
             for k in range(width):
                 if members[k] >= 0:
                     note_extremes(k, n, members[k], kept, memory, path)
-        total = ends + behind
-        for i in range(2 * n):
-            total += abs(new[i])
-        clocks[BAD] = where(total < 1e300, alike(0.0, h), alike(1.0, h))
-        clocks[FLAG] = clocks[BAD] + where((size < left) & (clocks[COUNT] < most), alike(0.0, h), alike(1.0, h))
+        judge(ends + behind, size, left, most, n, new, clocks)
         if len(kept.flip_time) > 0:
             suspect_flips(n, y, new, levels, clocks)
         flagged = anywhere(clocks[FLAG] > 0.0)
@@ -166,6 +162,16 @@ def march(p, starts, values, places, first, last, t_end, tol, most, kept, own, l
                 if memory.clocks[FLAG, k] > 0.0:
                     following = take(k, following, last, n, starts, values, places, members, due, kept, memory)
                     active -= members[k] < 0
+
+
+@kernel
+def judge(total, size, left, most, n, new, clocks):
+    """Say of the step of every lane whether it is not finite, and whether it may be the last; `total` must be finite too."""
+    zero, one = alike(0.0, size), alike(1.0, size)
+    for i in range(2 * n):
+        total += abs(value_of(new[i]))
+    clocks[BAD] = where(total < 1e300, zero, one)
+    clocks[FLAG] = clocks[BAD] + where((size < left) & (clocks[COUNT] < most), zero, one)
 
 
 @kernel
@@ -213,20 +219,8 @@ def take(k, following, last, n, starts, values, places, members, due, kept, own)
     members[k], due[k] = member, 0
     if member < 0:
         return following
-    for i in range(len(own.y[OLD])):
-        own.y[OLD, i, k] = starts[member, i] if i < 2 * n else 0.0
-    for i in range(n):
-        own.levels[i, k] = 2.0 * math.pi * ((starts[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
-    own.clocks[T, k] = own.clocks[DRIFT, k] = own.clocks[COUNT, k] = 0.0
-    own.clocks[ENERGY, k] = math.nan
-    for j in range(len(places)):
-        row, i = places[j, 0], places[j, 1]
-        if row == G:
-            own.g[0, k] = values[member, j]
-        elif row == TIP:
-            own.tip[i, k] = values[member, j]
-        else:
-            own.links[row, i, k] = values[member, j]
+    start(k, member, n, starts, own)
+    adopt(k, member, values, places, own)
     if len(kept.extremes) > 0:
         for i in range(2 * n):
             kept.extremes[member, 0, i] = kept.extremes[member, 1, i] = starts[member, i]
@@ -238,19 +232,49 @@ def take(k, following, last, n, starts, values, places, members, due, kept, own)
 
 
 @kernel
+def start(k, member, n, starts, own):
+    """Let lane k begin where a member does."""
+    for i in range(len(own.y[OLD])):
+        own.y[OLD, i, k] = starts[member, i] if i < 2 * n else 0.0
+    for i in range(n):
+        own.levels[i, k] = 2.0 * math.pi * ((starts[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
+    own.clocks[T, k] = own.clocks[DRIFT, k] = own.clocks[COUNT, k] = 0.0
+    own.clocks[ENERGY, k] = math.nan
+
+
+@kernel
+def adopt(k, member, values, places, own):
+    """Give lane k the numbers that are a member's own."""
+    for j in range(len(places)):
+        row, i = places[j, 0], places[j, 1]
+        if row == G:
+            own.g[0, k] = values[member, j]
+        elif row == TIP:
+            own.tip[i, k] = values[member, j]
+        else:
+            own.links[row, i, k] = values[member, j]
+
+
+@kernel
+def ending(k, t_end, most, own):
+    """Return how the member in lane k comes to its end with this step, -1 if it does not."""
+    if own.clocks[BAD, k] > 0.0:
+        return NOT_FINITE
+    if abs(t_end - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):
+        return FINISHED
+    return TOO_MANY_STEPS if own.clocks[COUNT, k] >= most else -1
+
+
+@kernel
 def outcome(k, member, n, t_end, most, kept, own, path):
     """Whether the member in lane k comes to its end with this step; if so, write down how, and its state."""
-    status = NOT_FINITE if own.clocks[BAD, k] > 0.0 else -1
-    if status < 0 and len(kept.flip_time) > 0 and math.isnan(kept.flip_time[member]):
+    status = ending(k, t_end, most, own)
+    if status != NOT_FINITE and len(kept.flip_time) > 0 and math.isnan(kept.flip_time[member]):
         link, when = flip(k, n, own, path)
         if link >= 0:
             kept.flip_time[member], kept.flip_link[member] = own.clocks[T, k] + when, link + 1
             if len(kept.final) + len(kept.times) + len(kept.drift) + len(kept.extremes) == 0:
                 status = EVENT
-    if status < 0 and abs(t_end - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):
-        status = FINISHED
-    if status < 0 and own.clocks[COUNT, k] >= most:
-        status = TOO_MANY_STEPS
     if status < 0:
         return False
     kept.status[member], kept.steps[member] = status, own.clocks[COUNT, k]

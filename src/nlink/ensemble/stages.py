@@ -31,7 +31,7 @@ from nlink.ensemble.noting import (
 from nlink.formulations.side_by_side import straight_accelerations
 from nlink.integrators.tableaus import DOP853_TABLEAU, of_accelerations
 from nlink.kernels import turn
-from nlink.lanes import alike, power, where
+from nlink.lanes import alike, power, value_of, where
 from nlink.system import rhs
 from nlink.unrolled import Cells, Number
 
@@ -196,12 +196,15 @@ def error_of(h, y, new, n, limits, weights, k):
     for i in range(n):
         a = b = c = d = alike(0.0, h)
         for j in range(STAGES):
-            a += weights.errors[0, j] * k[j, i]
-            b += weights.errors[1, j] * k[j, i]
-            c += weights.errors[2, j] * k[j, i]
-            d += weights.errors[3, j] * k[j, i]
-        turned = h / (limits.atol + limits.rtol * min(max(abs(y[i]), abs(new[i])), alike(1.0, h)))
-        moved = 1.0 / (limits.atol + limits.rtol * max(abs(y[n + i]), abs(new[n + i])))
+            slope = value_of(k[j, i])
+            a += weights.errors[0, j] * slope
+            b += weights.errors[1, j] * slope
+            c += weights.errors[2, j] * slope
+            d += weights.errors[3, j] * slope
+        angle = max(abs(value_of(y[i])), abs(value_of(new[i])))
+        rate = max(abs(value_of(y[n + i])), abs(value_of(new[n + i])))
+        turned = h / (limits.atol + limits.rtol * min(angle, alike(1.0, h)))
+        moved = 1.0 / (limits.atol + limits.rtol * rate)
         a, b, c, d = a * moved, b * moved, c * turned, d * turned
         five += a * a + c * c
         three += b * b + d * d
@@ -211,24 +214,36 @@ def error_of(h, y, new, n, limits, weights, k):
 @kernel
 def first_size(y, k, n, limits):
     """Return the size of a first step: a part, by the tolerance, of the time in which the chain visibly moves."""
-    fastest = alike(1e-6, y[0])
+    fastest = alike(1e-6, value_of(y[0]))
     for i in range(n):
-        fastest = max(fastest, abs(y[n + i]) + math.sqrt(abs(k[0, i])))
-    return 2.0 * power(alike(limits.atol + limits.rtol, y[0]), 1.0 / ORDER) / fastest
+        fastest = max(fastest, abs(value_of(y[n + i])) + math.sqrt(abs(value_of(k[0, i]))))
+    return 2.0 * power(alike(limits.atol + limits.rtol, fastest), 1.0 / ORDER) / fastest
 
 
 @kernel
 def pace(p, limits, kept, work, weights):
-    """Try a step in every lane. Where it is too wrong the lane stays where it is, its step 0; FLAG says which need a look."""
+    """Try a step in every lane, and note what is kept at its ends; see `attempt`."""
     n, clocks = p.chain.n, work.clocks
     y, new = work.states[OLD], work.states[NEW]
-    sign = 1.0 if limits.t_end >= 0.0 else -1.0
     begin(clocks[T], y, p, weights, work, new)
     if len(kept.drift) > 0:
         turn(y, n, work.w)
         note_drift(y, p.chain, work.w, clocks)
+    attempt(p, limits, limits.longest, work, weights)
+    if len(kept.flip_time) > 0:
+        suspect_flips(n, y, new, work.levels, clocks)
+
+
+@kernel
+def attempt(p, limits, longest, work, weights):
+    """Try a step in every lane, whose first stage is known. Where it is too wrong the lane stays where it is, its step 0; FLAG says
+    which need a look.
+    """
+    n, clocks = p.chain.n, work.clocks
+    y, new = work.states[OLD], work.states[NEW]
+    sign = 1.0 if limits.t_end >= 0.0 else -1.0
     zero, one = alike(0.0, clocks[T]), alike(1.0, clocks[T])
-    size = min(where(clocks[NEXT] > 0.0, clocks[NEXT], first_size(y, work.k, n, limits)), alike(limits.longest, zero))
+    size = min(where(clocks[NEXT] > 0.0, clocks[NEXT], first_size(y, work.k, n, limits)), alike(longest, zero))
     left = abs(clocks[BOUND] - clocks[T])
     h = sign * min(size, left)
     step(clocks[T], h, y, p, weights, work, new, True)
@@ -240,7 +255,7 @@ def pace(p, limits, kept, work, weights):
     total = zero
     for i in range(len(y)):
         new[i] = where(good, new[i], y[i])
-        total += abs(new[i])
+        total += abs(value_of(new[i]))
     clocks[NEXT] = where(good, where(size < left, grown, size), shrunk)
     clocks[RETRY] = where(good, zero, one)
     clocks[SPAN] = where(good, h, zero)
@@ -248,5 +263,3 @@ def pace(p, limits, kept, work, weights):
     least = 3e-15 * max(abs(clocks[T]), alike(1e-6 * abs(limits.t_end), h))
     clocks[BAD] = where((total < 1e300) & (clocks[NEXT] >= least), zero, one)
     clocks[FLAG] = clocks[BAD] + where(good & (left <= size), one, zero) + where(clocks[COUNT] < limits.most, zero, one)
-    if len(kept.flip_time) > 0:
-        suspect_flips(n, y, new, work.levels, clocks)

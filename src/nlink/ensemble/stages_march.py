@@ -91,10 +91,16 @@ def look(k, member, n, limits, breaks, kept, own, due, path, reducer, memories, 
         return False
     if outcome(k, member, n, limits.t_end, limits.most, kept, own, path):
         return True
+    pass_break(k, limits.t_end, breaks, own)
+    return False
+
+
+@kernel
+def pass_break(k, t_end, breaks, own):
+    """Put lane k on the bound of its steps if it has come there, and set the next bound."""
     if abs(own.clocks[BOUND, k] - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):
         own.clocks[T, k], own.clocks[SPAN, k] = own.clocks[BOUND, k], 0.0
-        own.clocks[BOUND, k] = next_break(own.clocks[BOUND, k], limits.t_end, breaks)
-    return False
+        own.clocks[BOUND, k] = next_break(own.clocks[BOUND, k], t_end, breaks)
 
 
 @kernel
@@ -138,9 +144,15 @@ COURSES[StagesPath] = course_of_stages
 @kernel
 def seat(k, following, last, n, starts, values, places, t_end, breaks, members, due, kept, own):
     """Put the next member into lane k, or nothing if there is none; return which is next."""
+    set_out(k, t_end, breaks, own)
+    return take(k, following, last, n, starts, values, places, members, due, kept, own)
+
+
+@kernel
+def set_out(k, t_end, breaks, own):
+    """Let the steps of lane k begin anew."""
     own.clocks[NEXT, k] = own.clocks[RETRY, k] = 0.0
     own.clocks[BOUND, k] = next_break(0.0, t_end, breaks)
-    return take(k, following, last, n, starts, values, places, members, due, kept, own)
 
 
 @kernel

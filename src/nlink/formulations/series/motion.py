@@ -22,6 +22,7 @@ from typing import Any
 from numba.extending import overload
 
 from nlink._jit import INLINE, kernel
+from nlink.duals import Dual, dual, rate_of
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import chain_ledger, forces, moments, springs, torques
 from nlink.formulations.series.resistance import drag_horizon
@@ -40,7 +41,7 @@ from nlink.formulations.series.sweep import (
     rates,
 )
 from nlink.kernels import turn
-from nlink.lanes import VecArray, alike, where
+from nlink.lanes import VecArray, alike, value_of, where
 from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_WITH_MOMENTS, Series
 
 
@@ -193,8 +194,25 @@ def _coefficients(room, order, ahead):
     return lambda room, order, ahead: straight_lanes(room)
 
 
-@kernel
 def angle(y, x):
+    """Return the angle of the vector (x, y), between -pi and pi."""
+    return plain_angle(y, x)
+
+
+@overload(angle, jit_options=INLINE)
+def _angle(y, x):
+    if not isinstance(y, Dual):
+        return lambda y, x: plain_angle(y, x)
+
+    def with_rate(y, x):
+        s, c = value_of(y), value_of(x)
+        return dual(plain_angle(s, c), (c * rate_of(y) - s * rate_of(x)) / (c * c + s * s))
+
+    return with_rate
+
+
+@kernel
+def plain_angle(y, x):
     """The angle of the vector (x, y), between -pi and pi: arctangent of the smaller over the larger, reduced once more, and a
     rational function of it (Cephes). About 1 ulp.
     """
