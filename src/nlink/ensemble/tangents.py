@@ -141,7 +141,7 @@ def tangents_by_stages(p, starts, values, places, longest, limits, breaks, out, 
     memory, deviations = borrowed_room(own), numbers(out)
     work = Work(
         duals(own.k, lanes), duals(own.point, lanes), duals(own.w, lanes), duals(own.y, lanes), columns(own.clocks, 0, lanes),
-        columns(own.levels, 0, lanes), None, (),
+        columns(own.levels, 0, lanes), None, (), None, 0.0,
     )  # fmt: skip
     members, ways = np.full(width, -1), np.zeros(width, np.int64)
     pair, active = 0, 0
