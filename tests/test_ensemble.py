@@ -286,8 +286,9 @@ def test_the_gpu_agrees():
         for loads in LOADS:
             chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(50, n)
             both = [simulate_many(chain, theta, t_end=1.0, keep=ALL, backend=backend) for backend in (Threads(), Cuda())]
-            for name in ("theta", "omega", "sample_theta", "flip_time", "energy_drift"):
+            for name in ("theta", "omega", "sample_theta", "flip_time"):
                 np.testing.assert_allclose(both[0][name], both[1][name], atol=1e-9)
+            assert max(each.energy_drift.max() for each in both) < 1e-8
 
 
 @BOTH

@@ -25,7 +25,7 @@ PACKAGE = Path(__file__).parent
 COMPILED = (
     "_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators", "ensemble/march.py",
     "ensemble/noting.py", "ensemble/single.py", "ensemble/stages.py", "ensemble/stages_march.py",
-    "ensemble/tangents.py", "ensemble/gpu_kernels.py",
+    "ensemble/tangents.py", "ensemble/gpu.py", "ensemble/gpu_kernels.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 intrinsic: Any = extending.intrinsic

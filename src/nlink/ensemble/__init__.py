@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,7 @@ ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""
 FEW_ON_CARD = 3
 """Links up to which a GPU is faster by series, by measurement."""
-AS_SERIES = 0.001
+AS_SERIES = 2e-4
 """The part of a tolerance with which stages are as accurate as series with all of it."""
 
 
@@ -133,6 +134,8 @@ def _method(system: System, integrator: Any, rtol: float, atol: float, vary: Any
     """Return the method that was asked for; by default series, but stages for loads whose series are dear, and for chains whose
     series a GPU cannot hold: there with tolerances that make them as accurate as the series.
     """
+    if isinstance(integrator, Taylor) and not integrator.order:
+        integrator = replace(integrator, order=ORDER)
     method = method_for(system, integrator, rtol, atol)
     if integrator is not None or not isinstance(method, Taylor):
         return method

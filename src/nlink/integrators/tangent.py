@@ -19,6 +19,8 @@ from nlink.lanes import lane, value_of
 from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series
 
 WAY = (0,) * ORDER_BY_ORDER
+MANY = 100
+"""A number of links to which the order is right: loops over orders are not unrolled here."""
 DIRECTIONS = (0,) * 8
 """As long as the number of directions that are followed side by side."""
 
@@ -30,7 +32,7 @@ class TangentStepper:
         refusal = record.refusal(system)
         if refusal or system.parameters.chain.swept > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
-        n, width = system.chain.n, 2 * len(DIRECTIONS)
+        n, width, record = system.chain.n, 2 * len(DIRECTIONS), record.with_order(MANY)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
         self.record, self.breaks, self.steps = record, system.breaks(), 0
         terms = np.zeros((SERIES_ROWS, record.order + 2, n, width))

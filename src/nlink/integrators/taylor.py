@@ -8,7 +8,7 @@ link turns by more than 2 rad. The series is the dense output. No step is ever r
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,28 +39,37 @@ NFEV, STEPS, MARK_KNOT, FROZEN = range(4)
 WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
 LANES = 8
+FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
+"""Up to so many links a step is mostly waiting, and more terms are cheap."""
 SHARE = 1e-3
 """What is kept of a tolerance asked for: then the error is a tenth of that of DOP853, or less."""
 
 
 @dataclass(frozen=True)
 class Taylor(Integrator):
-    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number."""
+    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number: 0 leaves it to
+    the number of links, by measurement.
+    """
 
     name: ClassVar[str] = "Taylor"
     tol: float = 1e-13
-    order: int = 18
+    order: int = 0
     max_steps: int = 10_000_000
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", number("Taylor.tol", self.tol, above=0))
-        whole("Taylor.order", self.order, least=4)
+        if self.order != 0:
+            whole("Taylor.order", self.order, least=4)
         whole("Taylor.max_steps", self.max_steps)
 
     @classmethod
     def like(cls, rtol: float, atol: float) -> Taylor:
         """Return a method whose errors are not larger than those of DOP853 with these tolerances, by measurement."""
         return cls(float(f"{SHARE * 0.5 * (rtol + atol):.2g}"))
+
+    def with_order(self, n: int) -> Taylor:
+        """Return the same with an order: the fastest for a chain of n links, if none was asked for."""
+        return self if self.order else replace(self, order=FEW_ORDER if n <= FEW else MANY_ORDER)
 
     @staticmethod
     def refusal(system: System) -> str:
@@ -84,10 +93,10 @@ class TaylorStepper(Stepper):
     """Drives the compiled steps."""
 
     def __init__(self, system: System, mark: Mark, t_end: float, record: Taylor) -> None:
-        self.system, self.record, m = system, record, len(mark.y)
-        self.arrays = workspace(system.parameters.chain, record.order)
-        self.q = np.zeros((record.order, m))
-        self.room = Room(m, record.order)
+        self.system, self.record, m = system, record.with_order(system.chain.n), len(mark.y)
+        self.arrays = workspace(system.parameters.chain, self.record.order)
+        self.q = np.zeros((self.record.order, m))
+        self.room = Room(m, self.record.order)
         self.restart(mark, t_end)
 
     def restart(self, mark: Mark, t_end: float) -> None:
