@@ -40,7 +40,7 @@ from nlink.ensemble.noting import (
 )  # fmt: skip
 from nlink.integrators.taylor import reach
 from nlink.kernels import ChainParameters, borrowed, turn
-from nlink.lanes import alike, anywhere, columns, numbers, value_of, where
+from nlink.lanes import aligned, alike, anywhere, columns, numbers, value_of, where
 from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
 NEAREST = 6755399441055744.0
@@ -70,12 +70,17 @@ class Lanes(NamedTuple):
 def lanes_for(chain: Any, order: int, width: int) -> Lanes:
     """Return the memory for so many lanes of this chain."""
     n, m = chain.n, 2 * chain.n + chain.ledger
-    terms = np.zeros((SERIES_ROWS, order + 2, n, width))
+    terms = aligned(SERIES_ROWS, order + 2, n, width)
     terms[0, 0] = 1.0
     shapes = ((SERIES_SCRATCH, n), (SERIES_SCRATCH, n), (3, m), (order, m), (CLOCKS,), (n,))
-    room = [np.zeros((*shape, width)) for shape in shapes]
-    own = [np.repeat(each[..., None], width, axis=-1) for each in (chain.links, chain.tip, np.array([chain.g]))]
-    return Lanes(terms, *room, *own)
+    return Lanes(terms, *(aligned(*shape, width) for shape in shapes), *own_numbers(chain, width))
+
+
+def own_numbers(chain: Any, width: int) -> list[np.ndarray]:
+    """Return links, tip and g of so many lanes, to begin with those of the chain."""
+    own = [aligned(*each.shape, width) for each in (chain.links, chain.tip, np.array([chain.g]))]
+    own[0][:], own[1][:], own[2][:] = chain.links[..., None], chain.tip[:, None], chain.g
+    return own
 
 
 def lane_chain(p: Any, own: Any, first: int, lanes: Any, varied: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink._jit import entry, kernel
-from nlink.ensemble.march import borrowed_kept, call, lane_chain, outcome, take
+from nlink.ensemble.march import borrowed_kept, call, lane_chain, outcome, own_numbers, take
 from nlink.ensemble.noting import (
     BETWEEN,
     BOUND,
@@ -31,7 +31,7 @@ from nlink.ensemble.stages import STAGES, Work, pace, step
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.kernels import turn
-from nlink.lanes import anywhere, columns, numbers
+from nlink.lanes import aligned, anywhere, columns, numbers
 
 ONE = (0,)
 """As long as one lane is wide."""
@@ -65,8 +65,7 @@ def room_for(chain: Any, rows: int, width: int) -> Room:
     """Return the memory for so many lanes of this chain."""
     n, m = chain.n, 2 * chain.n + chain.ledger
     shapes = ((STAGES, n), (2, m), (rows, n), (3, m), (CLOCKS,), (n,))
-    own = [np.repeat(each[..., None], width, axis=-1) for each in (chain.links, chain.tip, np.array([chain.g]))]
-    return Room(*(np.zeros((*shape, width)) for shape in shapes), *own)
+    return Room(*(aligned(*shape, width) for shape in shapes), *own_numbers(chain, width))
 
 
 @kernel

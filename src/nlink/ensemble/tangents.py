@@ -21,7 +21,7 @@ from nlink.ensemble.stages_march import borrowed_room, pass_break, room_for, set
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.integrators.taylor import reach
-from nlink.lanes import alike, anywhere, columns, numbers, value_of, where
+from nlink.lanes import aligned, alike, anywhere, columns, numbers, value_of, where
 from nlink.system import SeriesRoom, arrival, rhs, series
 
 DIRECTIONS = (0,) * 8
@@ -41,7 +41,12 @@ def tangent_room(chain: Any, rows: int) -> Any:
 
 
 def _with_rates(own: Any, *names: str) -> Any:
-    return own._replace(**{name: np.concatenate([array := getattr(own, name), np.zeros_like(array)], axis=-1) for name in names})
+    wide = {}
+    for name in names:
+        array = getattr(own, name)
+        wide[name] = aligned(*array.shape[:-1], 2 * array.shape[-1])
+        wide[name][..., : array.shape[-1]] = array
+    return own._replace(**wide)
 
 
 @entry

@@ -17,7 +17,7 @@ from nlink._check import ModelError, number, whole
 from nlink._jit import entry, kernel
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Mark, PolynomialChunk, Room, Stepper
 from nlink.kernels import borrowed
-from nlink.lanes import numbers, power, vectors
+from nlink.lanes import aligned, numbers, power, vectors
 from nlink.system import (
     ORDER_BY_ORDER,
     SERIES,
@@ -128,9 +128,9 @@ def workspace(chain: Any, order: int) -> tuple[Any, ...]:
     width = next((width for width in WIDTHS if n <= width), LANES)
     way = ORDER_BY_ORDER if n > width or chain.swept else UNROLLED_WITH_MOMENTS if chain.loaded else UNROLLED
     lanes = -(-n // width) * width
-    terms = np.zeros((SERIES_ROWS, order + 2, lanes))
+    terms = aligned(SERIES_ROWS, order + 2, lanes)
     terms[0, 0] = 1.0
-    return terms, np.zeros((SERIES_SCRATCH, lanes)), np.zeros((SERIES_SCRATCH, lanes)), (0,) * width, (0,) * way, (0,) * order
+    return terms, aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes), (0,) * width, (0,) * way, (0,) * order
 
 
 @kernel
