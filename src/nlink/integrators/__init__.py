@@ -31,9 +31,9 @@ def method_for(system: System, spec: Any, rtol: float, atol: float) -> Integrato
     drag, whose series is dear; else DOP853.
     """
     if spec is None and system.formulation.method is None and not Taylor.refusal(system) and system.parameters.chain.swept < 2:
-        return Taylor.like(number("rtol", rtol, above=0), number("atol", atol, above=0)).with_order(system.chain.n)
+        return Taylor.like(number("rtol", rtol, above=0), number("atol", atol, above=0)).with_order(system)
     made = integrator_record(spec, rtol, atol, system.formulation.method)
-    return made.with_order(system.chain.n) if isinstance(made, Taylor) else made
+    return made.with_order(system) if isinstance(made, Taylor) else made
 
 
 def integrator_record(spec: Any, rtol: float, atol: float, brought: Any = None) -> Integrator:

@@ -6,6 +6,7 @@ Steps are those of the motion alone; the derivative is that of the very steps th
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,14 +14,12 @@ from nlink._check import ModelError
 from nlink._jit import entry
 from nlink.duals import duals
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
-from nlink.integrators.taylor import Taylor, reach
+from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
 from nlink.kernels import borrowed
 from nlink.lanes import lane, value_of
 from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series
 
 WAY = (0,) * ORDER_BY_ORDER
-MANY = 100
-"""A number of links to which the order is right: loops over orders are not unrolled here."""
 DIRECTIONS = (0,) * 8
 """As long as the number of directions that are followed side by side."""
 
@@ -32,7 +31,7 @@ class TangentStepper:
         refusal = record.refusal(system)
         if refusal or system.parameters.chain.swept > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
-        n, width, record = system.chain.n, 2 * len(DIRECTIONS), record.with_order(MANY)
+        n, width, record = system.chain.n, 2 * len(DIRECTIONS), replace(record, order=record.order or MANY_ORDER)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
         self.record, self.breaks, self.steps = record, system.breaks(), 0
         terms = np.zeros((SERIES_ROWS, record.order + 2, n, width))

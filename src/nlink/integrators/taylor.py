@@ -40,7 +40,7 @@ WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
-"""Up to so many links a step is mostly waiting, and more terms are cheap."""
+"""Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
 SHARE = 1e-3
 """What is kept of a tolerance asked for: then the error is a tenth of that of DOP853, or less."""
 
@@ -48,7 +48,7 @@ SHARE = 1e-3
 @dataclass(frozen=True)
 class Taylor(Integrator):
     """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number: 0 leaves it to
-    the number of links, by measurement.
+    the chain, by measurement.
     """
 
     name: ClassVar[str] = "Taylor"
@@ -67,9 +67,10 @@ class Taylor(Integrator):
         """Return a method whose errors are not larger than those of DOP853 with these tolerances, by measurement."""
         return cls(float(f"{SHARE * 0.5 * (rtol + atol):.2g}"))
 
-    def with_order(self, n: int) -> Taylor:
-        """Return the same with an order: the fastest for a chain of n links, if none was asked for."""
-        return self if self.order else replace(self, order=FEW_ORDER if n <= FEW else MANY_ORDER)
+    def with_order(self, system: System) -> Taylor:
+        """Return the same with an order: the fastest for a chain, if none was asked for."""
+        few = system.chain.n <= FEW and not system.parameters.chain.loaded
+        return self if self.order else replace(self, order=FEW_ORDER if few else MANY_ORDER)
 
     @staticmethod
     def refusal(system: System) -> str:
@@ -93,7 +94,7 @@ class TaylorStepper(Stepper):
     """Drives the compiled steps."""
 
     def __init__(self, system: System, mark: Mark, t_end: float, record: Taylor) -> None:
-        self.system, self.record, m = system, record.with_order(system.chain.n), len(mark.y)
+        self.system, self.record, m = system, record.with_order(system), len(mark.y)
         self.arrays = workspace(system.parameters.chain, self.record.order)
         self.q = np.zeros((self.record.order, m))
         self.room = Room(m, self.record.order)
