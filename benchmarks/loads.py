@@ -34,7 +34,9 @@ def main() -> None:
         for n in SIZES:
             system, theta = nlink.formulate(nlink.Chain.uniform(n).with_loads(*loads)), np.full(n, 0.8)
             end = 100.0 if n < 100 else 5.0
-            stats = [nlink.simulate(system, theta, t_end=end, save=(end,), integrator=nlink.Taylor(order=18)).stats for _ in range(4)]
+            stats = [
+                nlink.simulate(system, theta, t_end=end, save=(end,), integrator=nlink.Taylor(order=18)).stats for _ in range(4)
+            ]
             cost = 1e6 * min(each.wall for each in stats) / stats[0].steps
             base.setdefault(n, cost)
             cells.append(f"{cost:>9.2f} ({cost / base[n]:.1f})")

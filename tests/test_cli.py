@@ -58,7 +58,7 @@ def test_run_prints_what_happened_and_saves(tmp_path: Path) -> None:
         "system",
         "3 equal links",
         "gravity 9.81",
-        "recursive, Taylor(tol=1e-12)",
+        "recursive, Taylor(tol=1e-12, order=22)",
         "rejected",
         "residual",
         "faster than real time",

@@ -38,7 +38,7 @@ CHAIN = Chain.uniform(2, shape="point")
 @pytest.mark.parametrize("direction", [1, -1, 0])
 @pytest.mark.parametrize("angle", [0.0, 1.0, 7.5])
 def test_points_lie_on_the_section_and_on_the_energy_surface(direction: int, angle: float) -> None:
-    points = poincare(CHAIN, [2.0, 1.0], t_end=40.0, section=Section(1, angle, direction))
+    points = poincare(CHAIN, [2.0, 1.0], t_end=80.0, section=Section(1, angle, direction))
     assert len(points) > 10
     assert np.abs(wrapped(points.theta[:, 1] - angle)).max() < 1e-10
     assert direction == 0 or (points.omega[:, 1] * direction > 0).all()

@@ -53,7 +53,7 @@ def test_it_says_where_it_came_from(run, path):
     meta = nlink.load(path).meta
     assert meta["version"] == nlink.__version__
     assert meta["formulation"] == "recursive"
-    assert meta["integrator"] == "Taylor(tol=1e-12)"
+    assert meta["integrator"] == "Taylor(tol=1e-12, order=18)"
     assert meta["command"]
     assert meta["date"].endswith("+00:00")
 

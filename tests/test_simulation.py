@@ -368,7 +368,7 @@ def test_shapes_of_a_run():
     assert repr(run) == "<Run of 3 links to 1 s, 101 points, finished>"
     assert run.meta["version"] == nlink.__version__
     assert run.meta["formulation"] == "recursive"
-    assert run.meta["integrator"] == "Taylor(tol=1e-12)"
+    assert run.meta["integrator"] == "Taylor(tol=1e-12, order=22)"
     assert run.stats.nfev > run.stats.steps > 0
     assert run.stats.wall > 0
 

@@ -182,8 +182,11 @@ def test_the_default_is_taylor_where_it_can_be():
     torque = JointTorque(lambda t: 0.1 * math.sin(t))
     two = Chain.uniform(2)
     cases = {
-        "Taylor(tol=1e-12)": {"chain": two},
-        "Taylor(tol=1e-09)": {"chain": two, "rtol": 1e-6, "atol": 1e-6},
+        "Taylor(tol=1e-12, order=22)": {"chain": two},
+        "Taylor(tol=1e-09, order=22)": {"chain": two, "rtol": 1e-6, "atol": 1e-6},
+        "Taylor(tol=1e-12, order=18)": {"chain": two.with_loads(JointDamper(0.1))},
+        "Taylor(tol=1e-11, order=18)": {"chain": Chain.uniform(6), "rtol": 1e-8, "atol": 1e-8},
+        "Taylor(tol=1e-10, order=20)": {"chain": two, "integrator": Taylor(1e-10, order=20)},
         "DOP853(rtol=1e-09, atol=1e-09)": {"chain": two.with_loads(Drag(0.0, 0.1))},
         "DOP853(rtol=1e-08, atol=1e-07)": {"chain": two.with_loads(torque), "rtol": 1e-8, "atol": 1e-7},
         "DOP853(rtol=1e-10, atol=1e-10)": {"chain": two, "formulation": "momentum", "rtol": 1e-10, "atol": 1e-10},

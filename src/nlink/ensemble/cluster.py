@@ -125,10 +125,10 @@ def dask_setup(worker: Any) -> None:
     """Leave Ctrl-C to the process that started this worker, and load what compiled functions need, half a second's work, before it
     asks for tasks; Dask calls this in each worker of `local_cluster`.
     """
-    from numba.core.registry import cpu_target
+    from nlink._jit import get_ready
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    cpu_target.target_context.refresh()  # pyright: ignore[reportAttributeAccessIssue]
+    get_ready()
 
 
 def dask_teardown(worker: Any) -> None:
