@@ -68,6 +68,16 @@ def test_members_are_as_if_alone(loads, n, t_end):
     assert many.energy_drift.max() < 1e-6
 
 
+@pytest.mark.parametrize("loads", ["gravity", "moments", "swept"])
+def test_series_of_long_chains_are_as_if_alone(loads):
+    chain, theta = Chain.uniform(11).with_loads(*LOADS[loads]), starts(9, 11)
+    many = simulate_many(chain, theta, 0.3, t_end=0.7, integrator=Taylor(1e-15))
+    for k in range(9):
+        run = simulate(chain, theta[k], 0.3, t_end=0.7, save=(0.7,), integrator=Taylor(1e-15))
+        np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-9)
+        np.testing.assert_allclose(many.omega[k], run.omega[-1], atol=1e-8)
+
+
 @pytest.mark.parametrize("loads", LOADS)
 @pytest.mark.parametrize("n", [1, 3, 9])
 @pytest.mark.parametrize("t_end", [1.5, -0.8])

@@ -460,14 +460,22 @@ def two_to(_typing: Any, k: Any) -> Any:
 
 
 @kernel
+def binary_logarithm(x):
+    """The logarithm to the base 2 to 2e-6, for 1e-300 < x < 1e300, without a division: a polynomial between 1 and 2."""
+    m = mantissa(x) - 1.5
+    tail = 0.141718158877009 + m * (-0.0705896756746174 + m * (0.04392862784783997 + m * -0.025123203285849185))
+    return exponent(x) + (0.5849627653299247 + m * (0.9618212283041843 + m * (-0.32063233270425884 + m * tail)))
+
+
+@kernel
 def power(x, share):
     """x^share to about six digits, for 1e-300 < x < 1e300 and |share| <= 1: a step size needs no more."""
-    m = mantissa(x)
-    s = (m - 1.0) / (m + 1.0)
-    z = s * s
-    z = (
-        exponent(x) + s * (2.8853900817779268 + z * (0.9617966939259756 + z * (0.5770780163555854 + z * 0.4121985831111324)))
-    ) * share
+    return power_of_two(binary_logarithm(x) * share)
+
+
+@kernel
+def power_of_two(z):
+    """2^z to seven digits, for |z| < 1000."""
     k = (z + 6755399441055744.0) - 6755399441055744.0
     r = z - k
     tail = 0.05550410866482158 + r * (0.009618129107628477 + r * 0.0013333558146428443)

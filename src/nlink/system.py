@@ -126,14 +126,15 @@ class SeriesRoom(NamedTuple):
     """(SERIES_SCRATCH, links): what is of one order"""
     uv: Any
     small: Any
-    """a tuple whose length is the way to go, known when compiling: ORDER_BY_ORDER, UNROLLED, or UNROLLED_WITH_MOMENTS"""
+    """a tuple whose length is the way to go, known when compiling: ORDER_BY_ORDER, ..."""
     order: Any
     """a tuple as long as the order, which is so known when compiling"""
 
 
 SERIES_ROWS, SERIES_SCRATCH = 10, 26
-ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, UNROLLED_LANES = range(1, 5)
-"""Ways to compute a series; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
+ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, LINK_BY_LINK, UNROLLED_LANES = 1, 2, 3, 4, 8
+"""Ways to compute a series. LINK_BY_LINK, and 1 more with moments, 2 more with drag or forces at the tip: lanes of chains of any
+length, unrolled over the coefficients; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
 
 
 def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:

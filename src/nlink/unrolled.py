@@ -6,7 +6,9 @@ It pays for small sizes that are known when compiling. `Number` stands for a num
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from copy import copy
 from types import FunctionType
 from typing import Any
 
@@ -193,21 +195,54 @@ class Cells:
             self.known[index] = (DualNumber if self.paired else Number)(self.builder, *parts)
         return self.known[index]
 
-    def __setitem__(self, index: Any, value: Number) -> None:
+    def __setitem__(self, index: Any, value: Number | float) -> None:
         index = index if isinstance(index, tuple) else (index,)
         self.known[index] = value
         if self.stored is None or index[0] in self.stored:
-            for part, at in zip(value.parts(), self._places(index), strict=True):
+            places = self._places(index)
+            parts = value.parts() if isinstance(value, Number) else [self._constant(each) for each in (value, 0.0)[: len(places)]]
+            for part, at in zip(parts, places, strict=True):
                 self.builder.store(part, at, align=8)
+
+    def _constant(self, value: float) -> Any:
+        number = ir.Constant(ir.DoubleType(), value)
+        return vector_of(self.builder, number, self.width) if self.width > 1 else number
 
     def _places(self, index: tuple[int, ...]) -> list[Any]:
         """Return where a number lies, or a dual one's value and rate."""
         at = self._at(index)
         return [at, self.builder.gep(at, [ir.Constant(ir.IntType(64), 1)])] if self.paired else [at]
 
+    def of_last(self, i: Any, *lengths: int) -> Cells:
+        """Return the cells whose last index is i, in an array that has them together: places are then known when compiling, for all
+        but the first of the other axes have these lengths. The last index of what is asked for is 0 from now on.
+        """
+        data = self.builder.gep(self.data, [self.builder.mul(i, self.strides[-1])])
+        sizes = [math.prod(lengths[axis:]) * self.width for axis in range(len(lengths) + 1)]
+        made = copy(self)
+        made.data, made.known, made.strides = data, {}, [ir.Constant(ir.IntType(64), size) for size in (*sizes, 0)]
+        return made
+
     def part(self, first: int) -> Part:
         """Return what has this first index."""
         return Part(self, first)
+
+
+class Handed:
+    """A vector that each turn of a loop hands on to the next: zero before the first."""
+
+    def __init__(self, builder: Any, width: int) -> None:
+        kind = ir.VectorType(ir.DoubleType(), width)
+        self.builder, self.place = builder, cgutils.alloca_once(builder, kind)
+        builder.store(ir.Constant(kind, [0.0] * width), self.place)
+
+    def get(self) -> Number:
+        """Return what the turn before has set."""
+        return Number(self.builder, self.builder.load(self.place))
+
+    def set(self, value: Number) -> None:
+        """Set it for the next turn."""
+        self.builder.store(value.value, self.place)
 
 
 class Part:

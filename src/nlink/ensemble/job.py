@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -75,11 +76,19 @@ def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
     from nlink.formulations import formulate
 
-    system = formulate(job.chain)
+    system = known_system(job.chain)
     if side_by_side(system, job.method, job.vary):
         from nlink.ensemble.lanes_engine import compute_in_lanes
 
         return compute_in_lanes(job, system, halt)
     from nlink.ensemble.each_engine import compute_each
 
-    return compute_each(job, system, halt)
+    return compute_each(job, formulate(job.chain), halt)
+
+
+@lru_cache(maxsize=4)
+def known_system(chain: Chain) -> System:
+    """Return a chain's equations of motion, for those who only read them: the blocks of a job have the same."""
+    from nlink.formulations import formulate
+
+    return formulate(chain)

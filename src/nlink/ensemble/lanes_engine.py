@@ -19,12 +19,14 @@ from nlink.ensemble.stages_march import march_by_stages, room_for
 from nlink.ensemble.tangents import DIRECTIONS, swiftness, tangent_lanes, tangent_room, tangents, tangents_by_stages
 from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
-from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, System
+from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System
 
 WIDTH = 16
 """Members side by side."""
-FEW_LINKS = 6
-"""Up to so many links all is unrolled: faster, but slow to compile for more."""
+LONG, NARROW = 7, 8
+"""From so many links on the series of fewer members fit into the fast memory."""
+FEW_LINKS = 2
+"""Up to so many links all is unrolled, by measurement."""
 FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
@@ -44,17 +46,19 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     reducer = job.wanted(Reducer)
     memory = memories(reducer, members)
     parameters, starts = system.parameters._replace(chain=numbers), np.ascontiguousarray(job.starts)
-    lanes, own, user = (0,) * WIDTH, VARIED if varied.names else SHARED, reducer and compiled(reducer)
+    width = NARROW if isinstance(method, Taylor) and n >= LONG else WIDTH
+    lanes, own, user = (0,) * width, VARIED if varied.names else SHARED, reducer and compiled(reducer)
     if isinstance(method, Taylor):
         run = march if reducer is None else _with(march, reducer)
+        way = way_of(numbers, FEW_LINKS, LINK_BY_LINK + numbers.loaded + 2 * (numbers.swept > 0))
         run(
             parameters, starts, varied.values, varied.places, 0, members, float(job.t_end), method.tol, float(method.max_steps),
-            kept, _lanes(numbers, lanes_for, method.order), lanes, own, way_of(numbers, FEW_LINKS), (0,) * method.order, user,
+            kept, _lanes(numbers, lanes_for, method.order, width), lanes, own, way, (0,) * method.order, user,
             memory, halt,
         )  # fmt: skip
     else:
         run = march_by_stages if reducer is None else _with(march_by_stages, reducer)
-        room = _lanes(numbers, room_for, system.formulation.scratch(n))
+        room = _lanes(numbers, room_for, system.formulation.scratch(n), width)
         run(
             parameters, starts, varied.values, varied.places, 0, members, limits_of(job), system.breaks(), kept, room, lanes, own,
             METHOD, user, memory, halt,
@@ -69,10 +73,10 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     return found
 
 
-def way_of(numbers: Any, most: int) -> tuple[int, ...]:
-    """Return the way to compute the series of a chain: unrolled up to so many links."""
+def way_of(numbers: Any, most: int, beyond: int) -> tuple[int, ...]:
+    """Return the way to compute the series of a chain: unrolled up to so many links, and another beyond."""
     unrolled = numbers.n <= most and not numbers.swept
-    return (0,) * (UNROLLED_LANES + 2 * numbers.n + numbers.loaded if unrolled else ORDER_BY_ORDER)
+    return (0,) * (UNROLLED_LANES + 2 * numbers.n + numbers.loaded if unrolled else beyond)
 
 
 def memories(reducer: Reducer | None, members: int) -> np.ndarray:
@@ -124,12 +128,12 @@ def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
     return found
 
 
-def _lanes(numbers: Any, made: Callable[[Any, int, int], Any], size: int) -> Any:
+def _lanes(numbers: Any, made: Callable[[Any, int, int], Any], size: int, width: int) -> Any:
     """Return this thread's lanes: used again if they fit, with the chain's numbers in them."""
-    key = (made, numbers.n, numbers.ledger, size)
+    key = (made, numbers.n, numbers.ledger, size, width)
     known = getattr(_memory, "lanes", None)
     if known is None or _memory.key != key:
-        known = _memory.lanes = made(numbers, size, WIDTH)
+        known = _memory.lanes = made(numbers, size, width)
         _memory.key = key
     known.links[:], known.tip[:], known.g[:] = numbers.links[..., None], numbers.tip[:, None], numbers.g
     return known
@@ -179,7 +183,7 @@ def deviations(job: Job, system: System, varied: Varied, rows: np.ndarray, halt:
     if by_series:
         left = tangents(
             p, *given, longest, float(job.t_end), method.tol, float(method.max_steps), out, lanes, DIRECTIONS, own,
-            way_of(numbers, FEW_WITH_DEVIATIONS), (0,) * method.order, halt,
+            way_of(numbers, FEW_WITH_DEVIATIONS, ORDER_BY_ORDER), (0,) * method.order, halt,
         )  # fmt: skip
     else:
         longest = np.minimum(longest, method.max_step)

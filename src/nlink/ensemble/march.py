@@ -68,12 +68,13 @@ class Lanes(NamedTuple):
 
 
 def lanes_for(chain: Any, order: int, width: int) -> Lanes:
-    """Return the memory for so many lanes of this chain."""
+    """Return the memory for so many lanes of this chain; what belongs to a link lies together."""
     n, m = chain.n, 2 * chain.n + chain.ledger
-    terms = aligned(SERIES_ROWS, order + 2, n, width)
+    terms = np.moveaxis(aligned(n, SERIES_ROWS, order + 2, width), 0, 2)
     terms[0, 0] = 1.0
-    shapes = ((SERIES_SCRATCH, n), (SERIES_SCRATCH, n), (3, m), (order, m), (CLOCKS,), (n,))
-    return Lanes(terms, *(aligned(*shape, width) for shape in shapes), *own_numbers(chain, width))
+    w, u = (np.moveaxis(aligned(n, SERIES_SCRATCH, width), 0, 1) for _ in range(2))
+    shapes = ((3, m), (order, m), (CLOCKS,), (n,))
+    return Lanes(terms, w, u, *(aligned(*shape, width) for shape in shapes), *own_numbers(chain, width))
 
 
 def own_numbers(chain: Any, width: int) -> list[np.ndarray]:

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from nlink.ensemble.job import Job, compute, side_by_side
+from nlink.ensemble.job import Job, compute, known_system, side_by_side
 from nlink.ensemble.keep import Final, Samples
-from nlink.formulations import formulate
 
 LANES = 16
 """Members that are computed side by side: fewer in a block cost as much."""
@@ -30,7 +29,7 @@ def block_size(job: Job, seconds: float, workers: int = 1) -> int:
 
     Everything is compiled when this returns.
     """
-    least = LANES if side_by_side(formulate(job.chain), job.method, job.vary) else 1
+    least = LANES if side_by_side(known_system(job.chain), job.method, job.vary) else 1
     if not job.members:
         return least
     size = min(seconds / seconds_each(job, least), job.members / (4 * workers), MOST_BYTES / bytes_each(job))
@@ -44,7 +43,7 @@ def seconds_each(job: Job, count: int) -> float:
     share = 1.0 / SHARE
     _timed(few, share)  # compiles
     while (taken := _timed(few, share)) < ENOUGH and share < 1.0:
-        share = min(4.0 * share, 1.0)
+        share = min(16.0 * share, 1.0)
     return taken / share / few.members
 
 

@@ -17,7 +17,7 @@ from nlink._check import ModelError, number, whole
 from nlink._jit import entry, kernel
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Mark, PolynomialChunk, Room, Stepper
 from nlink.kernels import borrowed
-from nlink.lanes import aligned, numbers, power, vectors
+from nlink.lanes import aligned, binary_logarithm, numbers, power_of_two, vectors
 from nlink.system import (
     ORDER_BY_ORDER,
     SERIES,
@@ -137,8 +137,11 @@ def workspace(chain: Any, order: int) -> tuple[Any, ...]:
 @kernel
 def reach(tol, last, before, fastest, order):
     """Return the length of a step."""
-    size = min(power(max(last, 1e-250) / tol, -1.0 / order), power(max(before, 1e-250) / tol, -1.0 / (order - 1)))
-    return min(size, 2.0 / max(fastest, 1e-100))
+    per = 1.0 / tol
+    longest = max(
+        binary_logarithm(max(last, 1e-250) * per) * (1.0 / order), binary_logarithm(max(before, 1e-250) * per) * (1.0 / (order - 1))
+    )
+    return min(power_of_two(-longest), 2.0 / max(fastest, 1e-100))
 
 
 @entry

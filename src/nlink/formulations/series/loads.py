@@ -25,6 +25,7 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
+from nlink.formulations.series.sweep import rates
 from nlink.kernels import (
     AMPLITUDE,
     COM,
@@ -124,6 +125,17 @@ def forces(k, ahead, p, terms, w, u):
         u[DRAWN, i] = (px * fy - py * fx) + (lc * taily - ls * tailx)
         tailx += fx
         taily += fy
+
+
+@kernel
+def acting_loads(k, room, ahead):
+    """Fill coefficient k of all that acts on the links besides gravity."""
+    chain, terms = room.chain, room.terms
+    if chain.loaded:
+        rates(len(room.uv[ACROSS]), k, room.wide)
+        moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], room.w)
+    if chain.swept:
+        forces(k, ahead, chain, terms, room.w, room.u)
 
 
 def chain_ledger(p, room, order, q):

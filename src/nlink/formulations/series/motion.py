@@ -24,25 +24,14 @@ from numba.extending import overload
 from nlink._jit import INLINE, kernel
 from nlink.duals import Dual, dual, rate_of
 from nlink.formulations.recursive import RecursiveParameters
-from nlink.formulations.series.loads import chain_ledger, forces, moments, springs, torques
+from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
 from nlink.formulations.series.resistance import drag_horizon
-from nlink.formulations.series.rows import ALONG, ANGLE, BEFORE, DRIVE, LAST, MOMENT, RATE, SPEED, X, Y
-from nlink.formulations.series.straight import straight, straight_lanes
-from nlink.formulations.series.sweep import (
-    factorise,
-    found,
-    hinges,
-    inward,
-    inward_by_two,
-    known,
-    outward,
-    outward_by_two,
-    pair,
-    rates,
-)
+from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPEED, X, Y
+from nlink.formulations.series.straight import straight, straight_lanes, straight_links
+from nlink.formulations.series.sweep import factorise, pair, rates, sweep_by_two, sweep_lanes
 from nlink.kernels import turn
-from nlink.lanes import VecArray, alike, value_of, where
-from nlink.system import ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_WITH_MOMENTS, Series
+from nlink.lanes import VecArray, alike, anywhere, value_of, where
+from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, UNROLLED_WITH_MOMENTS, Series
 
 
 def chain_series(t, bound, ahead, y, p, room, order):
@@ -85,7 +74,8 @@ def chain_arrival(h, y, p, room, order, new):
     for j in range(len(uv[ANGLE])):
         x, yy, dx, dy = position(h, wide, order, j)
         uv[ANGLE, j] = angle(yy, x)
-        uv[SPEED, j] = (x * dy - yy * dx) / (x * x + yy * yy)
+        longer = (x * x + yy * yy) - 1.0
+        uv[SPEED, j] = (x * dy - yy * dx) * (1.0 - longer * (1.0 - longer))
     for i in range(n):
         new[i] = y[i] + u[ANGLE, i]
         new[n + i] = u[SPEED, i]
@@ -93,21 +83,26 @@ def chain_arrival(h, y, p, room, order, new):
 
 @kernel
 def position(h, wide, order, j):
-    """Return the unit vectors of links j at the time h, and their rates: even and odd powers apart, for speed."""
-    hh = h * h
-    top = order - order % 2
-    ex, ey = wide[X, top, j], wide[Y, top, j]
-    edx, edy = top * ex, top * ey
-    for m in range(top - 2, 0, -2):
-        x, yy = wide[X, m, j], wide[Y, m, j]
-        ex, ey, edx, edy = ex * hh + x, ey * hh + yy, edx * hh + m * x, edy * hh + m * yy
-    top = order - 1 + order % 2
-    ox, oy = wide[X, top, j], wide[Y, top, j]
-    odx, ody = top * ox, top * oy
-    for m in range(top - 2, 0, -2):
-        x, yy = wide[X, m, j], wide[Y, m, j]
-        ox, oy, odx, ody = ox * hh + x, oy * hh + yy, odx * hh + m * x, ody * hh + m * yy
-    return 1.0 + (ex * hh + ox * h), ey * hh + oy * h, edx * h + odx, edy * h + ody
+    """Return the unit vectors of links j at the time h, and their rates: even and odd powers apart, for speed, each with its
+    derivative by h^2 in Horner's way.
+    """
+    hh, twice = h * h, h + h
+    ex, ey, edx, edy = of_square(hh, wide, order - order % 2, 2, j)
+    ox, oy, odx, ody = of_square(hh, wide, order - 1 + order % 2, 1, j)
+    edx, edy = edx * hh + ex, edy * hh + ey
+    return 1.0 + (ex * hh + ox * h), ey * hh + oy * h, twice * (edx + h * odx) + ox, twice * (edy + h * ody) + oy
+
+
+@kernel
+def of_square(hh, wide, top, least, j):
+    """Sum every other coefficient from `top` down to `least` as a polynomial of h^2; return x, y, and their derivatives by h^2."""
+    x, y = wide[X, top, j], wide[Y, top, j]
+    dx, dy = x, y
+    x, y = x * hh + wide[X, top - 2, j], y * hh + wide[Y, top - 2, j]
+    for m in range(top - 4, least - 1, -2):
+        dx, dy = dx * hh + x, dy * hh + y
+        x, y = x * hh + wide[X, m, j], y * hh + wide[Y, m, j]
+    return x, y, dx, dy
 
 
 def chain_polynomials(p, room, order, q):
@@ -129,47 +124,30 @@ def chain_polynomials(p, room, order, q):
 @kernel
 def orders(room, order, ahead):
     """Find the coefficients, order by order."""
-    chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
-    count = len(uv[ALONG])
-    prepare_passes(chain.n, w)
+    prepare_sweeps(room.chain.n, room.w)
     for k in range(order - 1):
-        if chain.loaded:
-            rates(count, k, wide)
-            moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], w)
-        if chain.swept:
-            forces(k, ahead, chain, terms, w, u)
-        known(count, k, chain, wide, room.v, uv)
-        pass_inward(chain.n, w, u)
-        hinges(count, room.v, uv)
-        pass_outward(chain.n, w, u)
-        found(count, k, wide, room.v, uv)
+        acting_loads(k, room, ahead)
+        sweep(k, room.chain, room.wide, room.w, room.v, room.u, room.uv)
 
 
-def prepare_passes(n: int, w: Any) -> None:
+def prepare_sweeps(n: int, w: Any) -> None:
     """Prepare the recursions of a step."""
 
 
-def pass_inward(n: int, w: Any, u: Any) -> None:
-    """Pass the bias from the tip to the pivot: for one chain so that links wait little, for lanes with few operations."""
+def sweep(k: int, p: Any, wide: Any, w: Any, v: Any, u: Any, uv: Any) -> None:
+    """Find x_{k+2}, y_{k+2} and lambda_k: for one chain so that links wait little for each other, for lanes with few operations."""
 
 
-def pass_outward(n: int, w: Any, u: Any) -> None:
-    """Pass the acceleration of the hinges from the pivot to the tip, likewise."""
-
-
-@overload(prepare_passes, jit_options=INLINE)
-def _prepare_passes(n, w):
+@overload(prepare_sweeps, jit_options=INLINE)
+def _prepare_sweeps(n, w):
     return (lambda n, w: pair(n, w)) if of_one_chain(w) else (lambda n, w: None)
 
 
-@overload(pass_inward, jit_options=INLINE)
-def _pass_inward(n, w, u):
-    return (lambda n, w, u: inward_by_two(n, w, u)) if of_one_chain(w) else (lambda n, w, u: inward(n, w, u))
-
-
-@overload(pass_outward, jit_options=INLINE)
-def _pass_outward(n, w, u):
-    return (lambda n, w, u: outward_by_two(n, w, u)) if of_one_chain(w) else (lambda n, w, u: outward(n, w, u))
+@overload(sweep, jit_options=INLINE)
+def _sweep(k, p, wide, w, v, u, uv):
+    if of_one_chain(w):
+        return lambda k, p, wide, w, v, u, uv: sweep_by_two(k, p, wide, w, v, u, uv)
+    return lambda k, p, wide, w, v, u, uv: sweep_lanes(k, p, wide, w, u)
 
 
 def of_one_chain(w: Any) -> bool:
@@ -187,6 +165,8 @@ def _coefficients(room, order, ahead):
     small = room[room.fields.index("small")].count
     if small == ORDER_BY_ORDER:
         return lambda room, order, ahead: orders(room, order, ahead)
+    if LINK_BY_LINK <= small < UNROLLED_LANES:
+        return lambda room, order, ahead: straight_links(room, ahead)
     if small == UNROLLED:
         return lambda room, order, ahead: straight(room, False)
     if small == UNROLLED_WITH_MOMENTS:
@@ -220,7 +200,9 @@ def plain_angle(y, x):
     steep = a > b
     r = where(steep, b, a) / where(steep, a, b)
     far = r > 0.4142135623730950488
-    z = where(far, (r - 1.0) / (r + 1.0), r)
+    z = r
+    if anywhere(far):
+        z = where(far, (r - 1.0) / (r + 1.0), r)
     zz = z * z
     p = -6.485021904942025371773e1 + zz * (-1.228866684490136173410e2 + zz * (
         -7.500855792314704667340e1 + zz * (-1.615753718733365076637e1 + zz * -8.750608600031904122785e-1)))  # fmt: skip

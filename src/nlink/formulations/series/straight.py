@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 
 from nlink._jit import intrinsic
-from nlink.formulations.series.loads import moments
+from nlink.formulations.series.loads import acting_loads, moments
 from nlink.formulations.series.rows import (
     ALONG,
     BEND,
@@ -33,9 +36,9 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.formulations.series.sweep import acting, hinges, inward, outward, products, rates, turning
-from nlink.system import UNROLLED_LANES
-from nlink.unrolled import Cells, fields, plain
+from nlink.formulations.series.sweep import acting, hinges, inward, link_inward, link_outward, outward, products, rates, turning
+from nlink.system import LINK_BY_LINK, UNROLLED_LANES
+from nlink.unrolled import Cells, Handed, fields, plain
 
 
 @intrinsic(prefer_literal=True)
@@ -73,6 +76,39 @@ def straight_lanes(_typing, room):
         return context.get_dummy_value()
 
     return types.void(room), build
+
+
+@intrinsic
+def straight_links(_typing, room, ahead):
+    """Find the coefficients of chains of any length, a chain in each lane, unrolled over the coefficients, links in loops. Arrays
+    have what belongs to a link together.
+    """
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, room, args[0])
+        kinds, order = parts["small"][0].count - LINK_BY_LINK, parts["order"][0].count
+        p, n = Loads(0, bool(kinds % 2), kinds > 1), fields(builder, *parts["chain"])["n"][1]
+        shapes = {"terms": (order + 2,), "w": (), "u": ()}
+        arrays = {name: Cells(context, builder, *parts[name]) for name in shapes}
+
+        def sweep(step, first, by):
+            """Write down a way along the chain, from the first link on, that hands on two numbers."""
+            handed = [Handed(builder, arrays["w"].width) for _ in range(2)]
+            with cgutils.for_range(builder, n) as loop:
+                i = builder.add(first, builder.mul(loop.index, ir.Constant(loop.index.type, by)))
+                cells = [arrays[name].of_last(i, *shape) for name, shape in shapes.items()]
+                for each, value in zip(handed, step(*cells, 0, *(each.get() for each in handed)), strict=True):
+                    each.set(value)
+
+        for k in range(order - 1):
+            if kinds:
+                at = context.get_constant(types.int64, k)
+                context.compile_internal(builder, acting_loads.py_func, types.void(types.int64, *sig.args), [at, *args])
+            sweep(partial(plain(link_inward), k, p), builder.sub(n, ir.Constant(n.type, 1)), -1)
+            sweep(partial(plain(link_outward), k), ir.Constant(n.type, 0), 1)
+        return context.get_dummy_value()
+
+    return types.void(room, ahead), build
 
 
 def lanes_orders(order, p, terms, w):

@@ -260,6 +260,48 @@ def found(count, k, wide, v, uv):
 
 
 @kernel
+def sweep_by_two(k, p, wide, w, v, u, uv):
+    """Sweep one chain, two links at a time; what does not depend on neighbours is done for all links side by side."""
+    count = len(uv[ALONG])
+    known(count, k, p, wide, v, uv)
+    inward_by_two(p.n, w, u)
+    hinges(count, v, uv)
+    outward_by_two(p.n, w, u)
+    found(count, k, wide, v, uv)
+
+
+@kernel
+def sweep_lanes(k, p, wide, w, u):
+    """Sweep chains side by side: to the pivot and back, each link's numbers read once a way."""
+    bx = by = ax = ay = alike(0.0, w[LC, 0])
+    for j in range(p.n):
+        bx, by = link_inward(k, p, wide, w, u, p.n - 1 - j, bx, by)
+    for i in range(p.n):
+        ax, ay = link_outward(k, wide, w, u, i, ax, ay)
+
+
+@kernel
+def link_inward(k, p, wide, w, u, i, bx, by):
+    """Find x_{k+2} of link i and what is known of its turning and pull from the bias b behind it; return the bias with it."""
+    x, across, pull = acting(k, p, w, u, i, products_in_pairs(k, p.loaded, wide, u, i))
+    lc, ls, along = w[LC, i], w[LS, i], x * ((k + 1.0) * (k + 2.0))
+    turned = ((across - along * w[H, i]) - lc * bx) - ls * by
+    wide[X, k + 2, i], wide[LAM, k, i] = x, ((pull + w[J, i] * along) + ls * bx) - lc * by
+    u[ALONG, i], u[FREE, i] = along, turned * w[INVERSE, i]
+    return (bx + along * w[ZX, i]) + w[QX, i] * turned, (by + along * w[ZY, i]) + w[QY, i] * turned
+
+
+@kernel
+def link_outward(k, wide, w, u, i, ax, ay):
+    """Find y_{k+2} and lambda_k of link i from the acceleration a of its hinge; return that of the next."""
+    lc, ls, along = w[LC, i], w[LS, i], u[ALONG, i]
+    alpha = (u[FREE, i] - w[QX, i] * ax) - w[QY, i] * ay
+    wide[Y, k + 2, i] = alpha * (1.0 / ((k + 1.0) * (k + 2.0)))
+    wide[LAM, k, i] = ((wide[LAM, k, i] + w[ZX, i] * ax) + w[ZY, i] * ay) + w[H, i] * alpha
+    return (ax + ls * along) + lc * alpha, (ay - lc * along) + ls * alpha
+
+
+@kernel
 def rates(count, k, wide):
     """Fill coefficient k of the rates: omega = x y' - y x'."""
     for j in range(count):
