@@ -198,6 +198,15 @@ def test_extremes_are_those_of_the_motion(method):
         assert (many.largest_omega[k].values <= run.omega.max(0) + 1e-6).all()
 
 
+def test_a_link_that_turns_back_within_a_step_is_seen():
+    start, fine = [[-1.70722483, 2.26014634]], DOP853(1e-12, 1e-12, max_step=0.002)
+    found, sought = (
+        simulate_many(Chain.uniform(2), start, t_end=0.5, keep=Extremes(), integrator=method) for method in (Taylor(1e-12), fine)
+    )
+    assert found.least_theta[0, 1] < start[0][1] - 2e-4
+    np.testing.assert_allclose(found.least_theta, sought.least_theta, atol=1e-9)
+
+
 @BOTH
 def test_what_varies(method):
     count = 6

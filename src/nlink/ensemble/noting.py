@@ -123,10 +123,36 @@ def note_extremes(k, n, member, kept, own, path):
     for i in range(2 * n):
         extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
     for i in range(n):
-        if own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0:
-            by, _ = course(k, i, turning_time(k, n, i, own, path), path)
-            value = own.y[OLD, i, k] + by
-            extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
+        h, first, last = own.clocks[SPAN, k], own.y[OLD, n + i, k], own.y[NEW, n + i, k]
+        stop, rate = h, last
+        if first * last >= 0.0:
+            stop = slowest(h, first, last, own.y[NEW, i, k] - own.y[OLD, i, k])
+            if stop != h:
+                _, rate = course(k, i, stop, path)
+        if first * rate < 0.0:
+            note_turn(k, i, 0.0, stop, first, rate, extremes, own, path)
+        if rate * last < 0.0:
+            note_turn(k, i, stop, h, rate, last, extremes, own, path)
+
+
+@kernel
+def slowest(h, first, last, by):
+    """Return when a link that goes the same way at both ends of a step of length h, or starts from rest, may go the other way: by the
+    parabola through its rates, with the angle `by` that it turns; h if it does not come near to standing still.
+    """
+    square, slope = 3.0 * (first + last - 2.0 * by / h), 6.0 * by / h - 4.0 * first - 2.0 * last
+    if slope * square >= 0.0 or abs(slope) >= 2.0 * abs(square) or slope * first > 0.0:
+        return h
+    left = first * (first - slope * slope / (4.0 * square))
+    return -0.5 * h * slope / square if first == 0.0 or left < 0.25 * first * first else h
+
+
+@kernel
+def note_turn(k, i, low, high, below, above, extremes, own, path):
+    """Note where link i of lane k turns back."""
+    by, _ = course(k, i, turning_time(k, i, low, high, below, above, path), path)
+    value = own.y[OLD, i, k] + by
+    extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
 
 
 @kernel
@@ -153,7 +179,7 @@ def flip(k, n, own, path):
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
         back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
         if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
-            stop = turning_time(k, n, i, own, path)
+            stop = turning_time(k, i, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)
             by, _ = course(k, i, stop, path)
             end = start + by
         if abs(end) > math.pi and abs(start) <= math.pi:
@@ -164,14 +190,14 @@ def flip(k, n, own, path):
 
 
 @kernel
-def turning_time(k, n, i, own, path):
-    """Return when link i of lane k, whose rate changes its sign in the step, stands still: by false position (Illinois)."""
-    low, high = 0.0, own.clocks[SPAN, k]
-    below, above = own.y[OLD, n + i, k], own.y[NEW, n + i, k]
-    s, side = high, 0
+def turning_time(k, i, low, high, below, above, path):
+    """Return when link i of lane k, whose rates at the times low and high have not the same sign, stands still: by false position
+    (Illinois).
+    """
+    s, side, span = high, 0, abs(high - low)
     for _ in range(60):
         before, s = s, high - above * (high - low) / (above - below)
-        if abs(s - before) <= 1e-13 * abs(own.clocks[SPAN, k]):
+        if abs(s - before) <= 1e-13 * span:
             return s
         _, rate = course(k, i, s, path)
         if rate * above > 0.0:
