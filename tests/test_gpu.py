@@ -6,6 +6,8 @@ import os
 import signal
 import threading
 import time
+from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from nlink import Chain, Cuda, Drag, Final, FlipTime, FollowerForce, JointDamper
 from nlink._jit import uncached
 from nlink.duals import duals
 from nlink.ensemble import gpu, make_job
-from nlink.ensemble.job import ON
+from nlink.ensemble.job import ON, Halted
 from nlink.ensemble.lanes_engine import deviations, limits_of, steady
 from nlink.ensemble.march import lanes_for
 from nlink.ensemble.stages import METHOD, Work
@@ -108,6 +110,59 @@ def test_the_largest_singular_value(m):
     assert_allclose([stretching(each.copy()) for each in given], want, rtol=1e-12)
     given[2, 0, 1], given[3, 1, 0] = np.nan, np.inf
     assert np.isnan([stretching(each.copy()) for each in given[2:4]]).all()
+
+
+class Recorded:
+    """Stands for a card, or for an event that does not come, and writes down what is asked of it."""
+
+    def __init__(self, *_):
+        self.asked = []
+
+    def __getattr__(self, name):
+        return lambda *given, **_: self.asked.append((name, *given))
+
+    def stop(self):
+        return True
+
+    def set_off(self, job):
+        self.asked.append(("set off", job.members))
+        return lambda: self.asked.append(("land", job.members)) or {"status": np.zeros(job.members)}
+
+
+class Device:
+    """Stands for numba's cuda."""
+
+    gpus = (nullcontext(),)
+
+
+@pytest.fixture
+def pretended(monkeypatch):
+    made = Recorded()
+    monkeypatch.setattr(gpu, "found_cuda", Device)
+    monkeypatch.setattr(gpu, "Card", lambda *_: made)
+    return made
+
+
+def test_the_next_blocks_are_under_way_before_one_is_fetched(pretended):
+    job, blocks = make_job(Chain.uniform(1), starts(10, 1), None, 1.0, None, Final()), [(0, 1), (1, 3), (3, 6), (6, 10)]
+    assert [block for block, _ in Cuda().run(job, blocks, lambda: False)] == blocks
+    steps = [("set off", 1), ("set off", 2), ("set off", 3), ("land", 1), ("set off", 4), ("land", 2), ("land", 3), ("land", 4)]
+    assert pretended.asked == [*steps, ("halt",)]
+
+
+def test_at_ctrl_c_what_is_done_is_kept(pretended):
+    job, asked = make_job(Chain.uniform(1), starts(10, 1), None, 1.0, None, Final()), iter([False, False, False, True])
+    done = Cuda().run(job, [(0, 1), (1, 3), (3, 6), (6, 10)], lambda: next(asked))
+    assert [block for block, _ in done] == [(0, 1), (1, 3), (3, 6)]
+    assert ("set off", 4) not in pretended.asked
+
+
+def test_threads_leave_off_before_their_memory_goes():
+    flight: Any = gpu.Flight.__new__(gpu.Flight)
+    flight.card = flight.event = made = Recorded()
+    with pytest.raises(Halted):
+        flight.land()
+    assert made.asked == [("query",), ("halt",), ("synchronize",)]
 
 
 @pytest.mark.usefixtures("card")

@@ -224,6 +224,8 @@ class Flight:
         while not self.event.query():
             time.sleep(LOOK)
             if self.card.stop():
+                self.card.halt()  # before anything on the card is let go of, which would wait for the threads
+                self.event.synchronize()
                 raise Halted
         job, reducer = self.job, self.job.wanted(Reducer)
         kept = Kept(*(each.copy_to_host(stream=self.stream) for each in self.results))
