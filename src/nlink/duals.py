@@ -1,6 +1,7 @@
 """Duals: numbers that carry a derivative, in lanes: the same kernels, fed with them, give the exact derivative of their results.
 
 A Dual(n) is a Vec(n) with the rate at which each lane changes; an array of them holds 2 n doubles for each, values before rates.
+A Dual(1), which a GPU takes, is a number with its rate.
 """
 
 from __future__ import annotations
@@ -49,7 +50,22 @@ class DualModel(models.StructModel):
     """Values and rates."""
 
     def __init__(self, manager: Any, kind: Dual) -> None:
-        super().__init__(manager, kind, [("value", Vec(kind.width)), ("rate", Vec(kind.width))])
+        super().__init__(manager, kind, [("value", _plain_type(kind.width)), ("rate", _plain_type(kind.width))])
+
+
+def _plain_type(width: int) -> types.Type:
+    """Return the type of values, and of rates."""
+    return Vec(width) if width > 1 else types.float64
+
+
+def _truth_type(width: int) -> types.Type:
+    """Return the type of what a comparison gives."""
+    return Mask(width) if width > 1 else types.boolean
+
+
+def _same(kind: Any, number: float) -> Any:
+    """Return a constant with the same number in every lane."""
+    return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
 
 
 def _parts(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> tuple[Any, Any]:
@@ -61,7 +77,7 @@ def _parts(context: Any, builder: Any, kind: types.Type, value: Any, width: int)
 
 def _made(context: Any, builder: Any, width: int, value: Any, rate: Any) -> Any:
     pair = ir.LiteralStructType([value.type, value.type])
-    zero = ir.Constant(value.type, [0.0] * width)
+    zero = _same(value.type, 0.0)
     out = builder.insert_value(ir.Constant(pair, ir.Undefined), value, 0)
     return builder.insert_value(out, zero if rate is None else rate, 1)
 
@@ -78,7 +94,7 @@ def _register(function: Any, arity: int, build: Callable[..., Any], compares: bo
     class Template(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
             width = _width(args) if len(args) == arity else 0
-            return signature((Mask if compares else Dual)(width), *args) if width else None
+            return signature((_truth_type if compares else Dual)(width), *args) if width else None
 
     infer_global(function)(Template)
 
@@ -102,8 +118,13 @@ def _scaled(builder: Any, rate: Any, by: Any) -> Any:
     return None if rate is None else builder.fmul(rate, by, flags=FLAGS)
 
 
+def negated(builder: Any, value: Any) -> Any:
+    """Return minus a value: as a difference for a number, since GPUs know no fneg."""
+    return builder.fneg(value) if isinstance(value.type, ir.VectorType) else builder.fsub(_same(value.type, -0.0), value)
+
+
 def _negative(builder: Any, rate: Any) -> Any:
-    return None if rate is None else builder.fneg(rate)
+    return None if rate is None else negated(builder, rate)
 
 
 def _add(builder: Any, a: Any, b: Any) -> Any:
@@ -126,22 +147,22 @@ def _divide(builder: Any, a: Any, b: Any) -> Any:
 
 
 def _chosen(builder: Any, condition: Any, a: Any, b: Any) -> Any:
-    zero = ir.Constant(a[0].type, [0.0] * a[0].type.count)
+    zero = _same(a[0].type, 0.0)
     rates = (zero if each is None else each for each in (a[1], b[1]))
     return builder.select(condition, a[0], b[0]), builder.select(condition, *rates)
 
 
 def _absolute(builder: Any, a: Any) -> Any:
-    zero = ir.Constant(a[0].type, [0.0] * a[0].type.count)
-    below = builder.fcmp_ordered("<", a[0], zero)
-    return _chosen(builder, below, (builder.fneg(a[0]), builder.fneg(a[1])), a)
+    below = builder.fcmp_ordered("<", a[0], _same(a[0].type, 0.0))
+    return _chosen(builder, below, (negated(builder, a[0]), negated(builder, a[1])), a)
 
 
 def _root(builder: Any, a: Any) -> Any:
     """Return the root; its rate at 0, which there is none, is 0: so |v| v has its rate 0 at rest."""
     kind = ir.FunctionType(a[0].type, [a[0].type])
-    value = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{a[0].type.count}f64"), [a[0]])
-    zero = ir.Constant(value.type, [0.0] * value.type.count)
+    lanes = f"v{a[0].type.count}" if isinstance(a[0].type, ir.VectorType) else ""
+    value = builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.{lanes}f64"), [a[0]])
+    zero = _same(value.type, 0.0)
     rate = builder.fdiv(a[1], builder.fadd(value, value), flags=FLAGS)
     return value, builder.select(builder.fcmp_ordered("==", value, zero), zero, rate)
 
@@ -158,7 +179,7 @@ for _name, _plain, _inplace in (
     _register(_inplace, 2, RULES[_name])
 for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
     _register(_operator, 2, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a[0], b[0]), compares=True)
-_register(operator.neg, 1, lambda builder, a: (builder.fneg(a[0]), builder.fneg(a[1])))
+_register(operator.neg, 1, lambda builder, a: (negated(builder, a[0]), negated(builder, a[1])))
 _register(abs, 1, _absolute)
 _register(math.sqrt, 1, _root)
 _register(max, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered(">", a[0], b[0]), a, b))
@@ -168,16 +189,17 @@ _register(min, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered("<
 @intrinsic
 def dual(_typing: Any, value: Any, rate: Any) -> Any:
     """Join values and rates."""
+    width = value.width if isinstance(value, Vec) else 1
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _made(context, builder, value.width, *args)
+        return _made(context, builder, width, *args)
 
-    return Dual(value.width)(value, rate), build
+    return Dual(width)(value, rate), build
 
 
 def _part(which: int) -> Any:
     def take(_typing: Any, x: Any) -> Any:
-        return Vec(x.width)(x), lambda context, builder, sig, args: builder.extract_value(args[0], which)
+        return _plain_type(x.width)(x), lambda context, builder, sig, args: builder.extract_value(args[0], which)
 
     return intrinsic(take)
 
@@ -242,7 +264,7 @@ def _alike(value, example):
 
 
 def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
-    vector = ir.VectorType(DOUBLE, kind.width)
+    vector = ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
     pointer = builder.bitcast(at, vector.as_pointer())
     later = builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)])
     return _made(context, builder, kind.width, builder.load(pointer, align=8), builder.load(later, align=8))
@@ -252,7 +274,7 @@ def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Typ
     first, rate = _parts(context, builder, given, value, kind.width)
     pointer = builder.bitcast(at, first.type.as_pointer())
     builder.store(first, pointer, align=8)
-    zero = ir.Constant(first.type, [0.0] * kind.width)
+    zero = _same(first.type, 0.0)
     builder.store(zero if rate is None else rate, builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)]), align=8)
 
 

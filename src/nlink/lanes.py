@@ -49,11 +49,11 @@ class Mask(types.Type):
 
 class VecArray(types.Type):
     """An array of Vec: a pointer, and for each dimension a length and a stride (in doubles). It does not own its memory, so that
-    taking parts of it costs nothing. With width 1 it holds numbers; what else it may hold is in ELEMENTS.
+    taking parts of it costs nothing. Vectors of width 1 are numbers; what else it may hold is in ELEMENTS.
     """
 
     def __init__(self, width: int, ndim: int, holds: str = "vector") -> None:
-        self.width, self.ndim, self.holds = width, ndim, holds if width > 1 else "number"
+        self.width, self.ndim, self.holds = width, ndim, "number" if (width, holds) == (1, "vector") else holds
         self.element = ELEMENTS[self.holds][0](width)
         super().__init__(name=f"VecArray({width}, {ndim}, {self.holds})")
 
@@ -109,8 +109,8 @@ def splat(context: Any, builder: Any, kind: types.Type, value: Any, width: int) 
 
 
 def vector_of(builder: Any, number: Any, width: int) -> Any:
-    """Return a number in every lane of a vector, and a vector as it is."""
-    if isinstance(number.type, ir.VectorType):
+    """Return a number in every lane of a vector, and a vector as it is; a vector of one lane is a number."""
+    if width == 1 or isinstance(number.type, ir.VectorType):
         return number
     vector = ir.VectorType(DOUBLE, width)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
-from nlink.duals import RULES
+from nlink.duals import RULES, negated
 from nlink.lanes import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
@@ -160,7 +160,7 @@ class DualNumber(Number):
         return DualNumber(self.builder, *RULES[name](self.builder, a, b))
 
     def __neg__(self) -> Number:
-        return DualNumber(self.builder, *(self.builder.fneg(part) for part in self.parts()))
+        return DualNumber(self.builder, *(negated(self.builder, part) for part in self.parts()))
 
 
 class Cells:

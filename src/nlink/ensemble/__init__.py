@@ -80,7 +80,7 @@ def simulate_many(
 
         return stored(job, backend, store, progress)
     todo = blocks(job.members, backend.size(job))
-    results = {name: np.empty((job.members, *output.shape), output.dtype) for name, output in job.outputs().items()}
+    results = {name: np.empty((job.members, *output.shape), output.dtype, "F") for name, output in job.outputs().items()}
     done, count = np.zeros(job.members, bool), 0
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
         for (first, last), found in backend.run(job, todo, lambda: interrupt.asked):
@@ -127,7 +127,7 @@ def make_job(
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
     system = formulate(chain)
     method = _method(system, integrator, rtol, atol, vary, on_card)
-    return Job(chain, np.concatenate([angles, rates], axis=1), t_end, several, method, vary)
+    return Job(chain, angles, rates, t_end, several, method, vary)
 
 
 def _method(system: System, integrator: Any, rtol: float, atol: float, vary: Any, on_card: bool) -> Integrator:

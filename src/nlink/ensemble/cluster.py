@@ -70,7 +70,7 @@ class Dask:
             group = f"nlink-task-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
 
             def start(task: Task) -> Future[list[Results]]:
-                parts = [(block, part.starts, part.vary) for block in task for part in [job.part(*block)]]
+                parts = [(block, part.theta, part.omega, part.vary) for block in task for part in [job.part(*block)]]
                 return pool.submit(_done_task, shell, parts, sink, __version__, key=(group, task[0][0]))
 
             try:
@@ -175,14 +175,15 @@ def _same(job: Job) -> Job:
     return job
 
 
-Part = tuple[Block, np.ndarray, dict[str, np.ndarray]]
+Part = tuple[Block, np.ndarray, np.ndarray, dict[str, np.ndarray]]
 
 
 def _done_task(shell: Job, parts: list[Part], sink: Sink, version: str) -> list[Results]:
     """Compute the blocks of a task on a worker."""
     if version != __version__:
         raise BackendError(_other_version(__version__, version))
-    return done_blocks([(block, replace(shell, starts=starts, vary=vary)) for block, starts, vary in parts], sink, _closing)
+    jobs = [(block, replace(shell, theta=theta, omega=omega, vary=vary)) for block, theta, omega, vary in parts]
+    return done_blocks(jobs, sink, _closing)
 
 
 def _own_version() -> str:

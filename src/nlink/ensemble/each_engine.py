@@ -48,7 +48,6 @@ def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.nda
 
 
 def _run(job: Job, chain: Any, k: int) -> Run:
-    n = chain.n
     alone = len(job.keep) == 1 and job.wanted(FlipTime) is not None
     samples = job.wanted(Samples)
     save: Any = 0.01 if job.wanted(EnergyDrift) or job.wanted(Extremes) else (job.t_end,)
@@ -57,7 +56,7 @@ def _run(job: Job, chain: Any, k: int) -> Run:
     if job.wanted(Reducer) and isinstance(save, float):
         save = tuple(saved_times(save, job.t_end).tolist())  # with times asked for, a run keeps its steps as well
     events = (Flip(terminal=alone),) if job.wanted(FlipTime) else ()
-    theta, omega = job.starts[k, :n], job.starts[k, n:]
+    theta, omega = job.theta[k], job.omega[k]
     return simulate(chain, theta, omega, t_end=job.t_end, integrator=job.method, save=save, events=events, strict=False)
 
 
@@ -97,8 +96,7 @@ def _exponent(job: Job, chain: Any, k: int) -> float:
     """Return the finite-time exponent of a member, as accurate as can be, whatever the method; NaN if it cannot be followed."""
     from nlink.analysis.ftle import ftle
 
-    n = chain.n
     try:
-        return ftle(chain, job.starts[k, :n], job.starts[k, n:], job.t_end).exponent
+        return ftle(chain, job.theta[k], job.omega[k], job.t_end).exponent
     except FlowError:
         return np.nan

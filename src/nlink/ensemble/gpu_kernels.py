@@ -2,27 +2,32 @@
 
 The number of links, the order and the kinds of loads are constants of a compiled kernel, which so knows the length of every loop.
 The series of short chains are unrolled, so that they stay in registers as far as these go; the stages of long ones lie in the
-threads' own memory.
+threads' own memory. For exponents a thread takes a member with one of its deviations.
 """
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import cuda as numba_cuda
-from numba import float64, int64
+from numba import float64, int64, types
 
-from nlink.ensemble.march import Lanes, take
-from nlink.ensemble.noting import CLOCKS, Kept
+from nlink._jit import intrinsic
+from nlink.duals import duals
+from nlink.ensemble.march import Lanes, adopt, take
+from nlink.ensemble.noting import CLOCKS, EVENT, Kept
 from nlink.ensemble.single import stride
 from nlink.ensemble.stages import METHOD, STAGES, Work
-from nlink.ensemble.stages_march import Room, seat, stride_by_stages
+from nlink.ensemble.stages_march import ONE, Room, seat, set_out, stride_by_stages
+from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.kernels import LOAD_ROWS, ChainParameters
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED_LANES
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom
 
 cuda: Any = numba_cuda
 SHORT = 6
@@ -31,6 +36,18 @@ MIDDLING = 16
 """Links up to which stages with gravity alone are unrolled over the links."""
 SWEEP_ROWS = LOAD_ROWS + 5
 """Rows of scratch of the right-hand side."""
+
+
+@intrinsic
+def is_set(_typing, flag):
+    """Whether something else than 0 is in flag[0], to which the host may write at any time."""
+
+    def build(context, builder, sig, args):
+        data = context.make_array(flag)(context, builder, args[0]).data
+        load = ir.InlineAsm(ir.FunctionType(ir.IntType(32), [data.type]), "ld.volatile.global.s32 $0, [$1];", "=r,l", True)
+        return builder.icmp_signed("!=", builder.call(load, [data]), ir.Constant(ir.IntType(32), 0))
+
+    return types.boolean(flag), build
 
 
 def shapes_of_own(n: int, varied: bool) -> tuple[tuple[int, ...], ...]:
@@ -49,12 +66,12 @@ def fill_own(own, links, tip, g):
     own.g[0, 0] = g
 
 
-@cuda.jit
-def fill(array, value):
-    """Write a value everywhere."""
-    i = cuda.grid(1)
-    if i < array.shape[0]:
-        array[i] = value
+@cuda.jit(device=True)
+def join(member, theta, omega, starts):
+    """Put a member's angles and rates beside each other."""
+    n = theta.shape[1]
+    for i in range(n):
+        starts[member, i], starts[member, n + i] = theta[member, i], omega[member, i]
 
 
 @lru_cache(maxsize=32)
@@ -63,14 +80,14 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
     loaded, timed, swept, ledger = loads
     m, rows = 2 * n + ledger, SERIES_ROWS if loaded else 3
     orders = (0,) * order
-    ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
+    ending, sampling, _, flipping, _, drifting, ranging = wants
     way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
     terms_shape, w_shape, u_shape, y_shape = (rows, order + 2, n, 1), (SERIES_SCRATCH, n, 1), (13, n, 1), (3, m, 1)
     q_shape = (order, m, 1) if ledger else (1, 1, 1)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
 
     @cuda.jit(fastmath={"contract"})
-    def kernel(starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, counter, count,
+    def kernel(theta, omega, starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, halt, counter, count,
                final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
         terms = cuda.local.array(terms_shape, float64)
         w, u = cuda.local.array(w_shape, float64), cuda.local.array(u_shape, float64)
@@ -84,7 +101,7 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
         own = Lanes(terms, w, u, y, q, clocks, levels, own_links, own_tip, own_g)
         # what is not wanted has no length, and the compiler drops what is done for it
         kept = Kept(
-            final if ending else final[:0],
+            final.T if ending else final[:0],
             times if sampling else times[:0],
             samples,
             flip_time if flipping else flip_time[:0],
@@ -97,26 +114,20 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
         arrays = (terms[:, :, :, 0], w[:, :, 0], u[:, :, 0], y[:, :, 0], q[:, :, 0], clocks[:, 0])
         if varied:
             fill_own(own, links, tip, g)
-        member = cuda.atomic.add(counter, 0, 1)
-        if member >= count:
-            return
-        take(0, member, member + 1, n, starts, values, places, members, due, kept, own)
-        while True:  # one loop over the steps of all members: threads that go together never wait for the longest
-            if varied:
-                chain = ChainParameters(
-                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
-                )
-                ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
-                               reducer, memories, shown)  # fmt: skip
-            else:
-                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
-                ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
-                               reducer, memories, shown)  # fmt: skip
+        ended = True
+        while not is_set(halt):  # one loop over the steps of all members: threads that go together never wait for the longest
             if ended:
                 member = cuda.atomic.add(counter, 0, 1)
                 if member >= count:
                     return
+                join(member, theta, omega, starts)
                 take(0, member, member + 1, n, starts, values, places, members, due, kept, own)
+            chain = ChainParameters(
+                n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
+                table, spans, 0, loaded, timed, swept, ledger, False, pin,
+            )  # fmt: skip
+            ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
+                           reducer, memories, shown)  # fmt: skip
 
     return kernel
 
@@ -126,7 +137,7 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
     """Return a kernel that steps by the stages of DOP853; straight, if the links are `SideBySide.plain` and all members' alike."""
     loaded, timed, swept, ledger = loads
     m = 2 * n + ledger
-    ending, sampling, _, flipping, _, drifting, ranging, *_ = wants
+    ending, sampling, _, flipping, _, drifting, ranging = wants
     k_shape, point_shape, w_shape, y_shape = (STAGES, n, 1), (2, m, 1), (SWEEP_ROWS, n, 1), (3, m, 1)
     sums_shape, fast_shape = (2 * n,), (2, m)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
@@ -134,8 +145,8 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
     method_c, method_rate, method_turn, method_errors = (np.ascontiguousarray(each) for each in METHOD)
 
     @cuda.jit(fastmath={"contract"})
-    def kernel(starts, values, places, links, tip, table, spans, pin, g, limits, breaks, constants, lift, counter, count,
-               final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
+    def kernel(theta, omega, starts, values, places, links, tip, table, spans, pin, g, limits, breaks, constants, lift, halt,
+               counter, count, final, times, samples, flip_time, flip_link, drift, extremes, status, steps, memories):  # fmt: skip
         weights = Accelerations(
             cuda.const.array_like(method_c), cuda.const.array_like(method_rate), cuda.const.array_like(method_turn),
             cuda.const.array_like(method_errors),
@@ -152,7 +163,7 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
         work = Work(k_, fast, w_, y_, clocks_, levels_, sums, small, constants, lift)
         beside = Work(k_, point[:, :, 0], w_, y_, clocks_, levels_, None, (), None, 0.0)
         kept = Kept(
-            final if ending else final[:0],
+            final.T if ending else final[:0],
             times if sampling else times[:0],
             samples,
             flip_time if flipping else flip_time[:0],
@@ -164,25 +175,123 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
         )
         if varied:
             fill_own(own, links, tip, g)
-        member = cuda.atomic.add(counter, 0, 1)
-        if member >= count:
-            return
-        seat(0, member, member + 1, n, starts, values, places, limits.t_end, breaks, members, due, kept, own)
-        while True:
-            if varied:
-                chain = ChainParameters(
-                    n, own_g[0, 0], own_links[:, :, 0], own_tip[:, 0], table, spans, 0, loaded, timed, swept, ledger, False, pin
-                )
-                ended = stride_by_stages(member, RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights, due,
-                                         reducer, memories, shown)  # fmt: skip
-            else:
-                chain = ChainParameters(n, g, links, tip, table, spans, 0, loaded, timed, swept, ledger, False, pin)
-                ended = stride_by_stages(member, RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights, due,
-                                         reducer, memories, shown)  # fmt: skip
+        ended = True
+        while not is_set(halt):
             if ended:
                 member = cuda.atomic.add(counter, 0, 1)
                 if member >= count:
                     return
+                join(member, theta, omega, starts)
                 seat(0, member, member + 1, n, starts, values, places, limits.t_end, breaks, members, due, kept, own)
+            chain = ChainParameters(
+                n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
+                table, spans, 0, loaded, timed, swept, ledger, False, pin,
+            )  # fmt: skip
+            ended = stride_by_stages(members[0], RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights,
+                                     due, reducer, memories, shown)  # fmt: skip
 
     return kernel
+
+
+@lru_cache(maxsize=32)
+def deviations_by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool) -> Any:
+    """Return a kernel that steps by Taylor series in dual numbers."""
+    loaded, timed, swept = loads
+    orders, ways, way = (0,) * order, 2 * n, (0,) * ORDER_BY_ORDER  # unrolled, they would not stay in registers
+    terms_shape, w_shape, u_shape = (SERIES_ROWS if loaded else 3, order + 2, n, 2), (SERIES_SCRATCH, n, 2), (13, n, 2)
+    links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
+
+    @cuda.jit(fastmath={"contract"})
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, t_end, tol, most, steady, halt, counter, count, status,
+               out):  # fmt: skip
+        terms, y = cuda.local.array(terms_shape, float64), cuda.local.array((3, ways, 2), float64)
+        w, u = cuda.local.array(w_shape, float64), cuda.local.array(u_shape, float64)
+        clocks, levels = cuda.local.array((CLOCKS, 1), float64), cuda.local.array((n, 1), float64)
+        own_links, own_tip = cuda.local.array(links_shape, float64), cuda.local.array(tip_shape, float64)
+        own_g = cuda.local.array(g_shape, float64)
+        own = Lanes(terms, w, u, y, y, clocks, levels, own_links, own_tip, own_g)
+        terms_, w_, u_, states = duals(terms, ONE), duals(w, ONE), duals(u, ONE), duals(y, ONE)
+        for i in range(n):
+            terms_[0, 0, i], terms_[1, 0, i], terms_[0, 1, i] = 1.0, 0.0, 0.0
+        if varied:
+            fill_own(own, links, tip, g)
+        member, column, ended = 0, 0, True
+        while not is_set(halt):
+            if ended:
+                pair = cuda.atomic.add(counter, 0, 1)
+                if pair >= count:
+                    return
+                member, column = pair // ways, pair % ways
+                adopt(0, member, values, places, own)
+            chain = ChainParameters(
+                n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
+                table, spans, 0, loaded, timed, swept, 0, False, pin,
+            )  # fmt: skip
+            if ended:
+                clocks[LONGEST, 0] = longest_step(RecursiveParameters(chain), steady, states, w_, own)
+                depart(0, member, column, n, 1, starts, own)
+            room = SeriesRoom(chain, terms_, terms_, w_, w_, u_, u_, way, orders)
+            ended = status[member] > EVENT or follow(
+                RecursiveParameters(chain), room, order, t_end, tol, most, states, clocks[:, 0], member, column, own, out
+            )
+
+    return kernel
+
+
+@lru_cache(maxsize=32)
+def deviations_by_stages(n: int, loads: tuple[Any, ...], varied: bool) -> Any:
+    """Return a kernel that steps by the stages of DOP853 in dual numbers."""
+    loaded, timed, swept = loads
+    ways, k_shape, w_shape = 2 * n, (STAGES, n, 2), (SWEEP_ROWS, n, 2)
+    links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
+    method_c, method_rate, method_turn, method_errors = (np.ascontiguousarray(each) for each in METHOD)
+
+    @cuda.jit(fastmath={"contract"})
+    def kernel(starts, values, places, links, tip, table, spans, pin, g, limits, breaks, constants, lift, steady, halt, counter,
+               count, status, out):  # fmt: skip
+        weights = Accelerations(
+            cuda.const.array_like(method_c), cuda.const.array_like(method_rate), cuda.const.array_like(method_turn),
+            cuda.const.array_like(method_errors),
+        )  # fmt: skip
+        k, point = cuda.local.array(k_shape, float64), cuda.local.array((2, ways, 2), float64)
+        w, y = cuda.local.array(w_shape, float64), cuda.local.array((3, ways, 2), float64)
+        clocks, levels = cuda.local.array((CLOCKS, 1), float64), cuda.local.array((n, 1), float64)
+        own_links, own_tip = cuda.local.array(links_shape, float64), cuda.local.array(tip_shape, float64)
+        own_g = cuda.local.array(g_shape, float64)
+        own = Room(k, point, w, y, clocks, levels, own_links, own_tip, own_g)
+        states = duals(y, ONE)
+        work = Work(
+            duals(k, ONE), duals(point, ONE), duals(w, ONE), states, clocks[:, 0], levels[:, 0], None, (), None, 0.0
+        )  # fmt: skip
+        if varied:
+            fill_own(own, links, tip, g)
+        member, column, ended = 0, 0, True
+        while not is_set(halt):
+            if ended:
+                pair = cuda.atomic.add(counter, 0, 1)
+                if pair >= count:
+                    return
+                member, column = pair // ways, pair % ways
+                adopt(0, member, values, places, own)
+            chain = ChainParameters(
+                n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
+                table, spans, 0, loaded, timed, swept, 0, False, pin,
+            )  # fmt: skip
+            if ended:
+                longest = longest_step(RecursiveParameters(chain), steady, states, work.w, own)
+                set_out(0, limits.t_end, breaks, own)
+                depart(0, member, column, n, 1, starts, own)
+                clocks[LONGEST, 0] = min(longest, limits.longest)
+            ended = status[member] > EVENT or follow_by_stages(
+                RecursiveParameters(chain), limits, breaks, work, weights, member, column, own, out
+            )
+
+    return kernel
+
+
+@cuda.jit
+def exponents(derivatives, t_end, out):
+    """Fill `out` with the exponents of members whose derivatives are found; these are lost."""
+    member = cuda.grid(1)
+    if member < out.shape[0]:
+        out[member] = math.log(stretching(derivatives[member])) / abs(t_end)

@@ -31,10 +31,11 @@ class Halted(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """Starts (M, 2N) of a chain, what varies, how far to go, what to keep, and how to step."""
+    """Angles and rates (M, N) at the start of a chain, what varies, how far to go, what to keep, and how to step."""
 
     chain: Chain
-    starts: np.ndarray
+    theta: np.ndarray
+    omega: np.ndarray
     t_end: float
     keep: tuple[Keep, ...]
     method: Integrator
@@ -43,7 +44,12 @@ class Job:
     @property
     def members(self) -> int:
         """Number of members."""
-        return len(self.starts)
+        return len(self.theta)
+
+    @property
+    def starts(self) -> np.ndarray:
+        """States (M, 2N) at the start."""
+        return np.concatenate([self.theta, self.omega], axis=1)
 
     def outputs(self) -> dict[str, Output]:
         """Return the arrays it gives, by name."""
@@ -55,7 +61,8 @@ class Job:
 
     def rows(self, which: Any) -> Job:
         """Return the job of some members."""
-        return replace(self, starts=self.starts[which], vary={name: values[which] for name, values in self.vary.items()})
+        vary = {name: values[which] for name, values in self.vary.items()}
+        return replace(self, theta=self.theta[which], omega=self.omega[which], vary=vary)
 
     def wanted(self, kind: type[Any]) -> Any:
         """Return what is kept of this kind, or None."""

@@ -3,6 +3,8 @@
 Each lane follows one member with one deviation that begins as a unit vector: values are the motion, rates the deviation. Steps are
 chosen by the values alone: all lanes of a member take the same ones, and what is found is the derivative of the very steps taken.
 Near rest, where the motion would allow steps of any length, they are as short as a swing of 1 rad would need.
+
+A thread of a GPU is a lane by itself: `follow` and `follow_by_stages` are what it does.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from nlink._jit import entry, kernel
 from nlink.duals import duals
 from nlink.ensemble.march import adopt, borrowed_lanes, ending, judge, lane_chain, lanes_for, start
-from nlink.ensemble.noting import AT, COUNT, FINISHED, FLAG, NEW, OLD, SPAN, T
+from nlink.ensemble.noting import AT, BETWEEN, COUNT, FINISHED, FLAG, NEW, OLD, SPAN, T
 from nlink.ensemble.stages import Work, attempt, begin
 from nlink.ensemble.stages_march import borrowed_room, pass_break, room_for, set_out, settle
 from nlink.formulations.recursive import RecursiveParameters
@@ -26,6 +28,8 @@ from nlink.system import SeriesRoom, arrival, rhs, series
 
 DIRECTIONS = (0,) * 8
 """As long as the number of deviations that are followed side by side."""
+SWEEPS = 30
+"""Over the columns of a matrix, to turn them: more than it takes."""
 LONGEST = AT
 """Row of a lane's numbers: its longest step."""
 
@@ -60,13 +64,19 @@ def swiftness(p, values, places, own, lanes, varied, out):
         for first in range(0, 2 * n, width):
             for k in range(width):
                 adopt(k, member, values, places, own)
-                for i in range(2 * n):
-                    own.y[OLD, i, k], own.y[OLD, i, width + k] = 0.0, 1.0 if i == first + k else 0.0
+                hang(k, first + k, n, width, own)
             rhs(0.0, states[OLD], RecursiveParameters(lane_chain(p.chain, own, 0, lanes, varied)), states[NEW], w)
             for k in range(min(width, 2 * n - first)):
                 for i in range(n):
                     sums[(first + k) // n, i] += abs(own.y[NEW, n + i, width + k])
         out[member] = max(math.sqrt(sums[0].max()), sums[1].max())
+
+
+@kernel
+def hang(k, way, n, width, own):
+    """Let lane k hang at rest, with a deviation."""
+    for i in range(2 * n):
+        own.y[OLD, i, k], own.y[OLD, i, width + k] = 0.0, 1.0 if i == way else 0.0
 
 
 @kernel
@@ -77,12 +87,18 @@ def board(k, pair, n, starts, values, places, longest, members, ways, own):
         members[k] = -1
         return pair
     members[k], ways[k] = member, way
-    start(k, member, n, starts, own)
     adopt(k, member, values, places, own)
-    for i in range(2 * n):
-        own.y[OLD, i, len(members) + k] = 1.0 if i == way else 0.0
+    depart(k, member, way, n, len(members), starts, own)
     own.clocks[LONGEST, k] = longest[member]
     return pair + 1
+
+
+@kernel
+def depart(k, member, way, n, width, starts, own):
+    """Let lane k begin where a member does, with a deviation."""
+    start(k, member, n, starts, own)
+    for i in range(2 * n):
+        own.y[OLD, i, width + k] = 1.0 if i == way else 0.0
 
 
 @kernel
@@ -103,39 +119,52 @@ def tangents(p, starts, values, places, longest, t_end, tol, most, out, own, lan
     n, order, width = p.chain.n, len(orders), len(lanes)
     terms, w, u, states = duals(own.terms, lanes), duals(own.w, lanes), duals(own.u, lanes), duals(own.y, lanes)
     clocks, memory, deviations = columns(own.clocks, 0, lanes), borrowed_lanes(own), numbers(out)
-    y, new = states[OLD], states[NEW]
     members, ways = np.full(width, -1), np.zeros(width, np.int64)
-    ahead = t_end >= 0.0
-    sign = 1.0 if ahead else -1.0
     pair, active = 0, 0
     for k in range(width):
         pair = board(k, pair, n, starts, values, places, longest, members, ways, memory)
         active += members[k] >= 0
     while active > 0 and halt[0] == 0:
         room = SeriesRoom(lane_chain(p.chain, own, 0, lanes, varied), terms, terms, w, w, u, u, way, orders)
-        ends, behind, fastest = series(clocks[T], t_end, ahead, y, p, room, order)
-        last, before = value_of(ends), value_of(behind)
-        size = min(reach(tol, last, before, value_of(fastest), order), clocks[LONGEST])
-        left = abs(t_end - clocks[T])
-        h = sign * where(size < left, size, left)
-        clocks[SPAN], clocks[COUNT] = h, clocks[COUNT] + 1.0
-        arrival(h, y, p, room, order, new)
-        judge(last + before, size, left, most, n, new, clocks)
+        size, left = tread(p, room, order, t_end, tol, most, states, clocks)
         flagged = anywhere(clocks[FLAG] > 0.0)
         if flagged:
             for k in range(width):
                 ends_here = members[k] >= 0 and memory.clocks[FLAG, k] > 0.0
                 done = ends_here and landed(k, members[k], ways[k], n, width, t_end, most, memory, deviations)
                 memory.clocks[FLAG, k] = 1.0 if done else 0.0
-        for i in range(2 * n):
-            y[i] = new[i]
-        clocks[T] = where(size < left, clocks[T] + h, alike(t_end, h))
+        arrive(n, size, left, t_end, states, clocks)
         if flagged:
             for k in range(width):
                 if memory.clocks[FLAG, k] > 0.0:
                     pair = board(k, pair, n, starts, values, places, longest, members, ways, memory)
                     active -= members[k] < 0
     return active
+
+
+@kernel
+def tread(p, room, order, t_end, tol, most, states, clocks):
+    """Find the next step of every lane by the series; return the size it may have, and what is left."""
+    n, y, new = p.chain.n, states[OLD], states[NEW]
+    ahead = t_end >= 0.0
+    ends, behind, fastest = series(clocks[T], t_end, ahead, y, p, room, order)
+    last, before = value_of(ends), value_of(behind)
+    size = min(reach(tol, last, before, value_of(fastest), order), clocks[LONGEST])
+    left = abs(t_end - clocks[T])
+    h = (1.0 if ahead else -1.0) * where(size < left, size, left)
+    clocks[SPAN], clocks[COUNT] = h, clocks[COUNT] + 1.0
+    arrival(h, y, p, room, order, new)
+    judge(last + before, size, left, most, n, new, clocks)
+    return size, left
+
+
+@kernel
+def arrive(n, size, left, t_end, states, clocks):
+    """Let the lanes stand where the step has led."""
+    y, new = states[OLD], states[NEW]
+    for i in range(2 * n):
+        y[i] = new[i]
+    clocks[T] = where(size < left, clocks[T] + clocks[SPAN], alike(t_end, left))
 
 
 @entry
@@ -174,3 +203,97 @@ def tangents_by_stages(p, starts, values, places, longest, limits, breaks, out, 
                     pair = board(k, pair, n, starts, values, places, longest, members, ways, memory)
                     active -= members[k] < 0
     return active
+
+
+@kernel
+def longest_step(p, steady, states, w, own):
+    """Return the longest step that the only lane may take, by the `swiftness` of its chain."""
+    n, sums = p.chain.n, own.y[BETWEEN]
+    for i in range(2 * n):
+        sums[i, 0] = 0.0
+    for way in range(2 * n):
+        hang(0, way, n, 1, own)
+        rhs(0.0, states[OLD], p, states[NEW], w)
+        for i in range(n):
+            sums[way // n * n + i, 0] += abs(own.y[NEW, n + i, 1])
+    swift = 1e-100
+    for i in range(n):
+        swift = max(swift, max(math.sqrt(sums[i, 0]), sums[n + i, 0]))
+    return steady / swift
+
+
+@kernel
+def follow(p, room, order, t_end, tol, most, states, clocks, member, way, own, out):
+    """Take a step with the only lane; return whether it was its last."""
+    n = p.chain.n
+    size, left = tread(p, room, order, t_end, tol, most, states, clocks)
+    if clocks[FLAG] > 0.0 and landed(0, member, way, n, 1, t_end, most, own, out):
+        return True
+    arrive(n, size, left, t_end, states, clocks)
+    return False
+
+
+@kernel
+def follow_by_stages(p, limits, breaks, work, weights, member, way, own, out):
+    """Try a step with the only lane; return whether it was its last."""
+    begin(work.clocks[T], work.states[OLD], p, weights, work, work.states[NEW])
+    attempt(p, limits, work.clocks[LONGEST], work, weights)
+    if work.clocks[FLAG] > 0.0:
+        if landed(0, member, way, p.chain.n, 1, limits.t_end, limits.most, own, out):
+            return True
+        pass_break(0, limits.t_end, breaks, own)
+    settle(work)
+    return False
+
+
+@kernel
+def stretching(a):
+    """Return the largest singular value of a square matrix, which is lost: its columns are turned, two at a time, until all are
+    at right angles; the longest is it (Hestenes, J. SIAM 6, 1958). NaN if the matrix is not finite.
+    """
+    m = len(a)
+    largest = 0.0
+    for i in range(m):
+        for j in range(m):
+            largest = max(largest, abs(a[i, j])) if a[i, j] == a[i, j] else math.inf
+    if not 0.0 < largest < math.inf:
+        return math.nan
+    for i in range(m):
+        for j in range(m):
+            a[i, j] /= largest
+    for _ in range(SWEEPS):
+        turned = False
+        for i in range(m):
+            for j in range(i + 1, m):
+                turned = turn_columns(a, i, j) or turned
+        if not turned:
+            break
+    longest = 0.0
+    for j in range(m):
+        longest = max(longest, dot(a, j, j))
+    return largest * math.sqrt(longest)
+
+
+@kernel
+def turn_columns(a, i, j):
+    """Turn two columns so that they are at right angles; return whether there was much to turn."""
+    first, second, both = dot(a, i, i), dot(a, j, j), dot(a, i, j)
+    if not both * both > 1e-26 * first * second:
+        return False
+    slope = (second - first) / (2.0 * both)
+    tangent = math.copysign(1.0, slope) / (abs(slope) + math.sqrt(1.0 + slope * slope))
+    c = 1.0 / math.sqrt(1.0 + tangent * tangent)
+    s = c * tangent
+    for r in range(len(a)):
+        x, y = a[r, i], a[r, j]
+        a[r, i], a[r, j] = c * x - s * y, s * x + c * y
+    return s != 0.0
+
+
+@kernel
+def dot(a, i, j):
+    """Return the product of two columns."""
+    total = 0.0
+    for r in range(len(a)):
+        total += a[r, i] * a[r, j]
+    return total

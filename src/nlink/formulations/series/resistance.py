@@ -41,7 +41,7 @@ def drag_horizon(h: Any, p: Any, terms: Any, w: Any, order: int) -> Any:
 
 
 def _alone(terms: Any) -> bool:
-    return isinstance(terms, VecArray) and terms.width == 1
+    return isinstance(terms, VecArray) and terms.holds == "number"
 
 
 @overload(resist, jit_options=INLINE)
