@@ -137,8 +137,8 @@ def note_extremes(k, n, member, kept, own, path):
 
 @kernel
 def slowest(h, first, last, by):
-    """Return when a link that goes the same way at both ends of a step of length h, or starts from rest, may go the other way: by the
-    parabola through its rates, with the angle `by` that it turns; h if it does not come near to standing still.
+    """Return when a link that goes the same way at both ends of a step of length h, or starts from rest, may go the other way: by
+    the parabola through its rates, with the angle `by` that it turns; h if it does not come near to standing still.
     """
     square, slope = 3.0 * (first + last - 2.0 * by / h), 6.0 * by / h - 4.0 * first - 2.0 * last
     if slope * square >= 0.0 or abs(slope) >= 2.0 * abs(square) or slope * first > 0.0:
