@@ -26,12 +26,12 @@ from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
 from nlink.system import System
 
-THREADS = 64
+THREADS = 256
 MOST = 1 << 18
 """Members that are sent to the card at a time."""
 PAIRS = 1 << 20
 """Members with a deviation, likewise."""
-BLOCKS = 32
+BLOCKS = 8
 """Most blocks of threads for each multiprocessor."""
 AHEAD = 2
 """Blocks of members that are under way while the results of one are fetched."""

@@ -21,7 +21,7 @@ from nlink.duals import duals
 from nlink.ensemble.march import Lanes, adopt, take
 from nlink.ensemble.noting import CLOCKS, EVENT, Kept
 from nlink.ensemble.single import stride
-from nlink.ensemble.stages import METHOD, STAGES, Work
+from nlink.ensemble.stages import METHOD, STAGES, Limits, Work
 from nlink.ensemble.stages_march import ONE, Room, seat, set_out, stride_by_stages
 from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.formulations.recursive import RecursiveParameters
@@ -48,6 +48,20 @@ def is_set(_typing, flag):
         return builder.icmp_signed("!=", builder.call(load, [data]), ir.Constant(ir.IntType(32), 0))
 
     return types.boolean(flag), build
+
+
+@cuda.jit(device=True)
+def at_most(most, halt):
+    """Return how many steps a member may take: none once all is to end. A way out of the loop would make threads wait for each
+    other at every step.
+    """
+    return 0.0 if is_set(halt) else most
+
+
+@cuda.jit(device=True)
+def within(limits, halt):
+    """Return the limits of a member likewise."""
+    return Limits(limits.t_end, limits.rtol, limits.atol, limits.longest, at_most(limits.most, halt))
 
 
 def shapes_of_own(n: int, varied: bool) -> tuple[tuple[int, ...], ...]:
@@ -115,10 +129,10 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
         if varied:
             fill_own(own, links, tip, g)
         ended = True
-        while not is_set(halt):  # one loop over the steps of all members: threads that go together never wait for the longest
+        while True:  # one loop over the steps of all members: threads that go together never wait for the longest
             if ended:
                 member = cuda.atomic.add(counter, 0, 1)
-                if member >= count:
+                if member >= count or is_set(halt):
                     return
                 join(member, theta, omega, starts)
                 take(0, member, member + 1, n, starts, values, places, members, due, kept, own)
@@ -126,8 +140,8 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
                 n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
                 table, spans, 0, loaded, timed, swept, ledger, False, pin,
             )  # fmt: skip
-            ended = stride(RecursiveParameters(chain), t_end, tol, most, kept, own, arrays, members, due, way, orders, order,
-                           reducer, memories, shown)  # fmt: skip
+            ended = stride(RecursiveParameters(chain), t_end, tol, at_most(most, halt), kept, own, arrays, members, due, way,
+                           orders, order, reducer, memories, shown)  # fmt: skip
 
     return kernel
 
@@ -176,10 +190,10 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
         if varied:
             fill_own(own, links, tip, g)
         ended = True
-        while not is_set(halt):
+        while True:
             if ended:
                 member = cuda.atomic.add(counter, 0, 1)
-                if member >= count:
+                if member >= count or is_set(halt):
                     return
                 join(member, theta, omega, starts)
                 seat(0, member, member + 1, n, starts, values, places, limits.t_end, breaks, members, due, kept, own)
@@ -187,8 +201,8 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
                 n, own_g[0, 0] if varied else g, own_links[:, :, 0] if varied else links, own_tip[:, 0] if varied else tip,
                 table, spans, 0, loaded, timed, swept, ledger, False, pin,
             )  # fmt: skip
-            ended = stride_by_stages(members[0], RecursiveParameters(chain), limits, breaks, kept, own, work, beside, weights,
-                                     due, reducer, memories, shown)  # fmt: skip
+            ended = stride_by_stages(members[0], RecursiveParameters(chain), within(limits, halt), breaks, kept, own, work, beside,
+                                     weights, due, reducer, memories, shown)  # fmt: skip
 
     return kernel
 
@@ -216,10 +230,10 @@ def deviations_by_series(n: int, order: int, loads: tuple[Any, ...], varied: boo
         if varied:
             fill_own(own, links, tip, g)
         member, column, ended = 0, 0, True
-        while not is_set(halt):
+        while True:
             if ended:
                 pair = cuda.atomic.add(counter, 0, 1)
-                if pair >= count:
+                if pair >= count or is_set(halt):
                     return
                 member, column = pair // ways, pair % ways
                 adopt(0, member, values, places, own)
@@ -232,8 +246,9 @@ def deviations_by_series(n: int, order: int, loads: tuple[Any, ...], varied: boo
                 depart(0, member, column, n, 1, starts, own)
             room = SeriesRoom(chain, terms_, terms_, w_, w_, u_, u_, way, orders)
             ended = status[member] > EVENT or follow(
-                RecursiveParameters(chain), room, order, t_end, tol, most, states, clocks[:, 0], member, column, own, out
-            )
+                RecursiveParameters(chain), room, order, t_end, tol, at_most(most, halt), states, clocks[:, 0], member, column, own,
+                out,
+            )  # fmt: skip
 
     return kernel
 
@@ -266,10 +281,10 @@ def deviations_by_stages(n: int, loads: tuple[Any, ...], varied: bool) -> Any:
         if varied:
             fill_own(own, links, tip, g)
         member, column, ended = 0, 0, True
-        while not is_set(halt):
+        while True:
             if ended:
                 pair = cuda.atomic.add(counter, 0, 1)
-                if pair >= count:
+                if pair >= count or is_set(halt):
                     return
                 member, column = pair // ways, pair % ways
                 adopt(0, member, values, places, own)
@@ -283,7 +298,7 @@ def deviations_by_stages(n: int, loads: tuple[Any, ...], varied: bool) -> Any:
                 depart(0, member, column, n, 1, starts, own)
                 clocks[LONGEST, 0] = min(longest, limits.longest)
             ended = status[member] > EVENT or follow_by_stages(
-                RecursiveParameters(chain), limits, breaks, work, weights, member, column, own, out
+                RecursiveParameters(chain), within(limits, halt), breaks, work, weights, member, column, own, out
             )
 
     return kernel
