@@ -132,6 +132,8 @@ class SeriesRoom(NamedTuple):
 
 
 SERIES_ROWS, SERIES_SCRATCH = 10, 26
+SERIES_ROWS_OF_GRAVITY = 3
+"""What of the coefficients there is without loads and ledger."""
 ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, LINK_BY_LINK, UNROLLED_LANES = 1, 2, 3, 4, 8
 """Ways to compute a series. LINK_BY_LINK, and 1 more with moments, 2 more with drag or forces at the tip: lanes of chains of any
 length, unrolled over the coefficients; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""

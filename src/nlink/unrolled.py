@@ -223,6 +223,35 @@ class Cells:
         made.data, made.known, made.strides = data, {}, [ir.Constant(ir.IntType(64), size) for size in (*sizes, 0)]
         return made
 
+    def forget(self) -> None:
+        """Keep all at hand."""
+
+    def part(self, first: int) -> Part:
+        """Return what has this first index."""
+        return Part(self, first)
+
+
+class CellsByLink:
+    """The cells of an array with n last indices, which has what belongs to each together: read anew after `forget`, where it stands
+    in memory already, rather than put aside in another place.
+    """
+
+    def __init__(self, cells: Cells, n: int, *lengths: int) -> None:
+        self.builder = cells.builder
+        self.links = [cells.of_last(ir.Constant(ir.IntType(64), i), *lengths) for i in range(n)]
+
+    def __getitem__(self, index: tuple[int, ...]) -> Number:
+        return self.links[index[-1]][(*index[:-1], 0)]
+
+    def __setitem__(self, index: tuple[int, ...], value: Number | float) -> None:
+        self.links[index[-1]][(*index[:-1], 0)] = value
+
+    def forget(self) -> None:
+        """Let everything be read from memory from now on."""
+        self.builder.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], side_effect=True)
+        for each in self.links:
+            each.known = {}
+
     def part(self, first: int) -> Part:
         """Return what has this first index."""
         return Part(self, first)
@@ -248,7 +277,7 @@ class Handed:
 class Part:
     """The cells with one first index."""
 
-    def __init__(self, cells: Cells, first: int) -> None:
+    def __init__(self, cells: Cells | CellsByLink, first: int) -> None:
         self.cells, self.first = cells, first
 
     def __getitem__(self, index: tuple[int, ...]) -> Number:

@@ -27,7 +27,7 @@ from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, l
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.kernels import LOAD_ROWS, ChainParameters
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom
 
 cuda: Any = numba_cuda
 SHORT = 6
@@ -92,7 +92,7 @@ def join(member, theta, omega, starts):
 def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, ...], reducer: Any) -> Any:
     """Return a kernel that steps by Taylor series."""
     loaded, timed, swept, ledger = loads
-    m, rows = 2 * n + ledger, SERIES_ROWS if loaded else 3
+    m, rows = 2 * n + ledger, SERIES_ROWS if loaded else SERIES_ROWS_OF_GRAVITY
     orders = (0,) * order
     ending, sampling, _, flipping, _, drifting, ranging = wants
     way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
@@ -212,7 +212,8 @@ def deviations_by_series(n: int, order: int, loads: tuple[Any, ...], varied: boo
     """Return a kernel that steps by Taylor series in dual numbers."""
     loaded, timed, swept = loads
     orders, ways, way = (0,) * order, 2 * n, (0,) * ORDER_BY_ORDER  # unrolled, they would not stay in registers
-    terms_shape, w_shape, u_shape = (SERIES_ROWS if loaded else 3, order + 2, n, 2), (SERIES_SCRATCH, n, 2), (13, n, 2)
+    rows = SERIES_ROWS if loaded else SERIES_ROWS_OF_GRAVITY
+    terms_shape, w_shape, u_shape = (rows, order + 2, n, 2), (SERIES_SCRATCH, n, 2), (13, n, 2)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
 
     @cuda.jit(fastmath={"contract"})

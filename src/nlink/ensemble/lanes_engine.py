@@ -130,7 +130,7 @@ def named(job: Job, kept: Kept, n: int) -> dict[str, np.ndarray]:
 
 def _lanes(numbers: Any, made: Callable[[Any, int, int], Any], size: int, width: int) -> Any:
     """Return this thread's lanes: used again if they fit, with the chain's numbers in them."""
-    key = (made, numbers.n, numbers.ledger, size, width)
+    key = (made, numbers.n, numbers.loaded, numbers.swept, numbers.ledger, size, width)
     known = getattr(_memory, "lanes", None)
     if known is None or _memory.key != key:
         known = _memory.lanes = made(numbers, size, width)

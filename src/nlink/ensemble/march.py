@@ -41,7 +41,7 @@ from nlink.ensemble.noting import (
 from nlink.integrators.taylor import reach
 from nlink.kernels import ChainParameters, borrowed, turn
 from nlink.lanes import aligned, alike, anywhere, columns, numbers, value_of, where
-from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
+from nlink.system import SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
 NEAREST = 6755399441055744.0
 """1.5 * 2^52: adding and subtracting it rounds to the nearest whole number."""
@@ -70,7 +70,8 @@ class Lanes(NamedTuple):
 def lanes_for(chain: Any, order: int, width: int) -> Lanes:
     """Return the memory for so many lanes of this chain; what belongs to a link lies together."""
     n, m = chain.n, 2 * chain.n + chain.ledger
-    terms = np.moveaxis(aligned(n, SERIES_ROWS, order + 2, width), 0, 2)
+    rows = SERIES_ROWS if chain.loaded or chain.swept or chain.ledger else SERIES_ROWS_OF_GRAVITY
+    terms = np.moveaxis(aligned(n, rows, order + 2, width), 0, 2)
     terms[0, 0] = 1.0
     w, u = (np.moveaxis(aligned(n, SERIES_SCRATCH, width), 0, 1) for _ in range(2))
     shapes = ((3, m), (order, m), (CLOCKS,), (n,))

@@ -36,9 +36,21 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.formulations.series.sweep import acting, hinges, inward, link_inward, link_outward, outward, products, rates, turning
+from nlink.formulations.series.sweep import (
+    acting,
+    hinges,
+    inward,
+    link_inward,
+    link_outward,
+    outward,
+    products,
+    products_in_pairs,
+    rates,
+    turning,
+)
+from nlink.lanes import VecArray
 from nlink.system import LINK_BY_LINK, UNROLLED_LANES
-from nlink.unrolled import Cells, Handed, fields, plain
+from nlink.unrolled import Cells, CellsByLink, Handed, fields, plain
 
 
 @intrinsic(prefer_literal=True)
@@ -70,9 +82,14 @@ def straight_lanes(_typing, room):
     def build(context, builder, sig, args):
         parts = fields(builder, sig.args[0], args[0])
         n, loaded = divmod(parts["small"][0].count - UNROLLED_LANES, 2)
+        order, kind = parts["order"][0].count, parts["terms"][0]
         stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
         terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
-        lanes_orders(parts["order"][0].count, Loads(n, bool(loaded)), terms, w)
+        sums, next_sums = plain(products), {}
+        if isinstance(kind, VecArray) and kind.holds == "vector":
+            terms = CellsByLink(Cells(context, builder, *parts["terms"]), n, order + 2)
+            sums = partial(paired_products, next_sums)
+        lanes_orders(order, Loads(n, bool(loaded)), terms, w, sums)
         return context.get_dummy_value()
 
     return types.void(room), build
@@ -111,15 +128,17 @@ def straight_links(_typing, room, ahead):
     return types.void(room, ahead), build
 
 
-def lanes_orders(order, p, terms, w):
-    """Write the orders down: each link's turning and pull from the moments on all of them and the accelerations along them."""
+def lanes_orders(order, p, terms, w, sums):
+    """Write the orders down: each link's turning and pull from the moments on all of them and the accelerations along them, and
+    sums(k, loaded, terms, link) of products of lower orders.
+    """
     links, columns = range(p.n), [lanes_columns(p.n, j, w) for j in range(p.n)]
     for k in range(order - 1):
         if p.loaded:
             plain(rates)(p.n, k, terms)
             plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
         scale = (k + 1.0) * (k + 2.0)
-        given = [plain(acting)(k, p, w, {}, i, plain(products)(k, p.loaded, terms, i)) for i in links]
+        given = [plain(acting)(k, p, w, {}, i, sums(k, p.loaded, terms, i)) for i in links]
         for i in links:
             turned, drawn = 0.0, 0.0
             for (x, across, _), column in zip(given, columns, strict=True):
@@ -130,6 +149,12 @@ def lanes_orders(order, p, terms, w):
                 )
             terms[X, k + 2, i], terms[Y, k + 2, i] = given[i][0], turned
             terms[LAM, k, i] = scale * drawn + given[i][2]
+        terms.forget()
+
+
+def paired_products(kept, k, loaded, terms, i):
+    """Write down what `products` does, most of it for two orders at a time; those of the next are kept."""
+    return plain(products_in_pairs)(k, loaded, terms, kept, i)
 
 
 def lanes_columns(n, j, w):

@@ -111,9 +111,9 @@ def products_of_two(k, loaded, wide, uv, j):
         half += wide[Y, 1, j] * y
         for m in range(2, middle):
             xm, ym = wide[X, m, j], wide[Y, m, j]
-            next_half += xm * x + ym * y
+            next_half = (next_half + xm * x) + ym * y
             x, y = wide[X, k + 2 - m, j], wide[Y, k + 2 - m, j]
-            half += xm * x + ym * y
+            half = (half + xm * x) + ym * y
         next_half += wide[X, middle, j] * x + wide[Y, middle, j] * y
     across = pull = next_across = next_pull = zero
     x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
