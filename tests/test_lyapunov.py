@@ -54,7 +54,8 @@ LOADS = {
 def test_finite_times_agree_with_the_reference(case: str, t: str) -> None:
     theta, wanted = (ZIGZAG if case == "N2_chaotic" else [math.pi / 4] * 2), REFERENCE["finite_time"][case][t]
     found = ftle(Chain.uniform(2), theta, t=float(t))
-    assert found.exponent == pytest.approx(wanted["ftle"], abs=1e-11)
+    rounding = 1e-10 if t == "10" else 1e-11  # a start moved by its last bit moves the exponent by up to 6e-11 at 10 s
+    assert found.exponent == pytest.approx(wanted["ftle"], abs=rounding)
     known = 4 if wanted["digits"] == "113-bit" else 3  # double precision loses the smallest at 10 s
     np.testing.assert_allclose(found.singular_values[:known], wanted["sigma"][:known], rtol=1e-8)
 
