@@ -257,6 +257,20 @@ def test_closed_chains_and_random_ones():
     np.testing.assert_allclose(many.theta[0], simulate(chain, theta, omega, t_end=0.5, save=(0.5,)).theta[-1], atol=1e-8)
 
 
+def test_torques_need_no_hash():
+    class Push:
+        def __call__(self, t):
+            return 0.1 * t
+
+        def __eq__(self, other):
+            return self is other
+
+    chain = Chain.uniform(2).with_loads(JointTorque(Push()))
+    many = simulate_many(chain, [[0.1, 0.2]], t_end=0.2, rtol=1e-11, atol=1e-11)
+    plain = simulate_many(chain.with_loads(JointTorque(lambda t: 0.1 * t)), [[0.1, 0.2]], t_end=0.2, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(many.theta, plain.theta)
+
+
 def test_the_result_is_named_and_says_how():
     many = simulate_many(Chain.uniform(2), starts(3, 2), t_end=1.0, keep=ALL)
     assert many.theta.dims == ("member", "link")

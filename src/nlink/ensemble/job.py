@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -93,9 +92,16 @@ def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
     return compute_each(job, formulate(job.chain), halt)
 
 
-@lru_cache(maxsize=4)
+_latest: list[tuple[Chain, System]] = []
+
+
 def known_system(chain: Chain) -> System:
-    """Return a chain's equations of motion, for those who only read them: the blocks of a job have the same."""
+    """Return a chain's equations of motion, for those who only read them: the blocks of a job have the very same chain."""
     from nlink.formulations import formulate
 
-    return formulate(chain)
+    for known, system in _latest:
+        if known is chain:
+            return system
+    system = formulate(chain)
+    _latest[:] = [(chain, system)]
+    return system
