@@ -105,6 +105,29 @@ def a_map(name: str, keep: Any, size: int = 1000) -> None:
     print(f"{name} map {size} x {size} to 40 sqrt(l/g): {wall:.3f} s, {kernel:.3f} s in the kernels", flush=True)
 
 
+def peer(n: int, members: int, error: float, t_end: float = 10.0) -> None:
+    """Measure diffrax on the same device: each of its methods at the loosest tolerance with at most this error at 2 s."""
+    try:
+        from peers.diffrax_model import many
+    except ImportError:
+        print("diffrax is not installed")
+        return
+    theta = starts(members, n)
+    exact = nlink.simulate_many(nlink.Chain.uniform(n), theta[:512], t_end=2.0, integrator=nlink.Taylor(1e-17, order=22))
+    for method in PEER_METHODS:
+        tolerance, apart = 1e-7, np.inf
+        while apart > error and tolerance > 1e-13:
+            tolerance /= 10.0**0.5
+            apart = float(np.median(np.abs(many(n, theta[:512], 2.0, tolerance, method)() - exact.theta.values).max(1)))
+        work, spent = many(n, theta, t_end, tolerance, method), []
+        for _ in range(3):
+            begun = time.perf_counter()
+            work()
+            spent.append(time.perf_counter() - begun)
+        rate = members / min(spent) / 1e6
+        print(f"N = {n}, diffrax {method} at {tolerance:.1e}: {rate:.4g} million/s in all, error at 2 s {apart:.1e}", flush=True)
+
+
 def main() -> None:
     found_cuda()
     if "--quick" not in sys.argv:
@@ -113,6 +136,7 @@ def main() -> None:
         speed(n, members, method)
     a_map("flip", nlink.FlipTime())
     a_map("FTLE", nlink.FTLE())
+    peer(2, 1 << 20, 1e-8)
 
 
 KERNELS = ("by_series", "by_stages", "deviations_by_series", "deviations_by_stages")
@@ -126,7 +150,7 @@ CASES = (
 )
 """Links, members, and a method whose error is that of the fifth-order pair of Dormand and Prince at 1e-9 or less: 3e-9 at N = 2,
 6.7e-8 at N = 5, 2.0e-6 at N = 15, all at 2 s."""
-
+PEER_METHODS = ("Dopri5", "Tsit5", "Dopri8")
 
 if __name__ == "__main__":
     main()

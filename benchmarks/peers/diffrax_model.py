@@ -51,14 +51,14 @@ def accelerations(theta: Any, omega: Any) -> Any:
     return alpha
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def integrate(n: int, y0: Any, t: float, tolerance: float) -> Any:
+@functools.partial(jax.jit, static_argnums=(0, 4))
+def integrate(n: int, y0: Any, t: float, tolerance: float, method: str = "Dopri8") -> Any:
     term = dfx.ODETerm(lambda _t, y, _args: jnp.concatenate([y[n:], accelerations(y[:n], y[n:])]))
     control = dfx.PIDController(rtol=tolerance, atol=tolerance)
     adjoint = dfx.RecursiveCheckpointAdjoint(checkpoints=1)
     return dfx.diffeqsolve(
         term,
-        dfx.Dopri8(),
+        getattr(dfx, method)(),
         0.0,
         t,
         1e-3,
@@ -75,8 +75,8 @@ def prepare(case: Case, tolerance: float) -> Callable[[float], np.ndarray]:
     return lambda t: np.asarray(integrate(n, y0, t, tolerance))[:n]
 
 
-def many(n: int, theta: np.ndarray, t: float, tolerance: float) -> Callable[[], np.ndarray]:
+def many(n: int, theta: np.ndarray, t: float, tolerance: float, method: str = "Dopri8") -> Callable[[], np.ndarray]:
     """Follow many starts at rest at once; the function returned runs and returns the angles reached."""
     starts = jnp.asarray(np.concatenate([theta, np.zeros_like(theta)], axis=1))
-    run = jax.jit(jax.vmap(lambda y0: integrate(n, y0, t, tolerance)))
+    run = jax.jit(jax.vmap(lambda y0: integrate(n, y0, t, tolerance, method)))
     return lambda: np.asarray(run(starts))[:, :n]
