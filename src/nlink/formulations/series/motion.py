@@ -28,7 +28,7 @@ from nlink.formulations.series.loads import acting_loads, chain_ledger, springs,
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPEED, X, Y
 from nlink.formulations.series.straight import straight, straight_lanes, straight_links
-from nlink.formulations.series.sweep import factorise, pair, rates, sweep_by_two, sweep_lanes
+from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
 from nlink.kernels import turn
 from nlink.lanes import VecArray, alike, anywhere, value_of, where
 from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, UNROLLED_WITH_MOMENTS, Series
@@ -42,7 +42,7 @@ def chain_series(t, bound, ahead, y, p, room, order):
     chain, terms, wide, w, u, uv = room.chain, room.terms, room.wide, room.w, room.u, room.uv
     n = chain.n
     turn(y, n, w)
-    factorise(chain, w)
+    prepare(room)
     if chain.loaded:
         torques(t, bound, ahead, chain, terms[DRIVE], order)
         springs(y, chain, w)
@@ -153,6 +153,18 @@ def _sweep(k, p, wide, w, v, u, uv):
 def of_one_chain(w: Any) -> bool:
     """Whether rows of this type hold plain numbers of the processor: on a GPU, as in lanes, operations count, not waits."""
     return isinstance(w, VecArray) and w.holds == "number"
+
+
+def prepare(room: Any) -> None:
+    """Fill the rows of `w` that do not change with the order."""
+    factorise(room.chain, room.w)
+
+
+@overload(prepare, jit_options=INLINE)
+def _prepare(room):
+    if room[room.fields.index("small")].count > UNROLLED_LANES:
+        return lambda room: levers(room.chain, room.w)
+    return lambda room: factorise(room.chain, room.w)
 
 
 def coefficients(room, order, ahead):

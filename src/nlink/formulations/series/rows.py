@@ -10,7 +10,7 @@ P11, P12, P21, P22 = range(22, 26)
 multiplies the acceleration along the link, the weight of the link and of what hangs on it times their levers; the springs'
 moments at the joints, their stiffness, the damping at joints and of links, and the
 first power of time in the speed of the link; and, for every other link, the product of its matrix with the next link's."""
-ALONG, FREE, CX, CY, BX, BY, AX, AY, ACROSS, DRAWN, NEXT_HALF, NEXT_ACROSS, NEXT_PULL = range(13)
+ALONG, FREE, CX, CY, BX, BY, AX, AY, ACROSS, DRAWN, NEXT_ALONG, NEXT_ACROSS, NEXT_PULL = range(13)
 """Rows of `u` and `uv`, of one order: acceleration along the link, turning without acceleration of the hinge, what is known, b, a,
 moment and pull of forces; and sums for the order after."""
 ANGLE, SPEED, LAST, BEFORE, DRIVEN, DAMPED, BRAKED = range(7)

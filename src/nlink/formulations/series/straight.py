@@ -24,6 +24,8 @@ from nlink.formulations.series.rows import (
     GY,
     INVERSE,
     LAM,
+    LC,
+    LS,
     MOMENT,
     QX,
     QY,
@@ -129,47 +131,63 @@ def straight_links(_typing, room, ahead):
 
 
 def lanes_orders(order, p, terms, w, sums):
-    """Write the orders down: each link's turning and pull from the moments on all of them and the accelerations along them, and
-    sums(k, loaded, terms, link) of products of lower orders.
+    """Write the orders down, with sums(k, loaded, terms, link) of products of lower orders: the moments across the links give their
+    turning by the inverse of the mass matrix, accelerations along and across them their pull.
     """
-    links, columns = range(p.n), [lanes_columns(p.n, j, w) for j in range(p.n)]
+    links, (mass, skew) = range(p.n), coupling(p.n, w)
+    inverse = inverted(mass)
     for k in range(order - 1):
         if p.loaded:
             plain(rates)(p.n, k, terms)
             plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
         scale = (k + 1.0) * (k + 2.0)
         given = [plain(acting)(k, p, w, {}, i, sums(k, p.loaded, terms, i)) for i in links]
-        for i in links:
-            turned, drawn = 0.0, 0.0
-            for (x, across, _), column in zip(given, columns, strict=True):
-                share = across * (1.0 / scale)
-                turned, drawn = (
-                    turned + (column[i][0] * share + column[i][2] * x),
-                    drawn + (column[i][1] * share + column[i][3] * x),
-                )
-            terms[X, k + 2, i], terms[Y, k + 2, i] = given[i][0], turned
-            terms[LAM, k, i] = scale * drawn + given[i][2]
+        along = [scale * x for x, _, _ in given]
+        rest = [across - added(skew[i], along) for i, (_, across, _) in enumerate(given)]
+        turned = [added(row, rest) for row in inverse]
+        for i, (x, _, pull) in enumerate(given):
+            terms[X, k + 2, i], terms[Y, k + 2, i] = x, turned[i] * (1.0 / scale)
+            if k < order - 2:
+                terms[LAM, k, i] = added(mass[i], along, pull) - added(skew[i], turned)
         terms.forget()
+
+
+def coupling(n, w):
+    """Write down what accelerations of link j across and along it do across link i, in the frames of both: two matrices, the mass
+    matrix and a skew one. Along link i they do the same, the skew one with the other sign.
+    """
+    mass, skew = [[0.0] * n for _ in range(n)], [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        mass[i][i] = w[J, i]
+        for j in range(i + 1, n):
+            mass[i][j] = mass[j][i] = w[LC, i] * w[QX, j] + w[LS, i] * w[QY, j]
+            skew[i][j] = w[LC, i] * w[QY, j] - w[LS, i] * w[QX, j]
+            skew[j][i] = -skew[i][j]
+    return mass, skew
+
+
+def inverted(matrix):
+    """Write down the inverse of a symmetric matrix, one link more at a time."""
+    inverse = []
+    for m, row in enumerate(matrix):
+        by = [added(known, row[:m]) for known in inverse]
+        last = 1.0 / (row[m] - added(by, row[:m]))
+        shares = [-each * last for each in by]
+        inverse = [[known[j] - by[i] * shares[j] for j in range(m)] + [shares[i]] for i, known in enumerate(inverse)]
+        inverse.append([*shares, last])
+    return inverse
+
+
+def added(factors, values, total=0.0):
+    """Write down the sum of products."""
+    for factor, value in zip(factors, values, strict=True):
+        total = total + factor * value
+    return total
 
 
 def paired_products(kept, k, loaded, terms, i):
     """Write down what `products` does, most of it for two orders at a time; those of the next are kept."""
     return plain(products_in_pairs)(k, loaded, terms, kept, i)
-
-
-def lanes_columns(n, j, w):
-    """Write down what a moment on link j does to each link, turning and pull, and what an acceleration along it does."""
-    both = []
-    for forced in (True, False):
-        u = {(row, i): 0.0 for row in (ALONG, FREE, CX, CY) for i in range(n)}
-        across, u[ALONG, j] = (1.0, 0.0) if forced else (-w[H, j], 1.0)
-        u[FREE, j] = w[INVERSE, j] * across
-        u[CX, j], u[CY, j] = w[QX, j] * across + w[ZX, j] * u[ALONG, j], w[QY, j] * across + w[ZY, j] * u[ALONG, j]
-        for sweep in (inward, hinges, outward):
-            plain(sweep)(n, w, u)
-        rows = [plain(turning)(w, u, i) for i in range(n)]
-        both.append([(alpha, pull + w[J, j] if i == j and not forced else pull) for i, (alpha, pull) in enumerate(rows)])
-    return [(*moment, *along) for moment, along in zip(*both, strict=True)]
 
 
 def matrices(n, w):

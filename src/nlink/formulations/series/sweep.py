@@ -26,7 +26,7 @@ from nlink.formulations.series.rows import (
     LS,
     MOMENT,
     NEXT_ACROSS,
-    NEXT_HALF,
+    NEXT_ALONG,
     NEXT_PULL,
     P11,
     P12,
@@ -74,18 +74,37 @@ def factorise(p, w):
 
 
 @kernel
+def levers(p, w):
+    """Fill the rows that do not change with the order and from which the mass matrix of few links is made: where the next hinge and
+    all mass behind the upper one would move by a turn, and inertia.
+    """
+    behind = alike(0.0, w[S, 0])
+    for j in range(p.n):
+        i = p.n - 1 - j
+        s, c = w[S, i], w[C, i]
+        length = p.links[LENGTH, i]
+        level, offset = p.links[MASS, i] * p.links[COM, i] + behind * length, p.links[MASS, i] * p.links[OFFSET, i]
+        w[LC, i], w[LS, i] = length * c, length * s
+        w[QX, i], w[QY, i] = level * c - offset * s, level * s + offset * c
+        w[GX, i], w[GY, i] = p.g * w[QX, i], p.g * w[QY, i]
+        w[J, i] = p.links[HINGE_INERTIA, i] + behind * (length * length)
+        behind += p.links[MASS, i]
+
+
+@kernel
 def products(k, loaded, wide, j):
-    """Return -x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k."""
-    half = alike(0.0, wide[X, 0, j])
-    across = pull = half
+    """Return x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k."""
+    along = alike(0.0, wide[X, 0, j])
+    across = pull = along
     if k % 2 == 0:
-        x, yy = wide[X, k // 2 + 1, j], wide[Y, k // 2 + 1, j]
-        half = 0.5 * (x * x + yy * yy)
+        x, y = wide[X, k // 2 + 1, j], wide[Y, k // 2 + 1, j]
+        along = -0.5 * (x * x + y * y)
     for m in range((k + 1) // 2, 1, -1):
-        half += wide[X, m, j] * wide[X, k + 2 - m, j] + wide[Y, m, j] * wide[Y, k + 2 - m, j]
+        along -= wide[X, m, j] * wide[X, k + 2 - m, j] + wide[Y, m, j] * wide[Y, k + 2 - m, j]
     if k > 0:
-        half += wide[Y, 1, j] * wide[Y, k + 1, j]
-    for m in range(k):
+        along -= wide[Y, 1, j] * wide[Y, k + 1, j]
+        across += wide[LAM, k - 1, j] * wide[Y, 1, j]  # x_1 is zero
+    for m in range(k - 1):
         lam = wide[LAM, m, j]
         pull -= lam * wide[X, k - m, j]
         across += lam * wide[Y, k - m, j]
@@ -95,7 +114,7 @@ def products(k, loaded, wide, j):
             pull += moment * wide[Y, k - m, j]
             across += moment * wide[X, k - m, j]
         across += wide[MOMENT, k, j]
-    return half, across, pull
+    return along, across, pull
 
 
 @kernel
@@ -105,23 +124,26 @@ def products_of_two(k, loaded, wide, uv, j):
     """
     middle, zero = k // 2 + 1, alike(0.0, wide[X, 0, j])
     xm, ym = wide[X, middle, j], wide[Y, middle, j]
-    half, next_half = 0.5 * (xm * xm + ym * ym), zero
-    x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+    along, next_along = -0.5 * (xm * xm + ym * ym), zero
+    across = pull = next_across = next_pull = zero
     if k > 0:
-        half += wide[Y, 1, j] * y
+        x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+        along -= wide[Y, 1, j] * y
         for m in range(2, middle):
             xm, ym = wide[X, m, j], wide[Y, m, j]
-            next_half = (next_half + xm * x) + ym * y
+            next_along = (next_along - xm * x) - ym * y
             x, y = wide[X, k + 2 - m, j], wide[Y, k + 2 - m, j]
-            half = (half + xm * x) + ym * y
-        next_half += wide[X, middle, j] * x + wide[Y, middle, j] * y
-    across = pull = next_across = next_pull = zero
-    x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
-    for m in range(k):
-        lam = wide[LAM, m, j]
+            along = (along - xm * x) - ym * y
+        next_along = (next_along - wide[X, middle, j] * x) - wide[Y, middle, j] * y
+        x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
+        for m in range(k - 1):
+            lam = wide[LAM, m, j]
+            next_pull, next_across = next_pull - lam * x, next_across + lam * y
+            x, y = wide[X, k - m, j], wide[Y, k - m, j]
+            pull, across = pull - lam * x, across + lam * y
+        lam = wide[LAM, k - 1, j]
         next_pull, next_across = next_pull - lam * x, next_across + lam * y
-        x, y = wide[X, k - m, j], wide[Y, k - m, j]
-        pull, across = pull - lam * x, across + lam * y
+        across += lam * wide[Y, 1, j]  # x_1 is zero
     if loaded:
         x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
         for m in range(k):
@@ -131,8 +153,8 @@ def products_of_two(k, loaded, wide, uv, j):
             pull, across = pull + moment * y, across + moment * x
         across += wide[MOMENT, k, j]
         next_pull += wide[MOMENT, k, j] * wide[Y, 1, j]
-    uv[NEXT_HALF, j], uv[NEXT_ACROSS, j], uv[NEXT_PULL, j] = next_half, next_across, next_pull
-    return half, across, pull
+    uv[NEXT_ALONG, j], uv[NEXT_ACROSS, j], uv[NEXT_PULL, j] = next_along, next_across, next_pull
+    return along, across, pull
 
 
 @kernel
@@ -143,20 +165,20 @@ def products_in_pairs(k, loaded, wide, uv, j):
     first, across = wide[Y, 1, j], uv[NEXT_ACROSS, j]
     if loaded:
         across += wide[MOMENT, k, j]
-    return uv[NEXT_HALF, j] + first * wide[Y, k + 1, j], across + first * wide[LAM, k - 1, j], uv[NEXT_PULL, j]
+    return uv[NEXT_ALONG, j] - first * wide[Y, k + 1, j], across + first * wide[LAM, k - 1, j], uv[NEXT_PULL, j]
 
 
 @kernel
 def acting(k, p, v, uv, j, sums):
     """Return x_{k+2}, and what is known of the turning and of the pull of links j at order k, from the sums of products."""
-    half, across, pull = sums
+    x, across, pull = sums
     if k == 0:
         across -= v[GY, j]
         pull -= v[GX, j]
     if p.swept:
         across += uv[ACROSS, j]
         pull += uv[DRAWN, j]
-    return -half, across, pull
+    return x, across, pull
 
 
 @kernel
