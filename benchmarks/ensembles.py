@@ -23,7 +23,7 @@ def starts(members: int, n: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(-np.pi, np.pi, (members, n))
 
 
-ROUNDS = 5
+ROUNDS = 9
 
 
 def rates(*works: tuple[Any, int]) -> list[float]:

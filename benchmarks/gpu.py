@@ -141,7 +141,7 @@ def main() -> None:
 
 KERNELS = ("by_series", "by_stages", "deviations_by_series", "deviations_by_stages")
 CASES = (
-    (2, 1 << 20, nlink.Taylor(5e-10, order=14)),
+    (2, 1 << 20, nlink.Taylor(4e-10, order=15)),
     (3, 1 << 19, nlink.Taylor(3e-10, order=12)),
     (3, 1 << 19, nlink.DOP853(3e-9, 3e-9)),
     (5, 1 << 18, nlink.DOP853(6e-9, 6e-9)),

@@ -20,6 +20,9 @@ ENOUGH = 0.01
 """Seconds of computing that tell the speed."""
 SHARE = 1024
 """The first look goes to t_end divided by this."""
+FEWEST_BLOCKS, BLOCKS, ROUNDS = 4, 8, 16
+"""Blocks for each worker, so that all are done at about the same time: at least, and if lanes can then take so many members each,
+for at the end of a block they wait for one another."""
 MOST_BYTES = 64_000_000
 """What comes in and goes out of a block."""
 
@@ -32,7 +35,10 @@ def block_size(job: Job, seconds: float, workers: int = 1) -> int:
     least = LANES if side_by_side(known_system(job.chain), job.method, job.vary) else 1
     if not job.members:
         return least
-    size = min(seconds / seconds_each(job, least), job.members / (4 * workers), MOST_BYTES / bytes_each(job))
+    fair = job.members / workers
+    size = min(
+        seconds / seconds_each(job, least), fair / FEWEST_BLOCKS, max(fair / BLOCKS, ROUNDS * least), MOST_BYTES / bytes_each(job)
+    )
     return least * max(1, math.ceil(size / least))
 
 
