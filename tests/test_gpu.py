@@ -26,7 +26,7 @@ from nlink.ensemble.stages_march import ONE, room_for, set_out
 from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
-from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, SeriesRoom
+from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, SeriesRoom, way_by
 
 SWING = (JointSpring(1.0), JointDamper(0.1), JointTorque(Sine(1.0, 0.5, 0.0)))
 LOADS = {
@@ -94,8 +94,8 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
         own = lanes_for(p.chain, 12, 1)
         own = with_rates(own, "terms", "w", "u", "y")
         own.terms[..., 1] = 0.0
-        way = UNROLLED_LANES + 2 * n + 1 if method == "series" else ORDER_BY_ORDER
-        alone(p, job.starts, job.t_end, 1e-12, 1e6, slow, own, (0,) * way, (0,) * 12, out)
+        way = way_by(UNROLLED_LANES, n, True) if method == "series" else way_by(ORDER_BY_ORDER)
+        alone(p, job.starts, job.t_end, 1e-12, 1e6, slow, own, way, (0,) * 12, out)
     want = deviations(job, system, Varied(chain, None, 1), np.arange(1), ON)
     assert_allclose(out, want, rtol=1e-9, atol=1e-9)
 

@@ -125,8 +125,7 @@ class SeriesRoom(NamedTuple):
     u: Any
     """(SERIES_SCRATCH, links): what is of one order"""
     uv: Any
-    small: Any
-    """a tuple whose length is the way to go, known when compiling: ORDER_BY_ORDER, ..."""
+    way: Any
     order: Any
     """a tuple as long as the order, which is so known when compiling"""
 
@@ -134,9 +133,32 @@ class SeriesRoom(NamedTuple):
 SERIES_ROWS, SERIES_SCRATCH = 10, 26
 SERIES_ROWS_OF_GRAVITY = 3
 """What of the coefficients there is without loads and ledger."""
-ORDER_BY_ORDER, UNROLLED, UNROLLED_WITH_MOMENTS, LINK_BY_LINK, UNROLLED_LANES = 1, 2, 3, 4, 8
-"""Ways to compute a series. LINK_BY_LINK, and 1 more with moments, 2 more with drag or forces at the tip: lanes of chains of any
-length, unrolled over the coefficients; UNROLLED_LANES + 2 n, and 1 more with moments: lanes of chains of n links, all unrolled."""
+ORDER_BY_ORDER, UNROLLED, LINK_BY_LINK, UNROLLED_LANES = range(4)
+"""Ways to compute a series: in loops; unrolled, for a chain whose links fit into a vector; lanes of chains of any length, unrolled
+over the coefficients; lanes of chains of few links, all unrolled."""
+
+
+class Way(NamedTuple):
+    """How to compute a series, in numbers that are known when compiling: in a room they are the lengths of tuples."""
+
+    kind: Any
+    links: Any
+    """of UNROLLED_LANES"""
+    moments: Any
+    """whether moments act on links, if unrolled"""
+    forces: Any
+    """whether drag or a force at the tip acts, if LINK_BY_LINK"""
+
+
+def way_by(kind: int, links: int = 0, moments: bool = False, forces: bool = False) -> Way:
+    """Return a way to compute a series."""
+    return Way(*((0,) * number for number in (kind, links, moments, forces)))
+
+
+def numbers_of_way(room: Any) -> Way:
+    """Return the numbers of the way that a room of this type goes."""
+    way = room[room.fields.index("way")]
+    return Way(*(way[i].count for i in range(len(Way._fields))))
 
 
 def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:

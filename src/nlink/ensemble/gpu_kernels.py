@@ -27,7 +27,7 @@ from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, l
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.kernels import LOAD_ROWS, ChainParameters
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom, way_by
 
 cuda: Any = numba_cuda
 SHORT = 6
@@ -95,7 +95,7 @@ def by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool, wants: t
     m, rows = 2 * n + ledger, SERIES_ROWS if loaded else SERIES_ROWS_OF_GRAVITY
     orders = (0,) * order
     ending, sampling, _, flipping, _, drifting, ranging = wants
-    way = (0,) * (UNROLLED_LANES + 2 * n + loaded if n <= SHORT and not swept else ORDER_BY_ORDER)
+    way = way_by(UNROLLED_LANES, n, loaded) if n <= SHORT and not swept else way_by(ORDER_BY_ORDER)
     terms_shape, w_shape, u_shape, y_shape = (rows, order + 2, n, 1), (SERIES_SCRATCH, n, 1), (13, n, 1), (3, m, 1)
     q_shape = (order, m, 1) if ledger else (1, 1, 1)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)
@@ -211,7 +211,7 @@ def by_stages(n: int, loads: tuple[Any, ...], varied: bool, wants: tuple[bool, .
 def deviations_by_series(n: int, order: int, loads: tuple[Any, ...], varied: bool) -> Any:
     """Return a kernel that steps by Taylor series in dual numbers."""
     loaded, timed, swept = loads
-    orders, ways, way = (0,) * order, 2 * n, (0,) * ORDER_BY_ORDER  # unrolled, they would not stay in registers
+    orders, ways, way = (0,) * order, 2 * n, way_by(ORDER_BY_ORDER)  # unrolled, they would not stay in registers
     rows = SERIES_ROWS if loaded else SERIES_ROWS_OF_GRAVITY
     terms_shape, w_shape, u_shape = (rows, order + 2, n, 2), (SERIES_SCRATCH, n, 2), (13, n, 2)
     links_shape, tip_shape, g_shape = shapes_of_own(n, varied)

@@ -19,7 +19,7 @@ from nlink.ensemble.stages_march import march_by_stages, room_for
 from nlink.ensemble.tangents import DIRECTIONS, swiftness, tangent_lanes, tangent_room, tangents, tangents_by_stages
 from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
-from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System
+from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System, Way, way_by
 
 WIDTH = 16
 """Members side by side."""
@@ -50,7 +50,7 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     lanes, own, user = (0,) * width, VARIED if varied.names else SHARED, reducer and compiled(reducer)
     if isinstance(method, Taylor):
         run = march if reducer is None else _with(march, reducer)
-        way = way_of(numbers, FEW_LINKS, LINK_BY_LINK + numbers.loaded + 2 * (numbers.swept > 0))
+        way = way_of(numbers, FEW_LINKS, LINK_BY_LINK)
         run(
             parameters, starts, varied.values, varied.places, 0, members, float(job.t_end), method.tol, float(method.max_steps),
             kept, _lanes(numbers, lanes_for, method.order, width), lanes, own, way, (0,) * method.order, user,
@@ -73,10 +73,11 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     return found
 
 
-def way_of(numbers: Any, most: int, beyond: int) -> tuple[int, ...]:
+def way_of(numbers: Any, most: int, beyond: int) -> Way:
     """Return the way to compute the series of a chain: unrolled up to so many links, and another beyond."""
-    unrolled = numbers.n <= most and not numbers.swept
-    return (0,) * (UNROLLED_LANES + 2 * numbers.n + numbers.loaded if unrolled else beyond)
+    if numbers.n <= most and not numbers.swept:
+        return way_by(UNROLLED_LANES, numbers.n, numbers.loaded)
+    return way_by(beyond, 0, numbers.loaded, numbers.swept > 0) if beyond == LINK_BY_LINK else way_by(beyond)
 
 
 def memories(reducer: Reducer | None, members: int) -> np.ndarray:

@@ -17,9 +17,9 @@ from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
 from nlink.kernels import borrowed
 from nlink.lanes import lane, value_of
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series
+from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series, way_by
 
-WAY = (0,) * ORDER_BY_ORDER
+WAY = way_by(ORDER_BY_ORDER)
 DIRECTIONS = (0,) * 8
 """As long as the number of directions that are followed side by side."""
 

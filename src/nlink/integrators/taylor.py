@@ -24,7 +24,6 @@ from nlink.system import (
     SERIES_ROWS,
     SERIES_SCRATCH,
     UNROLLED,
-    UNROLLED_WITH_MOMENTS,
     SeriesRoom,
     System,
     arrival,
@@ -32,6 +31,7 @@ from nlink.system import (
     polynomials,
     powers,
     series,
+    way_by,
 )
 
 T, MARK_T = range(2)
@@ -127,11 +127,11 @@ def workspace(chain: Any, order: int) -> tuple[Any, ...]:
     """Return the arrays of a series: links side by side, filled up to whole vectors; and its constants, as lengths of tuples."""
     n = chain.n
     width = next((width for width in WIDTHS if n <= width), LANES)
-    way = ORDER_BY_ORDER if n > width or chain.swept else UNROLLED_WITH_MOMENTS if chain.loaded else UNROLLED
+    way = way_by(ORDER_BY_ORDER) if n > width or chain.swept else way_by(UNROLLED, moments=chain.loaded)
     lanes = -(-n // width) * width
     terms = aligned(SERIES_ROWS, order + 2, lanes)
     terms[0, 0] = 1.0
-    return terms, aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes), (0,) * width, (0,) * way, (0,) * order
+    return terms, aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes), (0,) * width, way, (0,) * order
 
 
 @kernel

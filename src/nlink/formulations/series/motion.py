@@ -31,7 +31,7 @@ from nlink.formulations.series.straight import straight, straight_lanes, straigh
 from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
 from nlink.kernels import turn
 from nlink.lanes import VecArray, alike, anywhere, value_of, where
-from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, UNROLLED_WITH_MOMENTS, Series
+from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, Series, numbers_of_way
 
 
 def chain_series(t, bound, ahead, y, p, room, order):
@@ -162,7 +162,7 @@ def prepare(room: Any) -> None:
 
 @overload(prepare, jit_options=INLINE)
 def _prepare(room):
-    if room[room.fields.index("small")].count > UNROLLED_LANES:
+    if numbers_of_way(room).kind == UNROLLED_LANES:
         return lambda room: levers(room.chain, room.w)
     return lambda room: factorise(room.chain, room.w)
 
@@ -174,16 +174,12 @@ def coefficients(room, order, ahead):
 
 @overload(coefficients, jit_options=INLINE)
 def _coefficients(room, order, ahead):
-    small = room[room.fields.index("small")].count
-    if small == ORDER_BY_ORDER:
-        return lambda room, order, ahead: orders(room, order, ahead)
-    if LINK_BY_LINK <= small < UNROLLED_LANES:
-        return lambda room, order, ahead: straight_links(room, ahead)
-    if small == UNROLLED:
-        return lambda room, order, ahead: straight(room, False)
-    if small == UNROLLED_WITH_MOMENTS:
-        return lambda room, order, ahead: straight(room, True)
-    return lambda room, order, ahead: straight_lanes(room)
+    return {
+        ORDER_BY_ORDER: lambda room, order, ahead: orders(room, order, ahead),
+        UNROLLED: lambda room, order, ahead: straight(room),
+        LINK_BY_LINK: lambda room, order, ahead: straight_links(room, ahead),
+        UNROLLED_LANES: lambda room, order, ahead: straight_lanes(room),
+    }[numbers_of_way(room).kind]
 
 
 def angle(y, x):

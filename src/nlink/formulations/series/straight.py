@@ -51,22 +51,22 @@ from nlink.formulations.series.sweep import (
     turning,
 )
 from nlink.lanes import VecArray
-from nlink.system import LINK_BY_LINK, UNROLLED_LANES
+from nlink.system import numbers_of_way
 from nlink.unrolled import Cells, CellsByLink, Handed, fields, plain
 
 
-@intrinsic(prefer_literal=True)
-def straight(_typing, room, loaded):
+@intrinsic
+def straight(_typing, room):
     """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
 
     def build(context, builder, sig, args):
         parts = fields(builder, sig.args[0], args[0])
         wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
         columns = matrices(wide.kind.width, w)
-        straight_orders(parts["order"][0].count, loaded.literal_value, wide, v, columns)
+        straight_orders(parts["order"][0].count, numbers_of_way(room).moments, wide, v, columns)
         return context.get_dummy_value()
 
-    return types.void(room, loaded), build
+    return types.void(room), build
 
 
 class Loads(NamedTuple):
@@ -83,7 +83,7 @@ def straight_lanes(_typing, room):
 
     def build(context, builder, sig, args):
         parts = fields(builder, sig.args[0], args[0])
-        n, loaded = divmod(parts["small"][0].count - UNROLLED_LANES, 2)
+        _, n, loaded, _ = numbers_of_way(room)
         order, kind = parts["order"][0].count, parts["terms"][0]
         stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
         terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
@@ -105,8 +105,8 @@ def straight_links(_typing, room, ahead):
 
     def build(context, builder, sig, args):
         parts = fields(builder, room, args[0])
-        kinds, order = parts["small"][0].count - LINK_BY_LINK, parts["order"][0].count
-        p, n = Loads(0, bool(kinds % 2), kinds > 1), fields(builder, *parts["chain"])["n"][1]
+        (_, _, loaded, swept), order = numbers_of_way(room), parts["order"][0].count
+        p, n = Loads(0, bool(loaded), bool(swept)), fields(builder, *parts["chain"])["n"][1]
         shapes = {"terms": (order + 2,), "w": (), "u": ()}
         arrays = {name: Cells(context, builder, *parts[name]) for name in shapes}
 
@@ -120,7 +120,7 @@ def straight_links(_typing, room, ahead):
                     each.set(value)
 
         for k in range(order - 1):
-            if kinds:
+            if loaded or swept:
                 at = context.get_constant(types.int64, k)
                 context.compile_internal(builder, acting_loads.py_func, types.void(types.int64, *sig.args), [at, *args])
             sweep(partial(plain(link_inward), k, p), builder.sub(n, ir.Constant(n.type, 1)), -1)
