@@ -276,7 +276,7 @@ def test_the_result_is_named_and_says_how():
     assert many.theta.dims == ("member", "link")
     assert many.sample_theta.dims == ("member", "time", "link")
     assert many.time.values.tolist() == [0.0, 0.25, 0.7, 1.0]
-    assert many.attrs["integrator"] == "Taylor(tol=1e-12, order=16)"
+    assert many.attrs["integrator"] == "Taylor(tol=1e-13, order=16)"
     assert many.theta.attrs["units"] == "rad"
 
 

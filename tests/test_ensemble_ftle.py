@@ -221,3 +221,12 @@ def test_a_function_of_the_user_one_by_one(more):
         many = simulate_many(chain, theta, omega, t_end=1.0, keep=keep)
         assert (many.highest[:, 1] == many.steps + 1).all()
         assert (many.highest[:, 0] >= np.abs(many.theta[:, 0])).all()
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_the_default_is_right_to_1e_9_after_a_second(n):
+    found = simulate_many(Chain.uniform(n), starts(300, n), t_end=1.0, keep=(FTLE(), Final()))
+    alone = simulate_many(Chain.uniform(n), starts(300, n), t_end=1.0)
+    exact = simulate_many(Chain.uniform(n), starts(300, n), t_end=1.0, keep=(FTLE(), Final()), integrator=Taylor(1e-17, 16))
+    for given, wanted in ((found.ftle, exact.ftle), (found.theta, exact.theta), (alone.theta, exact.theta)):
+        np.testing.assert_allclose(given, wanted, rtol=0, atol=1e-9)
