@@ -20,6 +20,12 @@ from nlink.run import Run
 from nlink.simulation import halted_by, simulate
 from nlink.system import System
 
+OFTEN = 0.01
+"""Seconds between the points of a run whose energies or extremes are wanted."""
+PACES = {"theta": "omega", "omega": "alpha"}
+HALVINGS = 30
+"""Of the time between two points, to find where something turns back."""
+
 
 def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
@@ -50,11 +56,8 @@ def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.nda
 def _run(job: Job, chain: Any, k: int) -> Run:
     alone = len(job.keep) == 1 and job.wanted(FlipTime) is not None
     samples = job.wanted(Samples)
-    save: Any = 0.01 if job.wanted(EnergyDrift) or job.wanted(Extremes) else (job.t_end,)
-    if samples:
-        save = tuple(sorted({*samples.times, job.t_end}, key=abs))
-    if job.wanted(Reducer) and isinstance(save, float):
-        save = tuple(saved_times(save, job.t_end).tolist())  # with times asked for, a run keeps its steps as well
+    often = saved_times(OFTEN, job.t_end).tolist() if job.wanted(EnergyDrift) or job.wanted(Extremes) else ()
+    save = tuple(sorted({*often, *(samples.times if samples else ()), job.t_end}, key=abs))
     events = (Flip(terminal=alone),) if job.wanted(FlipTime) else ()
     theta, omega = job.theta[k], job.omega[k]
     return simulate(chain, theta, omega, t_end=job.t_end, integrator=job.method, save=save, events=events, strict=False)
@@ -78,8 +81,24 @@ def _note(job: Job, run: Run, k: int, found: dict[str, np.ndarray]) -> None:
     if job.wanted(EnergyDrift):
         found["energy_drift"][k] = np.abs(run.energy().residual).max(initial=0.0)
     if job.wanted(Extremes):
-        for name, values in (("theta", run.theta), ("omega", run.omega)):
-            found[f"least_{name}"][k], found[f"largest_{name}"][k] = values.min(0), values.max(0)
+        for name in ("theta", "omega"):
+            found[f"least_{name}"][k], found[f"largest_{name}"][k] = _extremes(run, name)
+
+
+def _extremes(run: Run, name: str) -> np.ndarray:
+    """Return least and largest angles or rates (2, N) of a run: at the saved points, and where they turn back in between."""
+    values, paces = getattr(run, name), getattr(run, PACES[name])
+    found = np.array([values.min(0), values.max(0)])
+    for i in range(run.chain.n):
+        turns = np.flatnonzero(paces[:-1, i] * paces[1:, i] < 0)
+        low, high = run.t[turns], run.t[turns + 1]
+        for _ in range(HALVINGS if len(turns) else 0):
+            middle = 0.5 * (low + high)
+            before = getattr(run.at(middle), PACES[name])[:, i] * paces[turns, i] > 0
+            low, high = np.where(before, middle, low), np.where(before, high, middle)
+        peaks = getattr(run.at(low), name)[:, i] if len(turns) else values[:0, i]
+        found[0, i], found[1, i] = peaks.min(initial=found[0, i]), peaks.max(initial=found[1, i])
+    return found
 
 
 def _reduce(step: Any, run: Run, memory: np.ndarray) -> None:

@@ -90,7 +90,7 @@ class EnergyDrift(Keep):
 
 @dataclass(frozen=True)
 class Extremes(Keep):
-    """Least and largest angles (where links turn back) and rates (at the ends of the steps)."""
+    """Least and largest angles and rates, also between the ends of the steps."""
 
     def outputs(self, n: int) -> dict[str, Output]:
         """Return four arrays."""

@@ -24,6 +24,8 @@ G, TIP = -1, -2
 """Places of varied values that are not of a link: gravity, and (with the component) the force at the tip."""
 OLD, NEW, BETWEEN = range(3)
 """States of a lane."""
+NARROW = 1e-9
+"""How well the time of a turning point is found, as a part of the step: the value there is then right to the last digit."""
 NEAR = 0.5
 """How close to upside down, in rad, a link must be for its turning points to be looked at."""
 
@@ -71,7 +73,32 @@ def course_of_series(k, i, s, path):
     return math.atan2(y, 1.0 + x), ((1.0 + x) * dy - y * dx) / ((1.0 + x) * (1.0 + x) + y * y)
 
 
+def haste(k: int, i: int, s: float, path: Any) -> Any:
+    """Return the rate of link i of lane k at the time s into the step, and its acceleration."""
+    return HASTES[type(path)](k, i, s, path)
+
+
+@overload(haste, jit_options=INLINE)
+def _haste(k, i, s, path):
+    return HASTES[path.instance_class]
+
+
+def haste_of_series(k, i, s, path):
+    """Sum the series of a link's unit vector with two derivatives."""
+    if s == 0.0:
+        return path.terms[1, 1, i, k], 2.0 * path.terms[1, 2, i, k]
+    x = y = dx = dy = half_ddx = half_ddy = 0.0
+    for m in range(path.order, -1, -1):
+        half_ddx, half_ddy = half_ddx * s + dx, half_ddy * s + dy
+        dx, dy = dx * s + x, dy * s + y
+        x, y = x * s + path.terms[0, m, i, k], y * s + path.terms[1, m, i, k]
+    square = x * x + y * y
+    rate = (x * dy - y * dx) / square
+    return rate, 2.0 * (x * half_ddy - y * half_ddx - rate * (x * dx + y * dy)) / square
+
+
 COURSES: dict[type, Any] = {SeriesPath: course_of_series}
+HASTES: dict[type, Any] = {SeriesPath: haste_of_series}
 """For each kind of path, how to follow a link on it."""
 
 
@@ -118,29 +145,65 @@ def is_due(k, members, due, kept, own, sign):
 
 @kernel
 def note_extremes(k, n, member, kept, own, path):
-    """Note least and largest values of lane k: angles where links turn back, rates at the ends of the steps."""
-    extremes = kept.extremes[member]
+    """Note least and largest angles and rates of lane k, also between the ends of its step."""
+    extremes, h = kept.extremes[member], own.clocks[SPAN, k]
     for i in range(2 * n):
         extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
     for i in range(n):
-        h, first, last = own.clocks[SPAN, k], own.y[OLD, n + i, k], own.y[NEW, n + i, k]
-        stop, rate = h, last
-        if first * last >= 0.0:
-            stop = slowest(h, first, last, own.y[NEW, i, k] - own.y[OLD, i, k])
-            if stop != h:
-                _, rate = course(k, i, stop, path)
-        if first * rate < 0.0:
-            note_turn(k, i, 0.0, stop, first, rate, extremes, own, path)
-        if rate * last < 0.0:
-            note_turn(k, i, stop, h, rate, last, extremes, own, path)
+        first, last, by = own.y[OLD, n + i, k], own.y[NEW, n + i, k], own.y[NEW, i, k] - own.y[OLD, i, k]
+        if may_exceed(own.y[OLD, i, k], own.y[NEW, i, k], h * first, h * last, extremes, i):
+            note_turns(k, i, False, h, first, last, by, own.y[OLD, i, k], extremes, i, path)
+        square, slope = parabola(h, first, last, by)
+        if may_exceed(first, last, slope, slope + 2.0 * square, extremes, n + i):
+            (_, begins), (_, ends) = haste(k, i, 0.0, path), haste(k, i, h, path)
+            note_turns(k, i, True, h, begins, ends, last - first, 0.0, extremes, n + i, path)
+
+
+@kernel
+def may_exceed(first, last, begins, ends, extremes, j):
+    """Whether number j may go beyond its extremes in a step, by which it would change by `begins` and `ends` at the paces of both
+    ends: by the peak of a parabola, and a term of third order as large as all its change besides.
+    """
+    paces = abs(begins) + abs(ends)
+    peak = first + (0.5 * begins * abs(begins) / paces if begins * ends < 0.0 else 0.0)
+    slack = 0.15 * (paces + abs(last - first))
+    return max(first, last, peak) + slack > extremes[1, j] or min(first, last, peak) - slack < extremes[0, j]
+
+
+@kernel
+def parabola(h, first, last, by):
+    """Return the coefficients of (s / h)^2 and s / h of a number that goes from first to last in a step h, its integral `by`."""
+    return 3.0 * (first + last - 2.0 * by / h), 6.0 * by / h - 4.0 * first - 2.0 * last
+
+
+@kernel
+def note_turns(k, i, of_rates, h, first, last, by, start, extremes, j, path):
+    """Note where the angle of link i of lane k, or its rate, turns back: its paces at the ends of the step are first and last."""
+    stop, pace = h, last
+    if first * last >= 0.0:
+        stop = slowest(h, first, last, by)
+        if stop != h:
+            _, pace = seen(k, i, stop, of_rates, path)
+    if first * pace < 0.0:
+        note_turn(k, i, of_rates, 0.0, stop, first, pace, start, extremes, j, path)
+    if pace * last < 0.0:
+        note_turn(k, i, of_rates, stop, h, pace, last, start, extremes, j, path)
+
+
+@kernel
+def seen(k, i, s, of_rates, path):
+    """Return by how much link i of lane k has turned at the time s into the step, with its rate; or its rate and acceleration."""
+    if of_rates:
+        return haste(k, i, s, path)
+    return course(k, i, s, path)
 
 
 @kernel
 def slowest(h, first, last, by):
-    """Return when a link that goes the same way at both ends of a step of length h, or starts from rest, may go the other way: by
-    the parabola through its rates, with the angle `by` that it turns; h if it does not come near to standing still.
+    """Return when a number that changes the same way at both ends of a step of length h, or not at its start, may go the other way:
+    by the parabola through its paces, with all `by` which it changes; h if it does not come near to standing still.
     """
-    square, slope = 3.0 * (first + last - 2.0 * by / h), 6.0 * by / h - 4.0 * first - 2.0 * last
+    square, slope = parabola(h, first, last, by)
     if slope * square >= 0.0 or abs(slope) >= 2.0 * abs(square) or slope * first > 0.0:
         return h
     left = first * (first - slope * slope / (4.0 * square))
@@ -148,11 +211,10 @@ def slowest(h, first, last, by):
 
 
 @kernel
-def note_turn(k, i, low, high, below, above, extremes, own, path):
-    """Note where link i of lane k turns back."""
-    by, _ = course(k, i, turning_time(k, i, low, high, below, above, path), path)
-    value = own.y[OLD, i, k] + by
-    extremes[0, i], extremes[1, i] = min(extremes[0, i], value), max(extremes[1, i], value)
+def note_turn(k, i, of_rates, low, high, below, above, start, extremes, j, path):
+    """Note a value at which the angle of link i of lane k, or its rate, turns back."""
+    by, _ = seen(k, i, turning_time(k, i, of_rates, low, high, below, above, path), of_rates, path)
+    extremes[0, j], extremes[1, j] = min(extremes[0, j], start + by), max(extremes[1, j], start + by)
 
 
 @kernel
@@ -179,7 +241,7 @@ def flip(k, n, own, path):
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
         back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
         if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
-            stop = turning_time(k, i, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)
+            stop = turning_time(k, i, False, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)
             by, _ = course(k, i, stop, path)
             end = start + by
         if abs(end) > math.pi and abs(start) <= math.pi:
@@ -190,22 +252,22 @@ def flip(k, n, own, path):
 
 
 @kernel
-def turning_time(k, i, low, high, below, above, path):
-    """Return when link i of lane k, whose rates at the times low and high have not the same sign, stands still: by false position
-    (Illinois).
+def turning_time(k, i, of_rates, low, high, below, above, path):
+    """Return when link i of lane k has no rate, or no acceleration if `of_rates`, which have not the same sign at the times low and
+    high: by false position (Illinois).
     """
     s, side, span = high, 0, abs(high - low)
     for _ in range(60):
         before, s = s, high - above * (high - low) / (above - below)
-        if abs(s - before) <= 1e-13 * span:
+        if abs(s - before) <= NARROW * span:
             return s
-        _, rate = course(k, i, s, path)
-        if rate * above > 0.0:
-            high, above = s, rate
+        _, pace = seen(k, i, s, of_rates, path)
+        if pace * above > 0.0:
+            high, above = s, pace
             below *= 0.5 if side == 1 else 1.0
             side = 1
         else:
-            low, below = s, rate
+            low, below = s, pace
             above *= 0.5 if side == -1 else 1.0
             side = -1
     return s

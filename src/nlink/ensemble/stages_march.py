@@ -18,6 +18,7 @@ from nlink.ensemble.noting import (
     CLOCKS,
     COURSES,
     FLAG,
+    HASTES,
     NEW,
     NEXT,
     OLD,
@@ -27,7 +28,7 @@ from nlink.ensemble.noting import (
     note_drift,
     note_extremes,
 )
-from nlink.ensemble.stages import STAGES, Work, pace, step
+from nlink.ensemble.stages import STAGES, Work, evaluate, pace, step
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.kernels import turn
@@ -137,7 +138,19 @@ def course_of_stages(k, i, s, path):
     return states[BETWEEN, i] - states[OLD, i], states[BETWEEN, path.p.chain.n + i]
 
 
-COURSES[StagesPath] = course_of_stages
+def haste_of_stages(k, i, s, path):
+    """Go there, unless it is the start or the end, and look at the link's acceleration too."""
+    work, rate = path.work, path.p.chain.n + i
+    if s == 0.0:
+        return work.states[OLD, rate], work.k[0, i]
+    row = NEW if s == work.clocks[SPAN] else BETWEEN
+    if row == BETWEEN:
+        within(s, path)
+    evaluate(1, work.clocks[T] + s, work.states[row], path.p, work)
+    return work.states[row, rate], work.k[1, i]
+
+
+COURSES[StagesPath], HASTES[StagesPath] = course_of_stages, haste_of_stages
 
 
 @kernel
