@@ -346,7 +346,16 @@ def test_the_gpu_agrees():
         for loads in LOADS:
             chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(50, n)
             both = [simulate_many(chain, theta, t_end=1.0, keep=ALL, backend=backend) for backend in (Threads(), Cuda())]
-            for name in ("theta", "omega", "sample_theta", "flip_time", "least_theta", "largest_theta"):
+            for name in (
+                "theta",
+                "omega",
+                "sample_theta",
+                "flip_time",
+                "least_theta",
+                "largest_theta",
+                "least_omega",
+                "largest_omega",
+            ):
                 np.testing.assert_allclose(both[0][name], both[1][name], atol=1e-9)
             np.testing.assert_allclose(both[0].energy_drift, both[1].energy_drift, atol=1e-9)
 
