@@ -4,6 +4,7 @@ Numba's own cache watches only the file of the cached function, so after an edit
 folder per state of the sources cannot. Import this before any other use of Numba.
 
     kernel   a small compiled function, inlined into its callers
+    apart    a large one that is not
     entry    an outermost compiled function: cached on disk, releases the GIL
 """
 
@@ -79,6 +80,11 @@ def get_ready() -> None:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a small function to be inlined into its callers."""
     return njit(**INLINE)(function)
+
+
+def apart(function: Callable[..., Any]) -> Any:
+    """Compile a large function that several places of a kernel call, once for all of them."""
+    return njit(fastmath={"contract"}, error_model="numpy")(function)
 
 
 def entry(function: Callable[..., Any]) -> Any:

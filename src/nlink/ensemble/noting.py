@@ -54,39 +54,18 @@ class SeriesPath(NamedTuple):
     order: int
 
 
-def course(k: int, i: int, s: float, path: Any) -> Any:
-    """Return by how much link i of lane k has turned at the time s into the step, and its rate then."""
-    return COURSES[type(path)](k, i, s, path)
+def seen(k: int, i: int, s: float, of_rates: bool, path: Any) -> Any:
+    """Return by how much link i of lane k has turned at the time s into the step, and its rate; or its rate and acceleration."""
+    return SEEN[type(path)](k, i, s, of_rates, path)
 
 
-@overload(course, jit_options=INLINE)
-def _course(k, i, s, path):
-    return COURSES[path.instance_class]
+@overload(seen, jit_options=INLINE)
+def _seen(k, i, s, of_rates, path):
+    return SEEN[path.instance_class]
 
 
-def course_of_series(k, i, s, path):
-    """Sum the series of a link's unit vector and of its rate."""
-    x = y = dx = dy = 0.0
-    for m in range(path.order, 0, -1):
-        a, b = path.terms[0, m, i, k], path.terms[1, m, i, k]
-        x, y, dx, dy = (x + a) * s, (y + b) * s, dx * s + m * a, dy * s + m * b
-    return math.atan2(y, 1.0 + x), ((1.0 + x) * dy - y * dx) / ((1.0 + x) * (1.0 + x) + y * y)
-
-
-def haste(k: int, i: int, s: float, path: Any) -> Any:
-    """Return the rate of link i of lane k at the time s into the step, and its acceleration."""
-    return HASTES[type(path)](k, i, s, path)
-
-
-@overload(haste, jit_options=INLINE)
-def _haste(k, i, s, path):
-    return HASTES[path.instance_class]
-
-
-def haste_of_series(k, i, s, path):
+def seen_in_series(k, i, s, of_rates, path):
     """Sum the series of a link's unit vector with two derivatives."""
-    if s == 0.0:
-        return path.terms[1, 1, i, k], 2.0 * path.terms[1, 2, i, k]
     x = y = dx = dy = half_ddx = half_ddy = 0.0
     for m in range(path.order, -1, -1):
         half_ddx, half_ddy = half_ddx * s + dx, half_ddy * s + dy
@@ -94,12 +73,13 @@ def haste_of_series(k, i, s, path):
         x, y = x * s + path.terms[0, m, i, k], y * s + path.terms[1, m, i, k]
     square = x * x + y * y
     rate = (x * dy - y * dx) / square
-    return rate, 2.0 * (x * half_ddy - y * half_ddx - rate * (x * dx + y * dy)) / square
+    if of_rates:
+        return rate, 2.0 * (x * half_ddy - y * half_ddx - rate * (x * dx + y * dy)) / square
+    return math.atan2(y, x), rate
 
 
-COURSES: dict[type, Any] = {SeriesPath: course_of_series}
-HASTES: dict[type, Any] = {SeriesPath: haste_of_series}
-"""For each kind of path, how to follow a link on it."""
+SEEN: dict[type, Any] = {SeriesPath: seen_in_series}
+"""For each kind of path, how to look at a link on it."""
 
 
 @kernel
@@ -147,16 +127,15 @@ def is_due(k, members, due, kept, own, sign):
 def note_extremes(k, n, member, kept, own, path):
     """Note least and largest angles and rates of lane k, also between the ends of its step."""
     extremes, h = kept.extremes[member], own.clocks[SPAN, k]
-    for i in range(2 * n):
-        extremes[0, i], extremes[1, i] = min(extremes[0, i], own.y[NEW, i, k]), max(extremes[1, i], own.y[NEW, i, k])
-    for i in range(n):
-        first, last, by = own.y[OLD, n + i, k], own.y[NEW, n + i, k], own.y[NEW, i, k] - own.y[OLD, i, k]
-        if may_exceed(own.y[OLD, i, k], own.y[NEW, i, k], h * first, h * last, extremes, i):
-            note_turns(k, i, False, h, first, last, by, own.y[OLD, i, k], extremes, i, path)
-        square, slope = parabola(h, first, last, by)
-        if may_exceed(first, last, slope, slope + 2.0 * square, extremes, n + i):
-            (_, begins), (_, ends) = haste(k, i, 0.0, path), haste(k, i, h, path)
-            note_turns(k, i, True, h, begins, ends, last - first, 0.0, extremes, n + i, path)
+    for j in range(2 * n):
+        i, of_rates, first, last = j % n, j >= n, own.y[OLD, j, k], own.y[NEW, j, k]
+        extremes[0, j], extremes[1, j] = min(extremes[0, j], last), max(extremes[1, j], last)
+        begins, ends = own.y[OLD, n + i, k], own.y[NEW, n + i, k]
+        if of_rates:
+            square, slope = parabola(h, first, last, own.y[NEW, i, k] - own.y[OLD, i, k])
+            begins, ends = slope / h, (slope + 2.0 * square) / h
+        if may_exceed(first, last, h * begins, h * ends, extremes, j):
+            note_turns(k, i, of_rates, h, begins, ends, last - first, 0.0 if of_rates else first, extremes, j, path)
 
 
 @kernel
@@ -178,24 +157,24 @@ def parabola(h, first, last, by):
 
 @kernel
 def note_turns(k, i, of_rates, h, first, last, by, start, extremes, j, path):
-    """Note where the angle of link i of lane k, or its rate, turns back: its paces at the ends of the step are first and last."""
+    """Note where the angle of link i of lane k, or its rate, turns back; its paces at the ends of the step are first and last, but
+    those of a rate are found here.
+    """
+    for end in range(2 if of_rates else 0):
+        _, pace = seen(k, i, end * h, True, path)
+        first, last = (first, pace) if end else (pace, last)
     stop, pace = h, last
     if first * last >= 0.0:
         stop = slowest(h, first, last, by)
         if stop != h:
             _, pace = seen(k, i, stop, of_rates, path)
-    if first * pace < 0.0:
-        note_turn(k, i, of_rates, 0.0, stop, first, pace, start, extremes, j, path)
-    if pace * last < 0.0:
-        note_turn(k, i, of_rates, stop, h, pace, last, start, extremes, j, path)
-
-
-@kernel
-def seen(k, i, s, of_rates, path):
-    """Return by how much link i of lane k has turned at the time s into the step, with its rate; or its rate and acceleration."""
-    if of_rates:
-        return haste(k, i, s, path)
-    return course(k, i, s, path)
+    low, below = 0.0, first
+    for part in range(2):
+        high, above = (h, last) if part else (stop, pace)
+        if below * above < 0.0:
+            _, value = turning_point(k, i, of_rates, low, high, below, above, path)
+            extremes[0, j], extremes[1, j] = min(extremes[0, j], start + value), max(extremes[1, j], start + value)
+        low, below = high, above
 
 
 @kernel
@@ -208,13 +187,6 @@ def slowest(h, first, last, by):
         return h
     left = first * (first - slope * slope / (4.0 * square))
     return -0.5 * h * slope / square if first == 0.0 or left < 0.25 * first * first else h
-
-
-@kernel
-def note_turn(k, i, of_rates, low, high, below, above, start, extremes, j, path):
-    """Note a value at which the angle of link i of lane k, or its rate, turns back."""
-    by, _ = seen(k, i, turning_time(k, i, of_rates, low, high, below, above, path), of_rates, path)
-    extremes[0, j], extremes[1, j] = min(extremes[0, j], start + by), max(extremes[1, j], start + by)
 
 
 @kernel
@@ -241,8 +213,7 @@ def flip(k, n, own, path):
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
         back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
         if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
-            stop = turning_time(k, i, False, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)
-            by, _ = course(k, i, stop, path)
+            stop, by = turning_point(k, i, False, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)
             end = start + by
         if abs(end) > math.pi and abs(start) <= math.pi:
             when = crossing(k, i, math.copysign(math.pi, end) - start, end - start, stop, path)
@@ -252,16 +223,16 @@ def flip(k, n, own, path):
 
 
 @kernel
-def turning_time(k, i, of_rates, low, high, below, above, path):
+def turning_point(k, i, of_rates, low, high, below, above, path):
     """Return when link i of lane k has no rate, or no acceleration if `of_rates`, which have not the same sign at the times low and
-    high: by false position (Illinois).
+    high, and by how much it has then turned, or its rate: by false position (Illinois).
     """
-    s, side, span = high, 0, abs(high - low)
+    s, side, span, value = high, 0, abs(high - low), 0.0
     for _ in range(60):
         before, s = s, high - above * (high - low) / (above - below)
+        value, pace = seen(k, i, s, of_rates, path)
         if abs(s - before) <= NARROW * span:
-            return s
-        _, pace = seen(k, i, s, of_rates, path)
+            break
         if pace * above > 0.0:
             high, above = s, pace
             below *= 0.5 if side == 1 else 1.0
@@ -270,7 +241,7 @@ def turning_time(k, i, of_rates, low, high, below, above, path):
             low, below = s, pace
             above *= 0.5 if side == -1 else 1.0
             side = -1
-    return s
+    return s, value
 
 
 @kernel
@@ -281,7 +252,7 @@ def crossing(k, i, by, whole, h, path):
     low, high = 0.0, h
     s, sign = h * by / whole, math.copysign(1.0, by)
     for _ in range(60):
-        turned, slope = course(k, i, s, path)
+        turned, slope = seen(k, i, s, False, path)
         ahead, slope = (turned - by) * sign, slope * sign
         if ahead > 0.0:
             high = s

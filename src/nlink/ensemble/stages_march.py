@@ -10,19 +10,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._jit import entry, kernel
+from nlink._jit import apart, entry, kernel
 from nlink.ensemble.march import borrowed_kept, call, lane_chain, outcome, own_numbers, take
 from nlink.ensemble.noting import (
     BETWEEN,
     BOUND,
     CLOCKS,
-    COURSES,
     FLAG,
-    HASTES,
     NEW,
     NEXT,
     OLD,
     RETRY,
+    SEEN,
     SPAN,
     T,
     note_drift,
@@ -124,33 +123,27 @@ def note_samples_alone(k, member, n, t_end, kept, own, due, path):
         due[k] += 1
 
 
-@kernel
+@apart
 def within(s, path):
     """Fill the state BETWEEN of a lane with that at the time s into its step."""
     states = path.work.states
     step(path.work.clocks[T], s, states[OLD], path.p, path.weights, path.work, states[BETWEEN], False)
 
 
-def course_of_stages(k, i, s, path):
-    """Go to the time s into the step, and look at the link."""
-    within(s, path)
-    states = path.work.states
-    return states[BETWEEN, i] - states[OLD, i], states[BETWEEN, path.p.chain.n + i]
-
-
-def haste_of_stages(k, i, s, path):
-    """Go there, unless it is the start or the end, and look at the link's acceleration too."""
+def seen_in_stages(k, i, s, of_rates, path):
+    """Go there, unless it is the start or the end, and look at the link."""
     work, rate = path.work, path.p.chain.n + i
-    if s == 0.0:
-        return work.states[OLD, rate], work.k[0, i]
-    row = NEW if s == work.clocks[SPAN] else BETWEEN
+    row = OLD if s == 0.0 else NEW if s == work.clocks[SPAN] else BETWEEN
     if row == BETWEEN:
         within(s, path)
-    evaluate(1, work.clocks[T] + s, work.states[row], path.p, work)
-    return work.states[row, rate], work.k[1, i]
+    if not of_rates:
+        return work.states[row, i] - work.states[OLD, i], work.states[row, rate]
+    if row != OLD:
+        evaluate(1, work.clocks[T] + s, work.states[row], path.p, work)
+    return work.states[row, rate], work.k[0 if row == OLD else 1, i]
 
 
-COURSES[StagesPath], HASTES[StagesPath] = course_of_stages, haste_of_stages
+SEEN[StagesPath] = seen_in_stages
 
 
 @kernel
