@@ -14,16 +14,15 @@ import numpy as np
 import nlink
 
 CASES = ((2, 10.0, 32768, 1e-11, 2.5), (5, 2.0, 16384, 1e-11, 4.0), (15, 1.0, 8192, 1e-11, 8.0))
+"""Links, time, members, tolerance of the series, and the ratio to reach."""
 LOOKED_AT = 1024
 """Members of which the errors are found."""
-"""Links, time, members, tolerance of the series, and the ratio to reach."""
+ROUNDS = 9
+"""How often each work is timed, after a first time that does not count."""
 
 
 def starts(members: int, n: int) -> np.ndarray:
     return np.random.default_rng(1).uniform(-np.pi, np.pi, (members, n))
-
-
-ROUNDS = 9
 
 
 def rates(*works: tuple[Any, int]) -> list[float]:
