@@ -9,12 +9,14 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
+import pytest
 from helpers import python, random_chain
 
 import nlink
-from nlink import _jit
+from nlink import _cache, _jit
 
 
 def test_the_cache_folder_follows_the_sources(tmp_path, monkeypatch):
@@ -49,13 +51,80 @@ def test_a_cache_folder_that_cannot_be_written_is_replaced(tmp_path, monkeypatch
     assert blocked not in folder.parents
 
 
+def kernels(parent, count, marked=True):
+    """Make folders like those of older sources, the oldest first."""
+    folders = [parent / f"kernels-{k:016x}" for k in range(count)]
+    for k, folder in enumerate(folders):
+        folder.mkdir(parents=True)
+        (folder / "x.nbi").write_text("")
+        if marked:
+            (folder / _cache.MARK).write_text("")
+        os.utime(folder, (k, k))
+    return folders
+
+
 def test_old_cache_folders_are_tidied(tmp_path):
-    folders = [tmp_path / name for name in "abcdefg"]
-    for folder in folders:
-        folder.mkdir()
-    _jit.tidy(folders[0], keep=3)
-    assert len(list(tmp_path.iterdir())) == 3
-    assert folders[0].exists()
+    folders = kernels(tmp_path, 7)
+    (tmp_path / _cache.MARK).write_text("")
+    _cache.tidy(folders[0])
+    assert sorted(tmp_path.glob("kernels-*")) == [folders[0], *folders[-_cache.KEEP + 1 :]]
+
+
+@pytest.mark.parametrize("spoilt", ["parent without mark", "folders without mark", "links", "other names"])
+def test_folders_that_nlink_did_not_make_are_never_removed(tmp_path, spoilt):
+    own = tmp_path / "nlink"
+    folders = kernels(own, 7, marked=spoilt != "folders without mark")
+    if spoilt != "parent without mark":
+        (own / _cache.MARK).write_text("")
+    if spoilt == "links":
+        for folder in folders[1:]:
+            folder.rename(tmp_path / folder.name)
+            folder.symlink_to(tmp_path / folder.name)
+    if spoilt == "other names":
+        folders = [folders[0]] + [folder.rename(own / f"my-{folder.name}") for folder in folders[1:]]
+    _cache.tidy(folders[0])
+    assert all((folder / "x.nbi").exists() for folder in folders)
+
+
+def test_a_folder_nlink_that_is_someone_elses_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("NLINK_CACHE_DIR", str(tmp_path))
+    clone = tmp_path / "nlink"
+    for name in ("src", "docs", ".git"):
+        (clone / name).mkdir(parents=True)
+    before = sorted(clone.rglob("*"))
+    folder = _jit.cache_folder()
+    _cache.tidy(folder)
+    assert folder.parent == tmp_path / "nlink-cache"
+    assert sorted(clone.rglob("*")) == before
+
+
+FALLBACK = """
+import os, sys
+from nlink import _jit
+print(_jit.FOLDER, flush=True)
+if len(sys.argv) > 1: os.kill(os.getpid(), 9)
+"""
+
+
+def test_a_fallback_removes_itself_and_nothing_else(tmp_path):
+    for name in ("a", "b", "nlink-kernels-abcdefgh", "nlink-thesis"):
+        (tmp_path / "tmp" / name / "inside").mkdir(parents=True)
+    decoys = sorted((tmp_path / "tmp").rglob("*"))
+
+    def fallback(*words):
+        places = {"TMPDIR": str(tmp_path / "tmp"), "NLINK_CACHE_DIR": "/proc/none"}
+        done = subprocess.run(
+            [sys.executable, "-c", FALLBACK, *words], env={**os.environ, **places}, capture_output=True, text=True
+        )
+        return Path(done.stdout.strip())
+
+    ended = fallback()
+    assert ended.parent == tmp_path / "tmp"
+    assert sorted((tmp_path / "tmp").rglob("*")) == decoys
+    killed = fallback("kill")
+    assert killed.is_dir()
+    fallback()
+    assert sorted((tmp_path / "tmp").rglob("*")) == decoys
 
 
 def test_the_kernels_run_without_the_compiler():

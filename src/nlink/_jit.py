@@ -11,9 +11,6 @@ folder per state of the sources cannot. Import this before any other use of Numb
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,8 @@ from typing import Any
 import numba
 from numba import extending, njit
 from numba.core import config
+
+from nlink._cache import kernel_folder, tidy
 
 PACKAGE = Path(__file__).parent
 COMPILED = (
@@ -41,28 +40,11 @@ def compiled(path: Path) -> bool:
 
 
 def cache_folder() -> Path:
-    """Return the folder of compiled kernels for these very sources: $NLINK_CACHE_DIR, or the user's cache folder."""
+    """Return the folder of compiled kernels for these very sources."""
     sources = hashlib.sha256(f"{numba.__version__}".encode())
     for path in sorted(path for path in PACKAGE.rglob("*.py") if compiled(path)):
         sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
-    root = os.environ.get("NLINK_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(root) / "nlink" / sources.hexdigest()[:16]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return Path(tempfile.mkdtemp(prefix="nlink-"))
-
-
-def tidy(folder: Path, keep: int = 4) -> None:
-    """Remove the cache folders of older sources, all but the newest few."""
-    try:
-        others = sorted(folder.parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    except OSError:
-        return
-    for old in [path for path in others if path != folder][keep - 1 :]:
-        shutil.rmtree(old, ignore_errors=True)
+    return kernel_folder(sources.hexdigest())
 
 
 def cold() -> bool:
