@@ -390,16 +390,16 @@ def test_progress_is_told(tmp_path):
 
 
 def test_a_failed_plot_leaves_the_old_file(tmp_path, monkeypatch):
-    (tmp_path / "tip.png").write_text("old")
+    (tmp_path / "tip.png").write_text("old, by nlink")
 
-    def full(self, path, **options):
-        path.write_text("half")
+    def full(self, file, **options):
+        file.write(b"half")
         raise OSError("disk full")
 
     monkeypatch.setattr(Figure, "savefig", full)
     with pytest.raises(OSError, match="disk full"):
         save_plots(made_run(), tmp_path, names=["tip"])
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("tip.png", "old")]
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("tip.png", "old, by nlink")]
 
 
 def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path):

@@ -14,6 +14,7 @@ from helpers import python
 
 import nlink
 from nlink import Chain, Flip, JointDamper, JointTorque, ModelError, Sine
+from nlink.files import hold, written_whole
 from nlink.runfile import RunFileError
 
 
@@ -226,3 +227,43 @@ def test_an_empty_run_is_kept_too(tmp_path):
     while not back.status.ok:
         back = back.resume(strict=False)
     assert back.t.tolist() == [1.0]
+
+
+@pytest.mark.parametrize("name", ["thesis.nc", "data.nc", "x.png", "x.html", "x.csv", "rates.py"])
+def test_what_nlink_did_not_make_is_never_replaced(run, tmp_path, name):
+    path = tmp_path / name
+    if name == "data.nc":
+        with h5py.File(path, "w") as file:
+            file["mine"] = [1.0, 2.0]
+    else:
+        path.write_text("a page of mine")
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="is there already and nlink did not make it; give another name, or remove it first"):
+        run.save(path) if name.endswith(".nc") else written_whole(path, r"t \[s\]" if name == "x.csv" else "").__enter__()
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_what_is_written_to_a_link_goes_to_its_target_with_its_permissions(run, tmp_path):
+    (tmp_path / "real").mkdir()
+    target, link = tmp_path / "real" / "x.nc", tmp_path / "link.nc"
+    run.save(target)
+    target.chmod(0o600)
+    link.symlink_to(target)
+    run.save(link)
+    assert link.is_symlink()
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+def test_hidden_files_of_killed_processes_are_removed_and_no_others(run, tmp_path):
+    mine = [tmp_path / name for name in (".x.nlink-0123abc.nc", ".y.nlink-0123abcd.nc", ".x.0123abcd.nc")]
+    left = tmp_path / ".x.nlink-0123abcd.nc"
+    used = tmp_path / ".x.nlink-abcdef01.nc"
+    for path in (*mine, left, used):
+        path.touch()
+    descriptor = hold(used)
+    run.save(tmp_path / "x.nc")
+    os.close(descriptor)
+    assert not left.exists()
+    assert used.exists()
+    assert all(path.exists() for path in mine)

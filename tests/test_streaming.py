@@ -16,6 +16,7 @@ from helpers import python
 import nlink
 from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, runfile, simulate, simulation, streaming
 from nlink.runfile import RunFileError, Stored
+from nlink.runwriter import Claim
 from nlink.streaming import Thinning
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
@@ -276,3 +277,26 @@ def test_a_run_killed_just_before_it_had_its_name_is_given_it(tmp_path, monkeypa
     assert runfile.newest(tmp_path / "run.nc") == tmp_path / "run.nc"
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
     same(nlink.load(tmp_path / "run.nc"), simulate(Chain.uniform(2), 0.5, t_end=1.0))
+
+
+def test_the_second_of_two_runs_at_one_place_is_refused_before_it_compiles(tmp_path):
+    with (
+        Claim(tmp_path / "x.nc", going_on=False),
+        pytest.raises(RunFileError, match="is being written by another process"),
+    ):
+        nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "x.nc")
+    assert not list(tmp_path.iterdir())
+    nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "x.nc")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.nc"]
+
+
+def test_a_run_that_cannot_be_put_in_place_is_kept_beside_and_said(tmp_path, monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("nlink.runwriter.put_in_place", refused)
+    with pytest.raises(RunFileError, match=r"Permission denied; the run is whole all the same, in .*x.nc.part"):
+        nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "x.nc")
+    monkeypatch.undo()
+    kept = nlink.load(tmp_path / "x.nc")
+    assert (kept.status.code, kept.t[-1]) == ("finished", 1.0)

@@ -1,8 +1,15 @@
-"""Files written whole or not at all, files held by the process that writes them, and temporary folders that end with it."""
+"""What nlink writes, replaces and removes: files written whole or not at all, locks, and temporary folders.
+
+A file takes the place of another only if nlink made that one too: it is empty, or bears nlink's name (see `own`). Until it is
+whole it stands beside its place under a hidden name, .STEM.nlink-XXXXXXXX.SUFFIX, locked by its process; after a kill the next
+process that writes there removes it.
+"""
 
 from __future__ import annotations
 
 import atexit
+import contextlib
+import glob
 import os
 import re
 import shutil
@@ -17,36 +24,113 @@ try:
 except ImportError:  # not on Windows, where an open file cannot be replaced anyway
     fcntl = None
 
-
 SCRATCH_MARK = ".nlink-scratch"
 """The file that marks a temporary folder as nlink's own, locked by the process that uses it."""
+NAME = b"nlink"
+"""What a picture, page or text that nlink made holds near its start or its end."""
+NEAR = 65_536
+UNFINISHED: set[Path] = set()
+"""Hidden files of this process that have not taken their place yet."""
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def written_whole(path: Path, begin: str = "") -> Iterator[Path]:
     """Yield a temporary file beside `path` that takes its place when the block ends well and vanishes otherwise.
 
-    It is on the disk before it is renamed, so that neither a kill nor a power cut leaves half a file under the name.
+    It is on the disk before it is renamed, so that neither a kill nor a power cut leaves half a file under the name. What it
+    replaces must be nlink's own; a file that cannot bear its name (a table) is known by the pattern `begin` of its first line.
     """
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+    path = real(path)
+    refuse_foreign(path, begin)
+    temporary, lock = hidden(path)
+    try:
+        yield temporary
+        if not own(temporary, begin):
+            raise OSError(f"cannot write {path}: the file did not come out whole")
+        put_in_place(temporary, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
+    finally:
+        discard(temporary)
+        os.close(lock)
+
+
+def real(path: str | os.PathLike[str]) -> Path:
+    """Return where a path leads: what is written to a link goes to its target."""
+    return Path(os.path.realpath(path)) if Path(path).is_symlink() else Path(path)
+
+
+def refuse_foreign(path: Path, begin: str = "") -> None:
+    """Refuse to replace what nlink did not make."""
+    if not os.path.lexists(path):
+        return
+    if not path.is_file():
+        raise OSError(f"cannot write {path}: it is {'a folder' if path.is_dir() else 'not a plain file'}; give another name")
+    if path.stat().st_size and not own(path, begin):
+        raise OSError(f"{path} is there already and nlink did not make it; give another name, or remove it first")
+
+
+def own(path: Path, begin: str = "") -> bool:
+    """Whether nlink made a file: by its first line, by an attribute of netCDF files, or by its name near the start or the end."""
+    if path.suffix == ".nc":
+        import h5py
+
+        with contextlib.suppress(OSError, RuntimeError, UnicodeError), h5py.File(path, "r", locking=False) as file:
+            return any(name.startswith("nlink") for name in file.attrs)
+        return False
+    with path.open("rb") as file:
+        start = file.read(NEAR)
+        file.seek(max(0, path.stat().st_size - NEAR))
+        end = file.read(NEAR)
+    return bool(re.match(begin.encode(), start)) if begin else NAME in start.lower() or NAME in end.lower()
+
+
+def hidden(path: Path) -> tuple[Path, int]:
+    """Make the hidden file that will take the place of `path`; return it and the descriptor that locks it.
+
+    Hidden files that a killed process left there are removed.
+    """
+    for abandoned in path.parent.glob(f".{glob.escape(path.stem)}.nlink-????????{glob.escape(path.suffix)}"):
+        with contextlib.suppress(OSError):
+            if fcntl and abandoned.is_file() and not abandoned.is_symlink() and not locked(abandoned):
+                abandoned.unlink()
+    temporary = path.with_name(f".{path.stem}.nlink-{uuid.uuid4().hex[:8]}{path.suffix}")
     try:
         temporary.open("xb").close()
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
-    try:
-        yield temporary
-        with temporary.open("rb+") as done:
-            os.fsync(done.fileno())
-        os.replace(temporary, path)
-    finally:
+    UNFINISHED.add(temporary)
+    return temporary, hold(temporary)
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Bring a file to the disk and give it its name, with the permissions of the file it replaces."""
+    with temporary.open("rb+") as file:
+        os.fsync(file.fileno())
+    if path.exists():
+        shutil.copymode(path, temporary)
+    os.replace(temporary, path)
+    UNFINISHED.discard(temporary)
+
+
+def discard(temporary: Path) -> None:
+    """Remove a hidden file that has not taken its place."""
+    if temporary in UNFINISHED:
         temporary.unlink(missing_ok=True)
+        UNFINISHED.discard(temporary)
 
 
 def hold(path: Path) -> int:
     """Lock a file for as long as the descriptor returned stays open; a process that is killed lets go."""
     descriptor = os.open(path, os.O_RDWR)
     if fcntl:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise
     return descriptor
 
 

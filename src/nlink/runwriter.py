@@ -12,21 +12,23 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
-import uuid
+import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from nlink._version import __version__
-from nlink.files import hold, locked
+from nlink.files import UNFINISHED, discard, hidden, hold, put_in_place, real, refuse_foreign
 from nlink.run import Checkpoint, Occurrence, Stats, Status
 
 FORMAT = 2
-CHUNK = 32_768
+CHUNK = 8_192
 """Numbers in a chunk of the file, unless a row has more."""
 MOTION = {
     "theta": ("rad", "absolute angle from straight down, counter-clockwise"),
@@ -76,13 +78,57 @@ def part_name(path: Path) -> Path:
     return path.with_name(path.name + ".part")
 
 
-def refuse_taken(path: Path, going_on: bool) -> None:
-    """Refuse to write where another process writes, or over a run that was cut off, unless this goes on with it."""
-    part = part_name(path)
-    if part.exists() and locked(part):
-        raise RunFileError(f"{path} is being written by another process; wait for it to end, or give another file")
-    if part.exists() and not going_on:
-        raise RunFileError(f"{part} holds a run that was cut off; resume it, or delete that file to begin anew")
+class Claim:
+    """The place of a run that is being made: held by this process from before the first compilation on, by a lock beside it.
+
+    Another process, or a second run of this one, that wants the same place is refused at once.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], going_on: bool) -> None:
+        self.path = real(path)
+        self._file = self.path.with_name(f".{self.path.name}.nlink-lock")
+        _refuse_place(self.path)
+        try:
+            self._lock = self._locked()
+        except BlockingIOError:
+            raise RunFileError(f"{path} is being written by another process; wait for it to end, or give another file") from None
+        except OSError as error:
+            raise RunFileError(f"cannot write {path}: {error.strerror}") from None
+        part = part_name(self.path)
+        if part.exists() and not going_on:
+            self.__exit__()
+            raise RunFileError(f"{part} holds a run that was cut off; resume it, or delete that file to begin anew")
+
+    def _locked(self) -> int:
+        """Make the lock and take it; again, if the process that held it removed it meanwhile."""
+        while True:
+            os.close(os.open(self._file, os.O_RDWR | os.O_CREAT, 0o666))
+            with contextlib.suppress(FileNotFoundError):
+                lock = hold(self._file)
+                if os.path.samestat(os.fstat(lock), self._file.stat()):
+                    UNFINISHED.add(self._file)
+                    return lock
+                os.close(lock)
+
+    def __enter__(self) -> Claim:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let go."""
+        discard(self._file)
+        os.close(self._lock)
+
+
+def _refuse_place(path: Path) -> None:
+    """Refuse a place where a run cannot be written, or where something stands that is not nlink's."""
+    if not path.parent.is_dir():
+        raise RunFileError(
+            f"cannot write {path}: No such file or directory; there is no folder {path.parent}; make it, or give another name"
+        )
+    try:
+        refuse_foreign(path)
+    except OSError as error:
+        raise RunFileError(str(error)) from None
 
 
 class RunWriter:
@@ -98,27 +144,30 @@ class RunWriter:
     """
 
     def __init__(self, path: Path, text: str, title: str, n: int, size: int, columns: list[str], points: int) -> None:
-        self.path, self.text, self.size = path, text, size
-        self.part = path.with_name(f".{path.stem}.{uuid.uuid4().hex[:8]}{path.suffix}")
+        self.path, self.text, self.size = real(path), text, size
         self.counts = {"time": 0, "knot": 0, "event": 0}
         self.commits = self.letters = self.signs = 0
         names = [*columns, "knot", *(f"knot_{name}" for name in MOTION), "event_time", "event_theta", "event_omega"]
         self.sums = {name: hashlib.sha256() for name in (*names, "event_text")}
-        if path.is_dir():
-            raise RunFileError(f"cannot write {path}: it is a folder")
+        _refuse_place(self.path)
+        self._file: Any = None
+        self._failed = self.whole = False
+        self._lock: int | None = None
         with self._told():
-            self.part.open("xb").close()
-            try:
-                self._file = self._created(title, n, names, points)
-                self._lock: int | None = hold(self.part)
-            except BaseException:
-                self.part.unlink()
-                raise
+            self.part, self._lock = hidden(self.path)
+        try:
+            with self._told():
+                self.part.write_bytes(self._image(title, n, names, points))
+                self._open()
+        except BaseException:
+            self.leave()
+            raise
 
     def publish(self) -> None:
         """Let the file be seen, as the part of its name; until then it is hidden."""
         with self._told():
             os.replace(self.part, part_name(self.path))
+            UNFINISHED.discard(self.part)
             self.part = part_name(self.path)
 
     def append(self, columns: dict[str, np.ndarray]) -> None:
@@ -144,27 +193,30 @@ class RunWriter:
         with self._told():
             where = self._put_checkpoint(point)
             for name in self.sums:
-                self._file[name].flush()
+                self._data[name].flush()
             line = {"counts": self.counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": where, **more}
             self._log(line)
             self.commits += 1
 
-    def finish(self, status: Status, stats: Stats, point: Checkpoint | None, **more: Any) -> None:
-        """Commit for the last time, with the checksum, and give the file its name."""
+    def finish(self, status: Status, stats: Stats, point: Checkpoint | None, verify: Callable[[Path], Any], **more: Any) -> Any:
+        """Commit for the last time, with the checksum; give the file its name once `verify` has read it; return what it read."""
         self.commit(status, stats, point, **more)
         with self._told():
-            digests = {name: [list(self._file[name].shape), total.hexdigest()] for name, total in self.sums.items()}
+            digests = {name: [list(self._data[name].shape), total.hexdigest()] for name, total in self.sums.items()}
             self._log({**self._last, "checksum": checksum(self.text, self._last, digests)})
+            self._file.flush()
             self._file.close()
-            os.fsync(self._lock or 0)
-            os.replace(self.part, self.path)
-            self._release()
+        found, self.whole = verify(self.part), True
+        with self._told("; the run is whole all the same, in {part}"):
+            put_in_place(self.part, self.path)
+        self._release()
+        return found
 
     def leave(self, remove: bool = False) -> None:
         """Stop writing; what was committed stays in the part, unless it is to be removed or was never to be seen."""
-        with contextlib.suppress(OSError, RuntimeError):
-            self._file.close()
-        if remove or self.part != part_name(self.path):
+        self._shut()
+        discard(self.part)
+        if remove:
             self.part.unlink(missing_ok=True)
         self._release()
 
@@ -173,13 +225,33 @@ class RunWriter:
             os.close(self._lock)
         self._lock = None
 
-    def _created(self, title: str, n: int, names: list[str], points: int) -> Any:
+    def _shut(self) -> None:
+        """Close the file, whatever state the disk is in.
+
+        HDF5 does not survive a write that fails when it closes a file: it tries again at the exit, and crashes. What is on the disk
+        is what was committed, as after a kill; what HDF5 still wants to write goes to nowhere.
+        """
+        if not self._file:
+            return
+        with contextlib.suppress(OSError, RuntimeError):
+            if not self._failed:
+                self._file.flush()
+                self._file.close()
+                return
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, self._file.id.get_vfd_handle())
+        os.close(nowhere)
+        with contextlib.suppress(OSError, RuntimeError):
+            self._file.close()
+
+    def _image(self, title: str, n: int, names: list[str], points: int) -> bytes:
+        """Return the bytes of the file as it is before the first point: made in memory, so that HDF5 meets no full disk."""
         import h5netcdf
-        import h5py
 
         sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
         sizes |= {"slot": 2, "part": 2, "state": self.size} if self.size else {}
-        with h5netcdf.File(self.part, "w", libver="latest") as file:
+        image = io.BytesIO()
+        with h5netcdf.File(image, "w", libver="latest") as file:
             file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
             file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(notes("link"))
             for name in (*names, "event_text", "log", *(["checkpoint"] if self.size else [])):
@@ -189,9 +261,15 @@ class RunWriter:
                 chunks = (max(1, min(most, CHUNK // row)), *(sizes[dim] for dim in dims[1:]))
                 file.create_variable(name, dims, "u1" if text else "f8", chunks=chunks).attrs.update(notes(name))
             file.attrs.update({"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": self.text})
-        opened = h5py.File(self.part, "r+", libver="latest", locking=False)
-        opened.swmr_mode = True
-        return opened
+        return image.getvalue()
+
+    def _open(self) -> None:
+        """Open the file for one writer and many readers."""
+        import h5py
+
+        self._file = h5py.File(self.part, "r+", libver="latest", locking=False)
+        self._file.swmr_mode = True
+        self._data = {str(name): self._file[name] for name in self._file}  # held open: closing one writes, and hides what fails
 
     def _append(self, columns: dict[str, np.ndarray], begin: int) -> int:
         with self._told():
@@ -199,8 +277,8 @@ class RunWriter:
             for name, values in columns.items():
                 values = np.ascontiguousarray(values)
                 end = begin + len(values)
-                self._file[name].resize(end, axis=0)
-                self._file[name][begin:end] = values
+                self._data[name].resize(end, axis=0)
+                self._data[name][begin:end] = values
                 self.sums[name].update(values.data.cast("B") if values.size else b"")
             return end
 
@@ -208,29 +286,38 @@ class RunWriter:
         if point is None:
             return None
         slot, both = self.commits % 2, np.stack([point.state, point.rates])
-        self._file["checkpoint"][slot] = both
-        self._file["checkpoint"].flush()
+        self._data["checkpoint"][slot] = both
+        self._data["checkpoint"].flush()
         scalars = {"t": point.t, "step": point.step, "origin": point.origin, "count": point.count, "thinning": point.thinning}
         return scalars | {"slot": slot, "crc": zlib.crc32(both.data)}
 
     def _log(self, line: dict[str, Any]) -> None:
         self._last = line
         text = (json.dumps(line) + "\n").encode()
-        log = self._file["log"]
+        log = self._data["log"]
         log.resize(self.letters + len(text), axis=0)
         log[self.letters :] = np.frombuffer(text, np.uint8)
         log.flush()
         self.letters += len(text)
 
     @contextlib.contextmanager
-    def _told(self) -> Any:
-        """Turn what the system or HDF5 says of a write that failed into one sentence."""
+    def _told(self, rest: str = "") -> Any:
+        """Turn what the system or HDF5 says of a write that failed into one sentence; write nothing more."""
         try:
             yield
         except RunFileError:
             raise
         except (OSError, RuntimeError) as error:
-            raise RunFileError(f"cannot write {self.path}: {getattr(error, 'strerror', None) or error}") from None
+            self._failed = True
+            self._shut()
+            raise RunFileError(f"cannot write {self.path}: {_reason(error)}{rest.format(part=self.part)}") from None
+
+
+def _reason(error: Exception) -> str:
+    """Return why a write failed, in the words of the system, also where HDF5 wraps them."""
+    code = re.search(r"errno = (\d+)", str(error))
+    number = int(code[1]) if code else getattr(error, "errno", None)
+    return os.strerror(number) if number else " ".join(str(error).split())[:200]
 
 
 def checksum(text: str, line: dict[str, Any], digests: dict[str, list[Any]]) -> str:

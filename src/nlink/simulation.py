@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, 
 from nlink.progress import Bar, Notice
 from nlink.recording import Record, joined, known_times, origin, saved_times
 from nlink.run import Occurrence, Run, Stats, Status
+from nlink.runwriter import Claim
 from nlink.scenario import Scenario, Settings
 from nlink.streaming import StreamedRecord
 from nlink.system import System, rates_many
@@ -89,28 +90,39 @@ def simulate(
     >>> run.status.code, run.theta.shape
     ('finished', (201, 3))
     """
-    system = chain_or_system if isinstance(chain_or_system, System) else _system(_chain(chain_or_system), formulation, progress)
+    with _claimed(file):
+        system = chain_or_system if isinstance(chain_or_system, System) else _system(_chain(chain_or_system), formulation, progress)
+        mark, found = _start_of(system, theta, omega, state, project)
+        angles, rates = system.decode(mark.y[: system.size])
+        method = method_for(system, integrator, rtol, atol)
+        settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
+        scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
+        return _simulate(scenario, system, mark, _listed_events(events), progress, strict, file, found=found)
+
+
+def _start_of(system: System, theta: Any, omega: Any, state: Any, project: bool) -> tuple[Mark, dict[str, Any]]:
+    """Return the start that angles and rates, or a raw state, stand for, and by how much it was changed."""
     if (theta is None) == (state is None):
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
     if state is not None:
-        mark, found = _raw_start(system, state, project)
-    else:
-        mark, found = _angle_start(system, theta, 0.0 if omega is None else omega)
-    angles, rates = system.decode(mark.y[: system.size])
-    method = method_for(system, integrator, rtol, atol)
-    settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
-    scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
-    return _simulate(scenario, system, mark, _listed_events(events), progress, strict, file, found=found)
+        return _raw_start(system, state, project)
+    return _angle_start(system, theta, 0.0 if omega is None else omega)
+
+
+def _claimed(file: Any, going_on: bool = False) -> Any:
+    """Claim the file of a run, if there is one, before anything is computed or compiled."""
+    return nullcontext() if file is None else Claim(file, going_on)
 
 
 def simulate_scenario(
     scenario: Scenario, *, events: Any = (), file: Any = None, progress: bool = False, strict: bool = True
 ) -> Run:
     """Simulate a scenario; see Scenario.run."""
-    system = _system(scenario.chain, scenario.settings.formulation, progress)
-    mark, found = _angle_start(system, scenario.theta, scenario.omega)
-    watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, mark, watched, progress, strict, file, found=found)
+    with _claimed(file):
+        system = _system(scenario.chain, scenario.settings.formulation, progress)
+        mark, found = _angle_start(system, scenario.theta, scenario.omega)
+        watched = (*_flip_events(scenario.settings.flips), *_listed_events(events))
+        return _simulate(scenario, system, mark, watched, progress, strict, file, found=found)
 
 
 def resume(
@@ -128,10 +140,11 @@ def resume(
     if (t_end - reached) * (1 if settings.t_end > 0 else -1) <= 0:
         raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
-    system = _system(scenario.chain, settings.formulation, progress)
-    mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
-    watched = (*_flip_events(settings.flips), *_listed_events(events))
-    return _simulate(scenario, system, mark, watched, progress, strict, file, earlier=run)
+    with _claimed(file, going_on=True):
+        system = _system(scenario.chain, settings.formulation, progress)
+        mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
+        watched = (*_flip_events(settings.flips), *_listed_events(events))
+        return _simulate(scenario, system, mark, watched, progress, strict, file, earlier=run)
 
 
 def _simulate(

@@ -20,7 +20,7 @@ from nlink.integrators.base import Mark
 from nlink.recording import BLOCK_NUMBERS, MOST_KNOT_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
 from nlink.run import Checkpoint, Run, Stats, Status
 from nlink.runfile import attributes, copy, opened
-from nlink.runwriter import RunWriter, refuse_taken
+from nlink.runwriter import RunFileError, RunWriter
 from nlink.scenario import Scenario
 from nlink.system import System
 
@@ -65,10 +65,10 @@ class StreamedRecord(Record):
     ) -> None:
         super().__init__(times, system)
         self.scenario, self.path, m = scenario, path, system.full_size
-        refuse_taken(path, earlier is not None)
         attrs, names = attributes(scenario, meta), list(read_out(system, np.empty(0), np.empty((0, m))))
         self.writer = RunWriter(path, attrs["nlink"], attrs["title"], system.chain.n, m, names, max(1, len(times)))
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
+        self._reached = 0.0
         self._committed, self._pause = time.perf_counter(), SECONDS
         self._thinning = Thinning(max(2, MOST_KNOT_NUMBERS // (2 * m)), *Checkpoint.thinning)
         self._earlier, self._new = earlier, earlier is None
@@ -103,13 +103,18 @@ class StreamedRecord(Record):
     def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Mark, meta: dict[str, Any]) -> Run:
         """Complete the file and return its run."""
         self._bring()
-        self.writer.finish(status, self._cost.plus(cost), self._point(mark))
-        return replace(opened(self.path, self.path, verify=False), scenario=scenario, meta=meta)
+        run = self.writer.finish(status, self._cost.plus(cost), self._point(mark), lambda part: opened(part, self.path))
+        return replace(run, scenario=scenario, meta=meta)
 
     def __exit__(self, *failure: Any) -> None:
-        """Leave what was committed, unless the model turned out to be a wrong one at once."""
-        if failure[0] is not None:
-            self.writer.leave(remove=issubclass(failure[0], ModelError) and self._new and self.writer.commits < 2)
+        """Leave what was committed, and say where, unless that is nothing but the start."""
+        if failure[0] is None:
+            return
+        empty = self._new and self.writer.commits < 2
+        self.writer.leave(remove=empty and issubclass(failure[0], ModelError | RunFileError))
+        if isinstance(failure[1], RunFileError) and not self.writer.whole:
+            kept = f"the run up to t = {self._reached:g} s is in {self.writer.part}: make room, then resume it"
+            raise RunFileError(f"{failure[1]}; {'make room, or give another file' if empty else kept}") from None
 
     def _take_over(self, earlier: Run) -> None:
         point = earlier.checkpoint
@@ -136,6 +141,7 @@ class StreamedRecord(Record):
         begun = time.perf_counter()
         self._bring()
         self.writer.commit(status, self._cost.plus(cost), self._point(mark))
+        self._reached = mark.t
         self._committed = time.perf_counter()
         self._pause = max(SECONDS, SHARE * (self._committed - begun))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,14 +57,18 @@ def save_map(found: Map, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix not in ENDINGS:
         raise ModelError(f"the data of a map must end in .nc or .csv, got {path}")
-    with written_whole(path) as temporary:
-        if path.suffix == ".csv":
-            _write_table(found, temporary)
-        else:
-            data = to_xarray(found)
-            packed = {name: {"zlib": True, "complevel": 4} for name in data.data_vars}
-            data.to_netcdf(temporary, engine="h5netcdf", encoding=packed)
+    table = path.suffix == ".csv"
+    with written_whole(path, re.escape(f"{found.plane.x.name},{found.plane.y.name}") if table else "") as temporary:
+        _write_table(found, temporary) if table else temporary.write_bytes(_image(found))
     return path
+
+
+def _image(found: Map) -> bytes:
+    """Return the bytes of a map's netCDF file: made in memory, for HDF5 does not survive a full disk."""
+    data, image = to_xarray(found), io.BytesIO()
+    packed = {name: {"zlib": True, "complevel": 4} for name in data.data_vars}
+    data.to_netcdf(image, engine="h5netcdf", encoding=packed)
+    return image.getvalue()
 
 
 def load_map(path: str | os.PathLike[str]) -> Map:

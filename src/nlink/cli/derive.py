@@ -62,6 +62,7 @@ def _table(equations: Equations) -> dict[str, Any]:
     energies = {name: str(getattr(equations, name)) for name in ("kinetic", "potential", "rayleigh")}
     return {
         "title": equations.title,
+        "source": "nlink",
         "links": equations.n,
         "shape": equations.shape,
         "angles": equations.angles,
@@ -78,6 +79,6 @@ def _put(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    with written_whole(output) as temporary:
+    with written_whole(output, r"\d+ (rigid link|point mass)" if text[0].isdigit() else "") as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"nlink: wrote {output}", file=sys.stderr)

@@ -12,6 +12,7 @@ import typer
 
 from nlink._check import choice
 from nlink.cli.common import load_run
+from nlink.files import written_whole
 
 if TYPE_CHECKING:
     from nlink.run import Run
@@ -71,5 +72,6 @@ def export(
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
     else:
-        output.write_text(text + "\n", encoding="utf-8")
+        with written_whole(output, r"t \[s\]") as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
         print(f"nlink: wrote {len(loaded.t)} rows of {len(columns)} columns to {output}", file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +61,6 @@ def run(
         path = output or free_name(name, ".nc")
     if dry_run:
         return _dry_run(scenario or earlier.scenario, path)  # pyright: ignore[reportOptionalMemberAccess]
-    _refuse_unwritable(path)
     try:
         result = _result(scenario, earlier, until, path, quiet)
     except SimulationError as error:
@@ -136,14 +134,3 @@ def _complain(status: Status, path: Path) -> None:
     rest = f"go on with: nlink run --resume {path}" if status.code == "interrupted" else f"the part before is in {path}"
     remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
     print(f"nlink: {status.message}{remedy}; {rest}", file=sys.stderr)
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Fail before the work, not after it."""
-    folder = path.parent
-    if not folder.is_dir():
-        raise OSError(f"there is no folder {folder} to save the run in; make it, or give another -o")
-    if path.is_dir():
-        raise OSError(f"{path} is a folder; give a file name with -o")
-    if not os.access(folder, os.W_OK):
-        raise OSError(f"the folder {folder} cannot be written to; give another place with -o")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -59,14 +60,15 @@ def write_csv(path: Path, names: list[str], values: np.ndarray, quiet: bool) -> 
     """Write columns of numbers under their names."""
     from nlink.files import written_whole
 
-    with written_whole(path) as temporary:
-        np.savetxt(temporary, values, delimiter=",", header=",".join(names), comments="", fmt="%.17g")
+    header = ",".join(names)
+    with written_whole(path, re.escape(header)) as temporary:
+        np.savetxt(temporary, values, delimiter=",", header=header, comments="", fmt="%.17g")
     wrote(path, quiet)
 
 
 def draw(figure: Any, path: Path, quiet: bool) -> None:
     """Write a picture."""
-    from nlink.view.stability import save_figure
+    from nlink.view.style import save_figure
 
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise ModelError(f"--output must end in .png, .svg or .pdf, got {path}")

@@ -75,6 +75,11 @@ class Equations:
         loads = ", ".join(load.replace("_", " ") for load in self.loads) or "no loads"
         return f"{self.n} {one if self.n == 1 else many} in {self.angles} angles under {loads}"
 
+    @property
+    def heading(self) -> str:
+        """The title with who derived it, for texts and code: nlink knows by it which files are its own."""
+        return f"{self.title}, derived by nlink"
+
     def latex(self, document: bool = False) -> str:
         r"""Return the equations as LaTeX: a fragment that needs amsmath, or a whole document.
 

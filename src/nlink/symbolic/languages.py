@@ -62,7 +62,7 @@ import numpy as np
 
 
 def derivative(t, state, parameters):
-    """Return the rates of the state (angles, then their rates) at time t: {equations.title}.
+    """Return the rates of the state (angles, then their rates) at time t: {equations.heading}.
 
     parameters is a dict of {_described(equations)}.
     """
@@ -86,7 +86,7 @@ def _python_end(equations: Equations) -> str:
 
 def _c_head(equations: Equations) -> str:
     rows = ", ".join(f"{name}[N]" if isinstance(value, tuple) else name for name, value in _parameters(equations))
-    return f"""/* {equations.title} */
+    return f"""/* {equations.heading} */
 #include <math.h>
 
 #define N {equations.n}
@@ -141,7 +141,7 @@ def _c_end(_: Equations) -> str:
 
 def _matlab_head(equations: Equations) -> str:
     return f"""function rates = derivative(t, state, p)
-% Rates of the state (angles, then their rates) at time t: {equations.title}.
+% Rates of the state (angles, then their rates) at time t: {equations.heading}.
 % p is a struct of {_described(equations)}.
 """
 
@@ -168,7 +168,7 @@ def _julia_head(equations: Equations) -> str:
     return f'''using LinearAlgebra
 
 """
-Rates of the state (angles, then their rates) at time t: {equations.title}.
+Rates of the state (angles, then their rates) at time t: {equations.heading}.
 p has the fields {_described(equations)}.
 """
 function derivative(t, state, p)

@@ -35,7 +35,7 @@ def text(equations: Equations) -> str:
 def latex(equations: Equations, document: bool) -> str:
     """Return the equations as a fragment of LaTeX, or as a whole document."""
     write, angle, rate = _Writer(equations), "\\" + ANGLE[equations.angles], RATE[equations.angles]
-    parts = [f"% {equations.title}", "The energies are", write.block(energies(equations))]
+    parts = [f"% {equations.heading}", "The energies are", write.block(energies(equations))]
     if equations.velocities:
         parts += ["with the velocities of the centres of mass", write.block(list(equations.velocities.items()))]
     parts.append(rf"The equations of motion are $M({angle})\,\ddot{{{angle}}} = f({angle}, {rate}, t)$ with a symmetric $M$,")

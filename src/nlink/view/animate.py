@@ -98,7 +98,7 @@ def _write_gif(path: Path, frames: Frames, fps: float, progress: Progress | None
     canvas = Image.new("P", frames.look.size)
     canvas.putpalette(palette.getpalette() or [])
     with path.open("wb") as file:
-        file.writelines(GifImagePlugin.getheader(canvas, info={"loop": 0})[0])
+        file.writelines(GifImagePlugin.getheader(canvas, info={"loop": 0, "comment": b"nlink"})[0])
         for k, (image, corner) in enumerate(_changes(frames, palette)):
             file.writelines(GifImagePlugin.getdata(image, corner, duration=10 * stays[k], transparency=CLEAR, disposal=1))
             if progress:
@@ -141,7 +141,12 @@ def gif_palette(links: int) -> Image.Image:
 
 
 def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
-    options = {"quality": 8, "macro_block_size": 2, "ffmpeg_log_level": "error", "output_params": ["-movflags", "+faststart"]}
+    options = {
+        "quality": 8,
+        "macro_block_size": 2,
+        "ffmpeg_log_level": "quiet",
+        "output_params": ["-movflags", "+faststart", "-metadata", "comment=nlink"],
+    }
     film = _ffmpeg().write_frames(str(path), frames.look.size, fps=fps, **options)
     try:
         film.send(None)
@@ -149,6 +154,8 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
             film.send(frames.draw(k).tobytes())
             if progress:
                 progress(k + 1, len(frames))
+    except OSError:
+        raise OSError(f"ffmpeg could not write {path.suffix} to {path.parent}; is the disk full?") from None
     finally:
         film.close()
 

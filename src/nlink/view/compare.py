@@ -16,10 +16,9 @@ from matplotlib.lines import Line2D
 
 from nlink import kinematics
 from nlink._check import ModelError, choice, number
-from nlink.files import written_whole
 from nlink.view.plot import broken
 from nlink.view.sheet import Sheet, Size, smooth
-from nlink.view.style import INK, MUTED, Colour, link_colours
+from nlink.view.style import INK, MUTED, Colour, link_colours, save_figure
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
@@ -103,8 +102,7 @@ def save_comparison(
     Path(folder).mkdir(parents=True, exist_ok=True)
     paths = [Path(folder) / f"{name}.png" for name in figures]
     for path, figure in zip(paths, figures.values(), strict=True):
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format="png", dpi=dpi)
+        save_figure(figure, path, dpi)
     return paths
 
 

@@ -18,9 +18,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
 from nlink._check import ModelError
-from nlink.files import written_whole
 from nlink.view.map_page import Layer, map_page
-from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, mixed
+from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, mixed, save_figure
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
@@ -71,9 +70,7 @@ def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "") 
     if path.suffix not in FORMATS:
         raise ModelError(f"the picture of a map must end in .png, .svg or .pdf, got {path}")
     dots = max(130, int(np.ceil(max(found.values.shape) / INCHES / 0.97)))
-    with written_whole(path) as temporary:
-        map_figure(found, title).savefig(temporary, format=path.suffix.removeprefix("."), dpi=dots)
-    return path
+    return save_figure(map_figure(found, title), path, dots)
 
 
 def chaos_page(

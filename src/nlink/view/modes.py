@@ -26,13 +26,12 @@ from nlink import closure, kinematics
 from nlink._check import ModelError, choice
 from nlink.analysis.linearize import FLAT, Linearization, Mode
 from nlink.chain import Chain
-from nlink.files import written_whole
 from nlink.run import Run, Stats, Status, Track
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.plot import FORMATS
 from nlink.view.sheet import LEGEND, Sheet, Size
-from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds
+from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, save_figure
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -56,8 +55,7 @@ def save_modes(
     drawn = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
     paths = [Path(folder) / f"{name}.{format}" for name in drawn]
     for path, figure in zip(paths, drawn.values(), strict=True):
-        with written_whole(path) as temporary:
-            figure.savefig(temporary, format=format, dpi=150)
+        save_figure(figure, path, 150)
     return paths
 
 

@@ -24,11 +24,10 @@ from matplotlib.figure import Figure
 
 from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
-from nlink.files import written_whole
 from nlink.run import Run
 from nlink.view import coupler, forces
 from nlink.view.sheet import Sheet, Size
-from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty
+from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure
 
 FORMATS = ("png", "svg", "pdf")
 FEW = 60
@@ -79,8 +78,7 @@ def save_plots(
     Path(folder).mkdir(parents=True, exist_ok=True)
     for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
         drawn = figure(run, name, size=size, fontsize=fontsize)
-        with written_whole(path) as temporary:
-            drawn.savefig(temporary, format=format, dpi=dpi)
+        save_figure(drawn, path, dpi)
         if progress:
             progress(done, len(paths))
     return paths

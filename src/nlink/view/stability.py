@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from nlink.files import written_whole
 from nlink.view.style import ACCENT, COLOURMAP, GRID, INK, MUTED, SECOND
 
 if TYPE_CHECKING:
@@ -118,11 +115,3 @@ def dressed(axes: Any) -> Axes:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     return axes
-
-
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure, whole or not at all; the ending of the name says as what."""
-    path = Path(path)
-    with written_whole(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.removeprefix(".") or "png", dpi=130)
-    return path

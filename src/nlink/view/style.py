@@ -1,16 +1,25 @@
-"""The look that plots and animations share: colours and titles, and the points that are fixed."""
+"""What plots and animations share: colours and titles, the points that are fixed, and how a figure is written."""
 
 from __future__ import annotations
 
+import io
+import os
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import ListedColormap
 
 from nlink._check import ModelError
+from nlink._version import __version__
 from nlink.chain import Chain
+from nlink.files import written_whole
 from nlink.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Colour = tuple[float, float, float]
 Progress = Callable[[int, int], None]
@@ -53,3 +62,14 @@ def refuse_empty(run: Run) -> None:
     """Refuse a run without a saved point."""
     if not len(run.t):
         raise ModelError("the run holds no saved point to plot")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = 130) -> Path:
+    """Write a figure, whole or not at all, with nlink's name among its metadata; the ending of the name says as what."""
+    path = Path(path)
+    kind = path.suffix.removeprefix(".") or "png"
+    image, key = io.BytesIO(), "Software" if kind == "png" else "Creator"
+    figure.savefig(image, format=kind, dpi=dpi, metadata={key: f"nlink {__version__}"})
+    with written_whole(path) as temporary:
+        temporary.write_bytes(image.getbuffer())
+    return path
