@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup system demo test lint format bench clean
+.PHONY: help setup system demo test torture lint format bench clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
 	@echo "make test    set up, run the tests"
+	@echo "make torture attack nlink with hostile inputs, faults and signals; write docs/reliability.md"
 	@echo "make lint    style, types and layers"
 	@echo "make bench   compare the speed with other packages"
 
@@ -42,6 +43,9 @@ demo: $(VENV)/core
 
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+torture: $(VENV)/dev
+	PYTHONPATH=tests $(BIN)/python -m torture
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .
