@@ -20,10 +20,12 @@ from numba import extending, njit
 from numba.core import config
 
 from nlink._cache import kernel_folder, tidy
+from nlink._kernel_cache import KernelCache
 
 PACKAGE = Path(__file__).parent
 COMPILED = (
-    "_jit.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py", "formulations", "integrators", "ensemble/march.py",
+    "_jit.py", "_kernel_cache.py", "symbolic", "loads.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py",
+    "formulations", "integrators", "ensemble/march.py",
     "ensemble/noting.py", "ensemble/single.py", "ensemble/stages.py", "ensemble/stages_march.py",
     "ensemble/tangents.py", "ensemble/gpu.py", "ensemble/gpu_kernels.py",
 )  # fmt: skip
@@ -71,7 +73,10 @@ def apart(function: Callable[..., Any]) -> Any:
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile an outermost function, cached on disk."""
-    return njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+    compiled = uncached(function)
+    if hasattr(compiled, "_cache"):  # not so with NUMBA_DISABLE_JIT
+        compiled._cache = KernelCache(function)
+    return compiled
 
 
 def uncached(function: Callable[..., Any]) -> Any:

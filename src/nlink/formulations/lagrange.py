@@ -12,20 +12,25 @@ written out (seed: the note on the N-link pendulum with Rayleigh's function).
 from __future__ import annotations
 
 import ctypes
-import importlib
+import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, types
+from numba import types
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, overload
 
 from nlink._check import ModelError, choice, shown
 from nlink._jit import FOLDER, INLINE
+from nlink._kernel_cache import KernelCache
 from nlink.chain import Chain
 from nlink.files import written_whole
 from nlink.formulations.dense import solve
@@ -36,6 +41,8 @@ LARGEST = 20
 """Links: beyond, deriving and compiling takes minutes, and each evaluation longer than that of any other formulation."""
 FORCE, MATRIX = LOAD_ROWS, LOAD_ROWS + 1
 PACKAGE = "nlink_generated"
+SEAL = "# nlink "
+"""How a generated module begins, before the checksum of what follows."""
 POINTER = types.CPointer(types.float64)
 OPTIONS = {name: INLINE[name] for name in ("fastmath", "error_model")}
 
@@ -91,29 +98,42 @@ def lagrange_rates(t, y, p, out, w):
         out[n + i] = w[FORCE, i]
 
 
+@cache
 def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
     """Return the module with the compiled function for n links, written and compiled if it is not in the cache yet."""
     folder = FOLDER / "generated"
     name = f"lagrange_{n}_{'simplified' if simplify else 'raw'}_{'substitution' if substitution else 'matrix'}"
     path = folder / f"{name}.py"
-    if not path.exists():
+    if not _whole(path):
         from nlink.symbolic.kernel import source
 
         text = source(n, simplify, substitution, FORCE, MATRIX)
         folder.mkdir(exist_ok=True)
-        if not path.exists():  # another process may have been faster: a new date would make its compiled code stale
+        if not _whole(path):  # another process may have been faster: a new date would make its compiled code stale
+            path.unlink(missing_ok=True)
             with written_whole(path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
-    if PACKAGE not in sys.modules:
-        package = sys.modules[PACKAGE] = ModuleType(PACKAGE)
-        package.__path__ = [str(folder)]
-    importlib.invalidate_caches()
-    return importlib.import_module(f"{PACKAGE}.{name}")
+                temporary.write_text(f"{SEAL}{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
+    sys.modules.setdefault(PACKAGE, ModuleType(PACKAGE))
+    module = sys.modules[f"{PACKAGE}.{name}"] = ModuleType(f"{PACKAGE}.{name}")  # where Numba looks for it
+    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    return module
+
+
+def _whole(path: Path) -> bool:
+    """Whether a generated module is there as it was written: its first line has the checksum of the rest."""
+    if not path.is_file():
+        return False
+    head, _, text = path.read_bytes().partition(b"\n")
+    return head == SEAL.encode() + hashlib.sha256(text).hexdigest().encode()
 
 
 def compiled(function: Callable[..., None]) -> Any:
     """Compile a generated function to be called by its address, cached on disk."""
-    return cfunc(types.void(types.int64, types.float64, POINTER, POINTER, POINTER, POINTER), cache=True, **OPTIONS)(function)
+    signature = types.void(types.int64, types.float64, POINTER, POINTER, POINTER, POINTER)
+    made: Any = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
+    made._cache = KernelCache(function)
+    made.compile()
+    return made
 
 
 def call_generated(address: int, level: int, g: float, y: Any, links: Any, tip: Any, w: Any) -> None:

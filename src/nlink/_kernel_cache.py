@@ -1,0 +1,84 @@
+"""Numba's cache of compiled functions, sealed: a file that is damaged, cut off or empty counts as absent, and is compiled anew.
+
+Every file begins with the SHA-256 of the rest, so that neither a crash of the machine nor a flipped bit lets wrong code run.
+A file of code has a name of its own for each process that made one, and is on the disk before the index names it: two processes
+that compile at once cannot exchange their code. What cannot be written (a full disk) is not kept, and that is all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import pickle
+import uuid
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+
+SEAL = 32
+"""Bytes of a SHA-256."""
+
+
+class SealedFile(IndexDataCacheFile):
+    """The index and the code of one function on disk."""
+
+    def __init__(self, folder: str, base: str, stamp: Any) -> None:
+        super().__init__(folder, base, stamp)
+        self._base = base
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write the code of one signature, then the index that names it."""
+        with contextlib.suppress(OSError):
+            name = f"{self._base}.{uuid.uuid4().hex[:16]}.nbc"
+            write_sealed(Path(self._data_path(name)), self._dump(data))
+            self._save_index(self._load_index() | {key: name})
+
+    def load(self, key: Any) -> Any:
+        """Return the code of one signature, or None if there is none that can be read."""
+        try:
+            return super().load(key)
+        except Exception:  # whole, but written by a library that has changed since
+            return None
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            version, stamp, names = pickle.loads(read_sealed(Path(self._index_path)))
+        except OSError:
+            return {}
+        return names if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        write_sealed(Path(self._index_path), self._dump((self._version, self._source_stamp, overloads)))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(read_sealed(Path(self._data_path(name))))
+
+
+class KernelCache(FunctionCache):
+    """The cache of one compiled function, in sealed files."""
+
+    _impl_class = CompileResultCacheImpl
+
+    def __init__(self, function: Any) -> None:
+        super().__init__(function)
+        self._cache_file = SealedFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+
+def write_sealed(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, behind its checksum."""
+    temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+    try:
+        temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_sealed(path: Path) -> bytes:
+    """Return what was written to a file; raise OSError if it is not there or not what was written."""
+    found = path.read_bytes()
+    if hashlib.sha256(found[SEAL:]).digest() != found[:SEAL]:
+        raise OSError(f"{path} is damaged")
+    return found[SEAL:]
