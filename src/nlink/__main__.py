@@ -1,8 +1,21 @@
-"""`python -m nlink` and the command `nlink`."""
+"""The command `nlink`, also as `python -m nlink`: signals are answered before anything heavy is imported."""
 
 from __future__ import annotations
 
-from nlink.cli import main
+import sys
+
+from nlink.interrupt import answer_signals
+
+
+def main() -> None:
+    """Run the command."""
+    answer = answer_signals()
+    from nlink.cli import command
+
+    code = command()
+    answer.ignore()
+    sys.exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -17,6 +17,8 @@ from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
+from nlink.files import UNFINISHED, discard
+
 SEAL = 32
 """Bytes of a SHA-256."""
 
@@ -69,11 +71,12 @@ class KernelCache(FunctionCache):
 def write_sealed(path: Path, content: bytes) -> None:
     """Write a file whole or not at all, behind its checksum."""
     temporary = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+    UNFINISHED.add(temporary)
     try:
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
         os.replace(temporary, path)
     finally:
-        temporary.unlink(missing_ok=True)
+        discard(temporary)
 
 
 def read_sealed(path: Path) -> bytes:

@@ -31,6 +31,8 @@ NAME = b"nlink"
 NEAR = 65_536
 UNFINISHED: set[Path] = set()
 """Hidden files of this process that have not taken their place yet."""
+SCRATCH: set[Path] = set()
+"""Temporary folders of this process."""
 
 
 @contextmanager
@@ -122,6 +124,14 @@ def discard(temporary: Path) -> None:
         UNFINISHED.discard(temporary)
 
 
+def clean_up() -> None:
+    """Remove what this process has not finished, and its temporary folders: it is about to end."""
+    for path in list(UNFINISHED):
+        path.unlink(missing_ok=True)
+    for folder in SCRATCH:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def hold(path: Path) -> int:
     """Lock a file for as long as the descriptor returned stays open; a process that is killed lets go."""
     descriptor = os.open(path, os.O_RDWR)
@@ -154,6 +164,7 @@ def scratch_folder(kind: str) -> Path:
     unmarked.touch()
     hold(unmarked)  # its descriptor stays open: the lock ends with the process
     unmarked.rename(folder / SCRATCH_MARK)
+    SCRATCH.add(folder)
 
     def remove() -> None:
         if os.getpid() == owner:  # not in a child that was forked

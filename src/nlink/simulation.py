@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,7 @@ from nlink.events import Flip, Watch, passages
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
+from nlink.interrupt import Interrupt
 from nlink.progress import Bar, Notice
 from nlink.recording import Record, joined, known_times, origin, saved_times
 from nlink.run import Occurrence, Run, Stats, Status
@@ -355,41 +353,3 @@ def _listed_events(events: Any) -> tuple[Any, ...]:
 
 def _flip_events(flips: str) -> tuple[Flip, ...]:
     return () if flips == "off" else (Flip(terminal=flips == "stop"),)
-
-
-_threads = threading.local()
-
-
-@contextmanager
-def halted_by(asked: Callable[[], bool]) -> Iterator[None]:
-    """Let `asked()` stop the simulations of this thread, as Ctrl-C stops those of the main thread."""
-    _threads.asked = asked
-    try:
-        yield
-    finally:
-        del _threads.asked
-
-
-class Interrupt:
-    """Turns the first Ctrl-C into a question the loop answers between chunks; the second aborts."""
-
-    def __init__(self) -> None:
-        self._pressed, self._elsewhere = False, getattr(_threads, "asked", None)
-
-    @property
-    def asked(self) -> bool:
-        """Whether to stop."""
-        return self._pressed or (self._elsewhere is not None and self._elsewhere())
-
-    def __enter__(self) -> Interrupt:
-        self._old = signal.signal(signal.SIGINT, self._handle) if threading.current_thread() is threading.main_thread() else None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._old is not None:
-            signal.signal(signal.SIGINT, self._old)
-
-    def _handle(self, number: int, frame: Any) -> None:
-        if self._pressed:
-            raise KeyboardInterrupt
-        self._pressed = True

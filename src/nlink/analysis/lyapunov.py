@@ -17,6 +17,7 @@ import numpy as np
 from nlink._check import ModelError, number
 from nlink.analysis.course import Course, Failure, told
 from nlink.chain import Chain
+from nlink.interrupt import Interrupt
 from nlink.progress import Bar, Notice
 from nlink.run import Status
 from nlink.simulation import COMPILING
@@ -109,6 +110,13 @@ def lyapunov(
 def _followed(course: Course, transient: float, t_end: float, bar: Bar) -> Status:
     """Follow the motion to its end; return how it ended."""
     try:
+        return _through(course, transient, t_end, bar)
+    except Failure as failure:
+        return told(course, failure.code)
+
+
+def _through(course: Course, transient: float, t_end: float, bar: Bar) -> Status:
+    with Interrupt() as interrupt:
         for start, end in ((0.0, transient), (transient, t_end)):
             if end == transient and transient == 0.0:
                 continue
@@ -118,12 +126,10 @@ def _followed(course: Course, transient: float, t_end: float, bar: Bar) -> Statu
                 goal = course.t + course.interval
                 course.step(end if end - goal < 0.01 * course.interval else goal, end)
                 bar.update(course.t, t_end)
+                if interrupt.asked:
+                    return Status("interrupted", f"stopped by the user at t = {course.t:g} s", "the exponents up to there are kept")
             if end == transient:
                 course.begin()
-    except KeyboardInterrupt:
-        return Status("interrupted", f"stopped by the user at t = {course.t:g} s", "the exponents up to there are kept")
-    except Failure as failure:
-        return told(course, failure.code)
     return Status("finished", f"reached t = {t_end:g} s")
 
 

@@ -24,6 +24,7 @@ from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, Chunk
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
+from nlink.interrupt import Interrupt
 from nlink.progress import Bar, Notice
 from nlink.run import Status
 from nlink.simulation import COMPILING
@@ -176,7 +177,7 @@ class _Finder:
         system, y = self.system, state
         energy = float(np.sum(system.energy(state[None, : system.size])))
         t, status = 0.0, Status("finished", f"reached t = {t_end:g} s")
-        try:
+        with Interrupt() as interrupt:
             self.motion.begin(0.0, state, t_end)
             for chunk in self.motion.chunks(0.0, t_end, 2000):
                 times, states = self._passed(chunk)
@@ -186,8 +187,9 @@ class _Finder:
                 progress(t)
                 if chunk.code > ARRIVED:
                     status = _failed(system, t)
-        except KeyboardInterrupt:
-            status = Status("interrupted", f"stopped by the user at t = {t:g} s", "the points up to there are kept")
+                if interrupt.asked:
+                    status = Status("interrupted", f"stopped by the user at t = {t:g} s", "the points up to there are kept")
+                    break
         self.status.append(status)
         self.last.append(y[: system.size])
         return status

@@ -14,6 +14,7 @@ import typer
 from nlink._check import BackendError, ModelError
 from nlink._version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
+from nlink.interrupt import asked_to_leave
 
 USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
 
@@ -55,26 +56,32 @@ def _options(
 
 
 def main() -> None:
-    """Run the command; turn what goes wrong into a sentence and an exit code."""
+    """Run the command in this process and exit."""
+    sys.exit(command())
+
+
+def command() -> int:
+    """Run the command; turn what goes wrong into a sentence, and return the exit code."""
     try:
-        code = app(standalone_mode=False) or 0
+        return app(standalone_mode=False, prog_name="nlink") or 0
     except KeyboardInterrupt:
-        code = _say("interrupted", INTERRUPTED)
+        return _say("interrupted", INTERRUPTED)
     except ModelError as error:
-        code = _say(str(error), BAD_MODEL)
+        return _say(str(error), BAD_MODEL)
     except BackendError as error:
-        code = _say(str(error), USAGE)
+        return _say(str(error), USAGE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = BROKEN_PIPE
+        return BROKEN_PIPE
     except OSError as error:
-        code = _say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), INPUT_OUTPUT)
+        return _say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), INPUT_OUTPUT)
     except Exception as error:
+        if asked_to_leave():  # an import that was cut short, say
+            return INTERRUPTED
         if not hasattr(error, "exit_code"):
             raise
         error.show()  # pyright: ignore[reportAttributeAccessIssue]
-        code = error.exit_code  # pyright: ignore[reportAttributeAccessIssue]
-    sys.exit(code)
+        return error.exit_code  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _say(text: str, code: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -44,6 +45,8 @@ def refuse(output: Path | None, link: int | None = None, n: int = 0) -> None:
         raise ModelError(f"--output must end in .png, .svg or .pdf, got {output}")
     if link is not None and not 1 <= link <= n:
         raise ModelError(f"--link must be from 1 to {n}, got {link}")
+    if output is not None:
+        importlib.import_module("nlink.view.chaos")  # now: the answer to Ctrl-C must not wait for it
 
 
 def report(scenario: Scenario, lines: list[tuple[str, str]]) -> None:

@@ -21,8 +21,8 @@ from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
+from nlink.interrupt import Interrupt
 from nlink.progress import Bar
-from nlink.simulation import Interrupt
 from nlink.system import System
 
 if TYPE_CHECKING:

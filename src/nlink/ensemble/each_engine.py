@@ -15,9 +15,10 @@ from nlink.ensemble.lanes_engine import compiled, memories
 from nlink.ensemble.varied import Varied
 from nlink.events import Flip
 from nlink.flows import FlowError
+from nlink.interrupt import halted_by
 from nlink.recording import saved_times
 from nlink.run import Run
-from nlink.simulation import halted_by, simulate
+from nlink.simulation import simulate
 from nlink.system import System
 
 OFTEN = 0.01

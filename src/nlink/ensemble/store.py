@@ -26,8 +26,8 @@ from nlink.ensemble.fingerprint import difference, fingerprint, parts
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinates, settings
 from nlink.files import hold
+from nlink.interrupt import Interrupt
 from nlink.progress import Bar
-from nlink.simulation import Interrupt
 
 MISSING = {"f": np.nan, "i": -1}
 """What stands for members that are not done, by the kind of number."""

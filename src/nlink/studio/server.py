@@ -12,6 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
+from nlink.interrupt import leave_signals
 from nlink.scenario import Scenario
 from nlink.studio.app import studio_app
 from nlink.studio.guard import MOST_BODY
@@ -57,6 +58,7 @@ def serve(start: Scenario, opens: str, port: int, browser: bool, folder: Path, s
     print("nlink: the studio is open at this address, for this machine only; Ctrl-C ends it", file=sys.stderr)
     if browser:
         threading.Timer(0.6, webbrowser.open, [address]).start()
+    leave_signals()
     try:
         uvicorn.Server(config).run(sockets=[sock])
     except KeyboardInterrupt:

@@ -1,0 +1,144 @@
+"""Ctrl-C: how a computation is asked to stop, and how the command answers it from its first instant to its last.
+
+A computation that can keep what it has done runs inside an `Interrupt`: the first signal sets a flag that its loop looks at, the
+second aborts. In Python and notebooks that is all; elsewhere Ctrl-C is Python's KeyboardInterrupt.
+
+The command calls `answer_signals` before anything heavy is imported. Outside of an `Interrupt` there is nothing to keep, so that a
+signal ends the process at once, with exit code 130. An exception would be lost: one that is raised in a callback of LLVM, or while
+an object is freed, vanishes, and the run goes on. Compiled code and LLVM do not let the main thread answer for seconds, so a
+thread waits for signals at Python's wakeup descriptor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+INTERRUPTED = 130
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_threads = threading.local()
+_active: list[Interrupt] = []
+
+
+class Interrupt:
+    """Turns the first Ctrl-C into a question that the loop answers between chunks; the second aborts."""
+
+    def __init__(self) -> None:
+        self._pressed, self._elsewhere = False, getattr(_threads, "asked", None)
+        self._main = threading.current_thread() is threading.main_thread()
+
+    @property
+    def asked(self) -> bool:
+        """Whether to stop."""
+        return self._pressed or (self._elsewhere is not None and self._elsewhere())
+
+    def __enter__(self) -> Interrupt:
+        if self._main:
+            _active.append(self)
+            self._old = signal.signal(signal.SIGINT, self.press)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, signal.SIG_DFL if self._old is None else self._old)
+            _active.remove(self)
+
+    def press(self, number: int = signal.SIGINT, frame: Any = None) -> None:
+        """Ask to stop; the second time, raise KeyboardInterrupt."""
+        if self._pressed:
+            raise KeyboardInterrupt
+        self._pressed = True
+
+
+@contextmanager
+def halted_by(asked: Callable[[], bool]) -> Iterator[None]:
+    """Let `asked()` stop the computations of this thread, as Ctrl-C stops those of the main thread."""
+    _threads.asked = asked
+    try:
+        yield
+    finally:
+        del _threads.asked
+
+
+class Answer:
+    """Answers signals for the command."""
+
+    def __init__(self) -> None:
+        self.count, self.over = 0, False
+        self._numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup, or in the background
+        read, write = os.pipe()
+        os.set_blocking(write, False)
+        for number in self._numbers:
+            signal.signal(number, self._in_main_thread)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, args=(read,), daemon=True).start()
+
+    def end(self) -> None:
+        """Answer no more: another part of the program does, or nothing is left to be stopped."""
+        self.over = True
+        signal.set_wakeup_fd(-1)
+
+    def ignore(self) -> None:
+        """Let the process end undisturbed."""
+        self.end()
+        for number in self._numbers:
+            signal.signal(number, signal.SIG_IGN)
+
+    def give_back(self) -> None:
+        """Leave signals to Python."""
+        self.end()
+        for number in self._numbers:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+    def _in_main_thread(self, number: int, frame: Any) -> None:
+        if self.over:
+            return
+        if _active:
+            _active[-1].press()  # SIGTERM, SIGHUP: SIGINT goes there by itself
+        else:
+            self._leave()
+
+    def _watch(self, read: int) -> None:
+        """Leave as soon as a signal comes that nothing in the main thread will answer."""
+        while True:
+            numbers = os.read(read, 64)
+            self.count += sum(number in self._numbers for number in numbers)
+            if self.count and not self.over and (not _active or self.count > 1):
+                self._leave()
+
+    def _leave(self) -> None:
+        """End the process now; remove what it has not finished."""
+        self.over = True
+        files = sys.modules.get("nlink.files")
+        if files is not None and hasattr(files, "clean_up"):
+            files.clean_up()
+        shown = "\x1b[?25h\r\x1b[K" if os.isatty(2) else ""  # a progress bar hides the cursor
+        with contextlib.suppress(OSError):
+            os.write(2, f"{shown}nlink: interrupted\n".encode())
+        os._exit(INTERRUPTED)
+
+
+_answer: list[Answer] = []
+
+
+def answer_signals() -> Answer:
+    """Let the command answer signals from now on."""
+    _answer[:] = [Answer()]
+    return _answer[0]
+
+
+def leave_signals() -> None:
+    """Leave signals to someone else from now on: a server that has its own way to end."""
+    for answer in _answer:
+        answer.give_back()
+
+
+def asked_to_leave() -> bool:
+    """Whether a signal has come: what fails then failed because of it."""
+    return any(answer.count for answer in _answer)
