@@ -37,9 +37,8 @@ from nlink.loads import (
     JointSpring,
     JointTorque,
     LinkDamper,
-    Sine,
-    Table,
     TipForce,
+    torques,
 )
 
 S, C, FX, FY, MZ, TQ, TIP = range(7)
@@ -96,12 +95,12 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
     """
     x, y = chain.pin or (0.0, 0.0)
     loads = {type(load) for load in chain.loads}
-    torques, table = _torques(chain)
+    driven, table = _torques(chain)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     hinge_inertia = [link.hinge_inertia for link in chain.links]
     rows = [chain.length, chain.mass, chain.com, chain.offset, chain.inertia, hinge_inertia]
     rows += [chain.each(JointSpring, "stiffness"), chain.each(JointSpring, "rest")]
-    rows += [chain.each(JointDamper, "damping"), chain.each(LinkDamper, "damping"), *torques[:4]]
+    rows += [chain.each(JointDamper, "damping"), chain.each(LinkDamper, "damping"), *driven[:4]]
     rows += [chain.each(Drag, "linear"), chain.each(Drag, "quadratic")]
     return ChainParameters(
         n=chain.n,
@@ -109,10 +108,10 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         links=np.array(rows, float),
         tip=np.array([tip.fx if tip else 0.0, tip.fy if tip else 0.0, follower.force if follower else 0.0]),
         table=table,
-        spans=torques[4:],
+        spans=driven[4:],
         callback=callback,
         loaded=bool(loads - {Gravity}),
-        timed=bool(callback or torques[1].any() or len(table)),
+        timed=bool(callback or driven[1].any() or len(table)),
         swept=int(bool(loads & {Drag, FollowerForce, TipForce})) + bool(np.any(chain.each(Drag, "quadratic"))),
         ledger=POWERS if constrained or chain.pin or loads - {Gravity, JointSpring} else 0,
         closed=chain.pin is not None,
@@ -128,18 +127,12 @@ def _pin(x: float, y: float, total: float) -> np.ndarray:
 
 def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
     """Sort the joint torques by kind: rows (6, N) of constants, sines, and where each table's knots begin and end among all."""
-    load = chain.load(JointTorque)
-    torque: Any = load.torque if load and not callable(load.torque) else 0.0
-    each = torque if isinstance(torque, tuple) else (torque,) * chain.n
     rows, knots = np.zeros((6, chain.n)), []
-    for i, value in enumerate(each):
+    for i, torque in enumerate(torques(chain.load(JointTorque), chain.n)):
+        wave, table = torque.sine, torque.table
+        rows[:4, i] = torque.constant, wave.amplitude, 2 * math.pi * wave.frequency, wave.phase
         rows[4, i] = len(knots)
-        if isinstance(value, Sine):
-            rows[1:4, i] = value.amplitude, 2 * math.pi * value.frequency, value.phase
-        elif isinstance(value, Table):
-            knots += zip(value.times, value.values, strict=True)
-        else:
-            rows[0, i] = value
+        knots += zip(table.times, table.values, strict=True) if table else ()
         rows[5, i] = len(knots)
     return rows, np.array(knots, float).reshape(-1, 2)
 

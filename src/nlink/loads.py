@@ -110,7 +110,16 @@ class Table:
                 raise ModelError(f"Table.times must increase, got {a:g} then {b:g} at [{i + 1}]")
 
 
-Torque = float | Sine | Table
+@dataclass(frozen=True)
+class Sum:
+    """Torques that add up at one joint. An ensemble makes it where one of them varies and the others stay."""
+
+    constant: float = 0.0
+    sine: Sine = Sine(0.0, 0.0)
+    table: Table | None = None
+
+
+Torque = float | Sine | Table | Sum
 TorqueFunction = Callable[[float], Any]
 
 
@@ -137,7 +146,21 @@ class JointTorque:
 
 
 def _torque(where: str, value: Any) -> Torque:
-    return value if isinstance(value, Sine | Table) else number(where, value)
+    return value if isinstance(value, Sine | Table | Sum) else number(where, value)
+
+
+def torques(load: JointTorque | None, n: int) -> list[Sum]:
+    """Return the torque of each of n joints by its parts; a Python function is no part of them."""
+    torque: Any = load.torque if load and not callable(load.torque) else 0.0
+    return [_parts(value) for value in (torque if isinstance(torque, tuple) else (torque,) * n)]
+
+
+def _parts(torque: Torque) -> Sum:
+    if isinstance(torque, Sum):
+        return torque
+    if isinstance(torque, Sine):
+        return Sum(sine=torque)
+    return Sum(table=torque) if isinstance(torque, Table) else Sum(torque)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
-from nlink.loads import LEDGER, LOADS, JointTorque, Table
+from nlink.loads import LEDGER, LOADS, JointTorque, torques
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
@@ -406,9 +406,8 @@ class System:
 
     def breaks(self) -> np.ndarray:
         """Return the times at which the loads have kinks: step boundaries."""
-        load = self.chain.load(JointTorque)
-        torques = load.torque if load and isinstance(load.torque, tuple) else (load.torque,) if load else ()
-        return np.unique([t for torque in torques if isinstance(torque, Table) for t in torque.times])
+        tables = [torque.table for torque in torques(self.chain.load(JointTorque), self.chain.n) if torque.table]
+        return np.unique([t for table in tables for t in table.times])
 
     def __call__(self, t: float, state: np.ndarray) -> np.ndarray:
         """Return the rates of a state: fits scipy.integrate.solve_ivp."""

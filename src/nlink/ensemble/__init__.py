@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nlink import closure
 from nlink._check import ModelError, number
 from nlink.chain import Chain
 from nlink.ensemble.backends import Backend, Threads
@@ -119,7 +120,7 @@ def make_job(
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
     angles = _states("theta", theta, chain.n, members)
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
-    Varied(chain, vary, len(angles))
+    _check_members(Varied(chain, vary, len(angles)), angles, rates)
     t_end = number("t_end", t_end)
     if t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
@@ -150,6 +151,16 @@ def _method(
         return method_for(system, "DOP853", AS_SERIES * rtol, AS_SERIES * atol)
     share = SHARE_OF_DEVIATIONS if any(isinstance(each, FTLE) for each in keep) else SHARE
     return Taylor(float(f"{share * method.tol:.2g}"), ORDER)
+
+
+def _check_members(varied: Varied, theta: np.ndarray, omega: np.ndarray) -> None:
+    """Refuse the first member whose chain is not valid, or whose start does not close it."""
+    varied.check()
+    for k in range(len(theta) if varied.base.pin else 0):
+        try:
+            closure.assemble(varied.chain(k), theta[k], omega[k])
+        except ModelError as error:
+            raise ModelError(f"member {k}: {error}") from None
 
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:

@@ -19,7 +19,6 @@ from nlink.interrupt import halted_by
 from nlink.recording import saved_times
 from nlink.run import Run
 from nlink.simulation import simulate
-from nlink.system import System
 
 OFTEN = 0.01
 """Seconds between the points of a run whose energies or extremes are wanted."""
@@ -28,7 +27,7 @@ HALVINGS = 30
 """Of the time between two points, to find where something turns back."""
 
 
-def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
+def compute_each(job: Job, halt: np.ndarray) -> dict[str, np.ndarray]:
     """Return the outputs of a job."""
     if job.wanted(FTLE) and job.t_end < 0:
         raise ModelError("FTLE of members that are followed one by one (pins, Python torques) takes no t_end < 0; leave it out")
@@ -41,7 +40,7 @@ def compute_each(job: Job, system: System, halt: np.ndarray) -> dict[str, np.nda
     if reducer:
         found[reducer.name] = memories(reducer, job.members)
     for k in range(job.members):
-        chain = varied.chain(job.chain, system.parameters.chain, k)
+        chain = varied.chain(k)
         with halted_by(lambda: bool(halt[0])):
             run = _run(job, chain, k)
         if run.status.code == "interrupted":

@@ -74,14 +74,12 @@ def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
     """
     if type(system.parameters) is not RecursiveParameters or system.callback:
         return False
-    quadratic = system.parameters.chain.swept > 1 or any(str(name).endswith("drag.quadratic") for name in (vary or {}))
+    quadratic = system.parameters.chain.swept > 1 or any("drag.quadratic" in str(name) for name in (vary or {}))
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not len(system.breaks()) and not quadratic)
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
-    from nlink.formulations import formulate
-
     system = known_system(job.chain)
     if side_by_side(system, job.method, job.vary):
         from nlink.ensemble.lanes_engine import compute_in_lanes
@@ -89,7 +87,7 @@ def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
         return compute_in_lanes(job, system, halt)
     from nlink.ensemble.each_engine import compute_each
 
-    return compute_each(job, formulate(job.chain), halt)
+    return compute_each(job, halt)
 
 
 _latest: list[tuple[Chain, System]] = []

@@ -47,7 +47,7 @@ def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np
     memory = memories(reducer, members)
     parameters, starts = system.parameters._replace(chain=numbers), np.ascontiguousarray(job.starts)
     width = NARROW if isinstance(method, Taylor) and n >= LONG else WIDTH
-    lanes, own, user = (0,) * width, VARIED if varied.names else SHARED, reducer and compiled(reducer)
+    lanes, own, user = (0,) * width, VARIED if varied.columns else SHARED, reducer and compiled(reducer)
     if isinstance(method, Taylor):
         run = march if reducer is None else _with(march, reducer)
         way = way_of(numbers, FEW_LINKS, LINK_BY_LINK)
@@ -174,10 +174,10 @@ def deviations(job: Job, system: System, varied: Varied, rows: np.ndarray, halt:
     """Return the derivatives (K, 2N, 2N) of the states at the end by the starts, of some members; NaN where there is none."""
     n, method, by_series = job.chain.n, cast(Any, job.method), isinstance(job.method, Taylor)
     numbers = varied.flagged(system.parameters.chain)._replace(ledger=0)
-    p, own = system.parameters._replace(chain=numbers), VARIED if varied.names else SHARED
+    p, own = system.parameters._replace(chain=numbers), VARIED if varied.columns else SHARED
     given = np.ascontiguousarray(job.starts[rows]), varied.values[rows], varied.places
     lanes = tangent_lanes(numbers, method.order) if by_series else tangent_room(numbers, system.formulation.scratch(n))
-    swift = np.empty(len(rows) if varied.names else 1)
+    swift = np.empty(len(rows) if varied.columns else 1)
     swiftness(p, *given[1:], lanes, DIRECTIONS, own, swift)
     longest = np.broadcast_to(steady(method) / np.maximum(swift, 1e-100), len(rows)).copy()
     out = np.full((len(rows), 2 * n, 2 * n), np.nan)

@@ -1,11 +1,21 @@
-"""Parameters that vary over the members of an ensemble: their names, and where their values go among the numbers of a chain."""
+"""Parameters that vary over the members of an ensemble.
+
+A varied value replaces one value of the chain, and every other value stays. A load that the chain does not have is added with its
+other values 0. The torque of a joint is the sum of a constant, a sine, and a table or a Python function, each 0 if it is absent:
+`joint_torque` varies the constant, `joint_torque.amplitude`, `.frequency` and `.phase` the sine.
+
+`PARAMETERS` is the one table of names: for each, the field of the chain's records and the row of the compiled numbers.
+"""
 
 from __future__ import annotations
 
 import difflib
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,140 +31,222 @@ from nlink.loads import (
     JointSpring,
     JointTorque,
     LinkDamper,
-    Sine,
+    Sum,
     TipForce,
+    torques,
 )
 
-LINKS = {"length": kernels.LENGTH, "mass": kernels.MASS, "com": kernels.COM, "offset": kernels.OFFSET, "inertia": kernels.INERTIA}
-JOINTS = {
-    "joint_spring.stiffness": kernels.STIFFNESS,
-    "joint_spring.rest": kernels.REST,
-    "joint_damper.damping": kernels.JOINT_DAMPING,
-    "link_damper.damping": kernels.LINK_DAMPING,
-    "joint_torque": kernels.TORQUE,
-    "joint_torque.amplitude": kernels.AMPLITUDE,
-    "joint_torque.frequency": kernels.FREQUENCY,
-    "joint_torque.phase": kernels.PHASE,
-    "drag.linear": kernels.LINEAR_DRAG,
-    "drag.quadratic": kernels.QUADRATIC_DRAG,
+
+class Parameter(NamedTuple):
+    """A field of a record (of a torque's constant or sine, for JointTorque), and its row among a chain's numbers."""
+
+    record: type[Any]
+    field: str
+    row: int
+    component: int | None = None
+    """of a value that the chain has once; without one there is a value for each link"""
+
+
+PARAMETERS = {
+    "length": Parameter(Link, "length", kernels.LENGTH),
+    "mass": Parameter(Link, "mass", kernels.MASS),
+    "com": Parameter(Link, "com", kernels.COM),
+    "offset": Parameter(Link, "offset", kernels.OFFSET),
+    "inertia": Parameter(Link, "inertia", kernels.INERTIA),
+    "joint_spring.stiffness": Parameter(JointSpring, "stiffness", kernels.STIFFNESS),
+    "joint_spring.rest": Parameter(JointSpring, "rest", kernels.REST),
+    "joint_damper.damping": Parameter(JointDamper, "damping", kernels.JOINT_DAMPING),
+    "link_damper.damping": Parameter(LinkDamper, "damping", kernels.LINK_DAMPING),
+    "joint_torque": Parameter(JointTorque, "constant", kernels.TORQUE),
+    "joint_torque.amplitude": Parameter(JointTorque, "amplitude", kernels.AMPLITUDE),
+    "joint_torque.frequency": Parameter(JointTorque, "frequency", kernels.FREQUENCY),
+    "joint_torque.phase": Parameter(JointTorque, "phase", kernels.PHASE),
+    "drag.linear": Parameter(Drag, "linear", kernels.LINEAR_DRAG),
+    "drag.quadratic": Parameter(Drag, "quadratic", kernels.QUADRATIC_DRAG),
+    "gravity": Parameter(Gravity, "g", G, 0),
+    "tip_force.fx": Parameter(TipForce, "fx", TIP, 0),
+    "tip_force.fy": Parameter(TipForce, "fy", TIP, 1),
+    "follower_force": Parameter(FollowerForce, "force", TIP, 2),
 }
-WHOLE = {"gravity": (G, 0), "tip_force.fx": (TIP, 0), "tip_force.fy": (TIP, 1), "follower_force": (TIP, 2)}
-TIMED = ("joint_torque.amplitude", "joint_torque.frequency", "joint_torque.phase")
-SWEPT = ("drag.linear", "drag.quadratic", "tip_force.fx", "tip_force.fy", "follower_force")
-NOT_NEGATIVE = ("length", "mass", "inertia", "joint_spring.stiffness", "joint_damper.damping", "link_damper.damping", *SWEPT[:2])
+ABSENT = {
+    kind: kind(*(0.0,) * count)
+    for kind, count in {Gravity: 1, JointSpring: 2, JointDamper: 1, LinkDamper: 1, Drag: 2, TipForce: 2, FollowerForce: 1}.items()
+}
+"""Loads that a chain does not have."""
+NOT_NEGATIVE = {"mass", "inertia", "stiffness", "damping", "linear", "quadratic"}
+BODY = ("mass", "com", "offset", "inertia")
+"""Fields of a link that its inertia about the hinge is made of."""
+
+
+class Column(NamedTuple):
+    """A parameter, the links that it is of (from 0), and its values (members,)."""
+
+    parameter: Parameter
+    links: Sequence[int]
+    values: np.ndarray
+
+    def places(self) -> list[tuple[int, int]]:
+        """Return where a value goes among a chain's numbers: rows, and links or components."""
+        row, component = self.parameter.row, self.parameter.component
+        return [(row, i) for i in self.links] if component is None else [(row, component)]
+
+    def numbers(self) -> np.ndarray:
+        """Return the values as the compiled code takes them."""
+        return 2 * math.pi * self.values if self.parameter.field == "frequency" else self.values
 
 
 class Varied:
-    """Names and values (members, K) of what varies."""
+    """What varies over the members of an ensemble: the chain of each, and its numbers."""
 
     def __init__(self, chain: Chain, vary: Any, members: int) -> None:
-        self.names: list[str] = []
-        places, values = [], []
-        for key, given in dict(vary or {}).items():
-            name, where = _places(str(key), chain.n)
-            column = _values(name, given, members)
-            self.names.append(name)
-            for place in where:
-                places.append(place)
-                values.append(column * (2 * np.pi if name == "joint_torque.frequency" else 1.0))
-        self.places = np.array(places, np.int64).reshape(-1, 2)
-        self.values = np.stack(values, axis=1) if values else np.zeros((members, 0))
-        self._inertia(chain)
+        self.base, self.members = chain, members
+        self.columns = [_column(str(key), given, chain.n, members) for key, given in dict(vary or {}).items()]
+        _refuse_twice(self.columns, list(vary or {}))
 
-    def _inertia(self, chain: Chain) -> None:
-        """Add the inertia about the hinge wherever a part of it varies."""
-        rows = (kernels.MASS, kernels.COM, kernels.OFFSET, kernels.INERTIA)
-        moved = sorted({int(i) for row, i in self.places if row in rows})
-        for i in moved:
-            link = chain.links[i]
-            parts: dict[int, Any] = dict(zip(rows, (link.mass, link.com, link.offset, link.inertia), strict=True))
-            for k, (row, at) in enumerate(self.places[: self.values.shape[1]]):
-                if at == i and row in parts:
-                    parts[row] = self.values[:, k]
-            mass, com, offset, inertia = parts.values()
-            column = np.broadcast_to(inertia + mass * (com * com + offset * offset), len(self.values))
-            self.places = np.concatenate([self.places, [[kernels.HINGE_INERTIA, i]]])
-            self.values = np.concatenate([self.values, column[:, None]], axis=1)
+    def chain(self, member: int) -> Chain:
+        """Return the chain of one member."""
+        return self._chain([float(column.values[member]) for column in self.columns]) if self.columns else self.base
+
+    def _chain(self, values: list[float]) -> Chain:
+        """Return the chain with these values of the columns."""
+        changes: dict[type[Any], list[tuple[Column, float]]] = {}
+        for column, value in zip(self.columns, values, strict=True):
+            changes.setdefault(column.parameter.record, []).append((column, value))
+        links = _links(self.base, changes.pop(Link, []))
+        loads = [(_torque if kind is JointTorque else _load)(self.base, kind, changed) for kind, changed in changes.items()]
+        return replace(self.base, links=links).with_loads(*loads) if loads else replace(self.base, links=links)
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Rows, and links or components (K, 2), of what varies among a chain's numbers."""
+        places = [place for column in self.columns for place in column.places()]
+        return np.array(places + [(kernels.HINGE_INERTIA, i) for i in self._moved], np.int64).reshape(-1, 2)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The members' numbers (members, K) at these places."""
+        columns = [column.numbers() for column in self.columns for _ in column.places()]
+        columns += [self.hinge_inertia[:, i] for i in self._moved]
+        return np.stack(columns, axis=1) if columns else np.zeros((self.members, 0))
+
+    @property
+    def _moved(self) -> list[int]:
+        """Links whose inertia about the hinge varies."""
+        return sorted({i for column in self.columns if column.parameter.field in BODY for i in column.links})
+
+    def each(self, field: str) -> np.ndarray:
+        """Return a field of the links (members, N)."""
+        values = np.tile(getattr(self.base, field), (self.members, 1))
+        for column in self.columns:
+            if column.parameter.record is Link and column.parameter.field == field:
+                values[:, list(column.links)] = column.values[:, None]
+        return values
+
+    @cached_property
+    def hinge_inertia(self) -> np.ndarray:
+        """Moments of inertia (members, N) about the upper hinges."""
+        mass, com, offset, inertia = (self.each(field) for field in BODY)
+        return inertia + mass * (com * com + offset * offset)
 
     def flagged(self, numbers: kernels.ChainParameters) -> kernels.ChainParameters:
-        """Return the chain's numbers with the flags that what varies needs."""
-        loads = [name for name in self.names if name not in LINKS and name != "gravity"]
-        return numbers._replace(
-            loaded=numbers.loaded or bool(loads),
-            timed=numbers.timed or any(name in TIMED for name in loads),
-            swept=max(numbers.swept, int(any(name in SWEPT for name in loads))),
-            ledger=kernels.POWERS if numbers.ledger or any(name.split(".")[0] != "joint_spring" for name in loads) else 0,
-        )
+        """Return the chain's numbers with the flags of a chain that has all that varies."""
+        flags = kernels.chain_parameters(self._chain([1.0] * len(self.columns)))
+        return numbers._replace(loaded=flags.loaded, timed=flags.timed, swept=flags.swept, ledger=flags.ledger)
 
-    def own(self, numbers: kernels.ChainParameters, member: int) -> kernels.ChainParameters:
-        """Return the numbers of one member's chain."""
-        links, tip, g = numbers.links.copy(), numbers.tip.copy(), numbers.g
-        for (row, i), value in zip(self.places, self.values[member], strict=True):
-            if row == G:
-                g = float(value)
-            elif row == TIP:
-                tip[i] = value
+    def check(self) -> None:
+        """Refuse the first member whose chain is not valid, by its number."""
+        for k in self._doubtful().tolist():
+            try:
+                self.chain(k)
+            except ModelError as error:
+                raise ModelError(f"vary: member {k}: {error}") from None
+
+    def _doubtful(self) -> np.ndarray:
+        """Return members that include an invalid one if there is any: of a closed chain all; else, of those with a link that has
+        no inertia about its hinge, one for each pattern of zeros.
+        """
+        if not any(column.parameter.record is Link for column in self.columns):
+            return np.arange(0)
+        if self.base.pin:
+            return np.arange(self.members)
+        rows = np.flatnonzero((self.hinge_inertia == 0).any(1))
+        length, mass, com, offset, inertia = (self.each(field)[rows] for field in ("length", *BODY))
+        zeros = [self.hinge_inertia[rows] == 0, inertia > 0, mass == 0, com == length, com == 0, offset == 0]
+        return np.sort(rows[np.unique(np.hstack(zeros), axis=0, return_index=True)[1]]) if len(rows) else rows
+
+
+def _links(base: Chain, changed: list[tuple[Column, float]]) -> tuple[Link, ...]:
+    fields: list[dict[str, float]] = [{} for _ in base.links]
+    for column, value in changed:
+        for i in column.links:
+            fields[i][column.parameter.field] = value
+    return tuple(replace(link, **own) if own else link for link, own in zip(base.links, fields, strict=True))
+
+
+def _load(base: Chain, kind: type[Any], changed: list[tuple[Column, float]]) -> Any:
+    """Return a load with other values."""
+    fields: dict[str, Any] = {}
+    for column, value in changed:
+        name = column.parameter.field
+        if column.parameter.component is not None:
+            fields[name] = value
+        else:
+            fields.setdefault(name, base.each(kind, name))[list(column.links)] = value
+    return replace(base.load(kind) or ABSENT[kind], **fields)
+
+
+def _torque(base: Chain, kind: type[JointTorque], changed: list[tuple[Column, float]]) -> JointTorque:
+    """Return the joint torques with other constants or sines."""
+    load, parts = base.load(kind), torques(base.load(kind), base.n)
+    for column, value in changed:
+        for i in column.links:
+            if column.parameter.field == "constant":
+                parts[i] = replace(parts[i], constant=value)
             else:
-                links[row, i] = value
-        return numbers._replace(links=links, tip=tip, g=g)
-
-    def chain(self, base: Chain, numbers: kernels.ChainParameters, member: int) -> Chain:
-        """Return the chain of one member."""
-        if not self.names:
-            return base
-        own = self.own(numbers, member)
-        return _chain(base, own.links, own.tip, own.g, self.names)
+                parts[i] = replace(parts[i], sine=replace(parts[i].sine, **{column.parameter.field: value}))
+    return JointTorque(_added(load.torque, parts) if load and callable(load.torque) else tuple(parts))
 
 
-def _chain(base: Chain, rows: np.ndarray, tip: np.ndarray, g: float, names: list[str]) -> Chain:
-    def each(*which: int) -> list[Any]:
-        return [tuple(rows[row].tolist()) for row in which]
-
-    links = [Link(*values) for values in zip(*each(0, 1, 2, 4, 3), strict=True)]
-    changed: dict[str, Any] = {
-        "joint_spring": lambda: JointSpring(*each(kernels.STIFFNESS, kernels.REST)),
-        "joint_damper": lambda: JointDamper(*each(kernels.JOINT_DAMPING)),
-        "link_damper": lambda: LinkDamper(*each(kernels.LINK_DAMPING)),
-        "joint_torque": lambda: _torques(rows, names),
-        "drag": lambda: Drag(*each(kernels.LINEAR_DRAG, kernels.QUADRATIC_DRAG)),
-        "tip_force": lambda: TipForce(float(tip[0]), float(tip[1])),
-        "follower_force": lambda: FollowerForce(float(tip[2])),
-        "gravity": lambda: Gravity(g),
-    }
-    loads = [changed[name]() for name in dict.fromkeys(name.split(".")[0] for name in names if name not in LINKS)]
-    return replace(base, links=tuple(links)).with_loads(*loads)
+def _added(function: Any, parts: list[Sum]) -> Any:
+    """Return a torque function with constants and sines added."""
+    constant = np.array([part.constant for part in parts])
+    amplitude, frequency, phase = np.array([(p.sine.amplitude, p.sine.frequency, p.sine.phase) for p in parts]).T
+    return lambda t: function(t) + (constant + amplitude * np.sin(2 * math.pi * frequency * t + phase))
 
 
-def _torques(rows: np.ndarray, names: list[str]) -> JointTorque:
-    if any(name in TIMED for name in names):
-        sines = zip(*(rows[row].tolist() for row in (kernels.AMPLITUDE, kernels.FREQUENCY, kernels.PHASE)), strict=True)
-        return JointTorque(tuple(Sine(a, f / (2 * np.pi), phase) for a, f, phase in sines))
-    return JointTorque(tuple(rows[kernels.TORQUE].tolist()))
-
-
-def _places(key: str, n: int) -> tuple[str, list[tuple[int, int]]]:
-    """Return the name of a parameter, and where its value goes: to one link (from 1), like mass[2], or to all."""
+def _column(key: str, given: Any, n: int, members: int) -> Column:
+    """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
     found = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[(\d+)\])?", key.strip())
-    name = found.group(1) if found else key
-    known = {**LINKS, **JOINTS, **WHOLE}
-    if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(known)}"
+    name, link = found.groups() if found else (key, None)
+    if name not in PARAMETERS:
+        close = difflib.get_close_matches(name, PARAMETERS, 1)
+        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(PARAMETERS)}"
         raise ModelError(f"vary does not know {key!r}{hint}")
-    if name in WHOLE:
-        return name, [WHOLE[name]]
-    link = found.group(2) if found else None
-    if link is not None and not 1 <= int(link) <= n:
+    parameter = PARAMETERS[name]
+    if link and parameter.component is not None:
+        raise ModelError(f"vary {key!r}: the chain has one {name}, not one for each link; leave out [{link}]")
+    if link and not 1 <= int(link) <= n:
         raise ModelError(f"vary {key!r}: links count from 1 to {n}, got {link}")
-    return name, [(known[name], i) for i in (range(n) if link is None else [int(link) - 1])]
+    return Column(parameter, [int(link) - 1] if link else range(n), _values(name, parameter.field, given, members))
 
 
-def _values(name: str, given: Any, members: int) -> np.ndarray:
+def _values(name: str, field: str, given: Any, members: int) -> np.ndarray:
     values = np.asarray(given, float)
     if values.shape != (members,):
         raise ModelError(f"vary {name!r} must give a value for each of the {members} members, got shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise ModelError(f"vary {name!r} must be finite, got {values[~np.isfinite(values)][0]}")
-    if name in NOT_NEGATIVE and values.min(initial=0.0) < 0:
-        raise ModelError(f"vary {name!r} must not be negative, got {values.min():g}")
+    rules = [("be finite", np.isfinite(values))]
+    rules += [("not be negative", values >= 0)] * (field in NOT_NEGATIVE) + [("be positive", values > 0)] * (field == "length")
+    for rule, good in rules:
+        if not good.all():
+            k = int(np.argmin(good))
+            raise ModelError(f"vary {name!r} must {rule}, got {values[k]:g} for member {k}")
     return values
+
+
+def _refuse_twice(columns: list[Column], keys: list[Any]) -> None:
+    taken: dict[tuple[int, int], Any] = {}
+    for column, key in zip(columns, keys, strict=True):
+        for place in column.places():
+            if place in taken:
+                raise ModelError(f"vary gives a value twice, by {taken[place]!r} and {key!r}; leave one out")
+            taken[place] = key
