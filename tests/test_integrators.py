@@ -164,14 +164,14 @@ def test_gauss_is_of_order_six_symplectic_and_symmetric():
 def fixed_steps(tab, system, y, step, count):
     """Take equal steps with any tableau, adaptive ones too; return the states after each second."""
     stepper = RungeKuttaStepper(system, tab, Mark(0.0, 0.0, y), step * count, 1.0, 1.0, math.inf, step)
-    chunk = stepper.advance(step * count, True, np.empty(0), np.empty((0, len(y))), False, count + 1)
+    chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
 
 
 def gauss_steps(system, y, step, count):
     stepper = Gauss(step).stepper(system, Mark(0.0, 0.0, y), step * count)
-    chunk = stepper.advance(step * count, True, np.empty(0), np.empty((0, len(y))), False, count + 1)
+    chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
 

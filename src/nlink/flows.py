@@ -15,7 +15,7 @@ from nlink.chain import Chain
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, RUNNING, Mark
-from nlink.system import System
+from nlink.system import System, beyond
 
 NOTHING = np.empty(0)
 
@@ -34,7 +34,7 @@ class Flow:
         chain = system.parameters.chain._replace(ledger=0)
         self.system.parameters, self.system._rows = system.parameters._replace(chain=chain), 0
         self.method = method_for(self.system, integrator, rtol, atol)
-        self._none, self._breaks = np.empty((0, self.system.size)), self.system.breaks()
+        self._none = np.empty((0, self.system.size))
         self._stepper: Any = None
 
     def __call__(self, theta: Any, omega: Any = None, t: float = 1.0, *, start: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -49,20 +49,17 @@ class Flow:
         if end == start:
             return system.decode(state)
         sign = 1.0 if end > start else -1.0
-        inside = [b for b in self._breaks if start * sign < b * sign < end * sign]
-        bounds = [*inside[:: 1 if sign > 0 else -1], end]
+        bounds = system.bounds(start, end)
         fixed = hasattr(self.method, "step")  # fixed steps reach over the end
         stepper = self._begun(Mark(start, 0.0, state, None, start, 0), end)
         chunk: Any = None
-        for bound in bounds:
-            code = RUNNING
-            while code == RUNNING and stepper.steps + stepper.rejected < self.method.max_steps:
-                left = self.method.max_steps - stepper.steps - stepper.rejected
-                chunk = stepper.advance(bound, bound == end, NOTHING, self._none, fixed, min(100_000, left))
-                code, state = chunk.code, chunk.y[-1]
+        while len(bounds):
+            left = self.method.max_steps - stepper.steps - stepper.rejected
+            chunk = stepper.advance(bounds, True, NOTHING, self._none, fixed, min(100_000, left))
+            state, bounds = chunk.y[-1], beyond(bounds, chunk.t[-1], sign)
             if system.failed and system.callback:
                 raise system.callback.taken()
-            if code != ARRIVED:
+            if chunk.code not in (RUNNING, ARRIVED) or (left <= 0 and len(bounds)):
                 raise FlowError(f"the motion could not be followed beyond t = {chunk.t[-1]:g} s; simulate it to see why")
         if fixed:
             state = chunk.at(np.array([end]))[0]

@@ -127,14 +127,16 @@ def _pin(x: float, y: float, total: float) -> np.ndarray:
 
 def _torques(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
     """Sort the joint torques by kind: rows (6, N) of constants, sines, and where each table's knots begin and end among all."""
-    rows, knots = np.zeros((6, chain.n)), []
+    rows, spans, knots = np.zeros((6, chain.n)), {}, [np.empty((0, 2))]
     for i, torque in enumerate(torques(chain.load(JointTorque), chain.n)):
         wave, table = torque.sine, torque.table
         rows[:4, i] = torque.constant, wave.amplitude, 2 * math.pi * wave.frequency, wave.phase
-        rows[4, i] = len(knots)
-        knots += zip(table.times, table.values, strict=True) if table else ()
-        rows[5, i] = len(knots)
-    return rows, np.array(knots, float).reshape(-1, 2)
+        if table and id(table) not in spans:  # joints may share one
+            first = sum(map(len, knots))
+            knots.append(np.column_stack([table.times, table.values]))
+            spans[id(table)] = first, first + len(table.times)
+        rows[4:, i] = spans.get(id(table), (0, 0))
+    return rows, np.concatenate(knots)
 
 
 class TorqueCallback:
@@ -257,15 +259,21 @@ def interpolate(t, table, start, stop):
 
 
 @kernel
-def piece(bound, ahead, table, start, stop):
-    """Return value and slope at `bound` of the straight piece that ends there: the earlier one if `ahead`, else the later."""
-    low = start
-    while low < stop and (table[low, 0] < bound if ahead else table[low, 0] <= bound):
-        low += 1
+def piece(t, bound, ahead, table, start, stop):
+    """Return value at time t and slope of the straight piece on which `bound` lies: the earlier one at a knot if `ahead`, else the
+    later. They are the same to the last bit for all bounds on one piece.
+    """
+    low, high = start, stop
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle, 0] < bound if ahead else table[middle, 0] <= bound:
+            low = middle + 1
+        else:
+            high = middle
     if low in (start, stop):
-        return table[min(low, stop - 1), 1], 0.0
+        return alike(table[min(low, stop - 1), 1], t), 0.0
     slope = (table[low, 1] - table[low - 1, 1]) / (table[low, 0] - table[low - 1, 0])
-    return table[low, 1] + slope * (bound - table[low, 0]), slope
+    return table[low, 1] + slope * (t - table[low, 0]), slope
 
 
 @kernel

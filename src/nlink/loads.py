@@ -20,7 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isfinite
 from typing import Any
+
+import numpy as np
 
 from nlink._check import ModelError, listed, number, number_or_each, shown
 
@@ -108,6 +111,8 @@ class Table:
         for i, (a, b) in enumerate(pairwise(self.times)):
             if b <= a:
                 raise ModelError(f"Table.times must increase, got {a:g} then {b:g} at [{i + 1}]")
+            if not isfinite(b - a):
+                raise ModelError(f"Table.times must be less than 1.8e308 apart, got {a:g} then {b:g} at [{i + 1}]")
 
 
 @dataclass(frozen=True)
@@ -153,6 +158,12 @@ def torques(load: JointTorque | None, n: int) -> list[Sum]:
     """Return the torque of each of n joints by its parts; a Python function is no part of them."""
     torque: Any = load.torque if load and not callable(load.torque) else 0.0
     return [_parts(value) for value in (torque if isinstance(torque, tuple) else (torque,) * n)]
+
+
+def kinks(load: JointTorque | None) -> np.ndarray:
+    """Return the times at which tables of joint torques have knots, sorted."""
+    tables = {id(torque.table): torque.table for torque in torques(load, 1) if torque.table}
+    return np.unique(np.concatenate([np.empty(0), *(table.times for table in tables.values())]))
 
 
 def _parts(torque: Torque) -> Sum:

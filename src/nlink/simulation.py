@@ -31,7 +31,7 @@ from nlink.run import Occurrence, Run, Stats, Status
 from nlink.runwriter import Claim
 from nlink.scenario import Scenario, Settings
 from nlink.streaming import StreamedRecord
-from nlink.system import System, rates_many
+from nlink.system import System, beyond, rates_many
 
 CHUNK_SECONDS = 0.05
 COMPILING = "nlink: compiling its kernels for this machine, once; this takes some seconds"
@@ -186,7 +186,7 @@ def _system(chain: Chain, formulation: Any, progress: bool) -> System:
 def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
-    stepper.advance(t_end, True, none, np.empty((0, m)), False, 0).at(none)
+    stepper.advance(np.array([t_end]), True, none, np.empty((0, m)), False, 0).at(none)
     rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
     system.energy(np.empty((0, system.size)))
     if system.projected:
@@ -218,7 +218,7 @@ def _loop(
 ) -> tuple[Status, Mark]:
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
-    bounds = [b for b in sign * np.sort(sign * system.breaks()) if mark.t * sign < b * sign < t_end * sign] + [t_end]
+    bounds = system.bounds(mark.t, t_end)
     t, limit, closed, started = mark.t, 4, system.chain.pin is not None, time.perf_counter()
     record.begin(mark, system.rates(t, mark.y))
     stuck = closure.stuck(system.chain, *system.decode(mark.y[: system.size]))
@@ -228,7 +228,7 @@ def _loop(
         begun = time.perf_counter()
         left = method.max_steps - stepper.steps - stepper.rejected
         before = record.saved
-        chunk = stepper.advance(bounds[0], len(bounds) == 1, *record.waiting(), bool(watches) or closed, min(limit, left))
+        chunk = stepper.advance(bounds, True, *record.waiting(), bool(watches) or closed, min(limit, left))
         seconds = time.perf_counter() - begun
         stop = _take(chunk, system, t_end, watches, record)
         ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(record.saved - before, 1))
@@ -238,13 +238,12 @@ def _loop(
             record.add_last(where.t, where.y)
             return _event_status(stop[0]), where
         t = float(chunk.t[-1])
-        if chunk.code == ARRIVED and len(bounds) == 1:
-            return Status("finished", f"reached t = {t_end:g} s"), stepper.mark
-        if chunk.code == ARRIVED:
-            bounds.pop(0)
-        elif chunk.code != RUNNING:
+        if chunk.code not in (RUNNING, ARRIVED):
             return _failure(chunk, system, method, t), stepper.mark
-        elif left <= 0 or (left <= limit and stepper.steps + stepper.rejected >= method.max_steps):
+        bounds = beyond(bounds, t, sign)
+        if not len(bounds):
+            return Status("finished", f"reached t = {t_end:g} s"), stepper.mark
+        if left <= 0 or (left <= limit and stepper.steps + stepper.rejected >= method.max_steps):
             return Status(
                 "too_many_steps",
                 f"{method.max_steps} steps were not enough: stopped at t = {t:g} s",

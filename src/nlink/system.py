@@ -14,6 +14,7 @@ A method that needs more (Hamilton's form, a series) has a table like RIGHT_HAND
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
@@ -27,7 +28,7 @@ from nlink._check import ModelError, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
-from nlink.loads import LEDGER, LOADS, JointTorque, torques
+from nlink.loads import LEDGER, LOADS, JointTorque, kinks
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
@@ -371,6 +372,12 @@ class EnergyPair(NamedTuple):
     potential: Any
 
 
+def beyond(bounds: np.ndarray, t: float, sign: float) -> np.ndarray:
+    """Return those of the ordered bounds that lie beyond t in the direction of sign."""
+    passed = np.searchsorted(bounds, t, "right") if sign > 0 else len(bounds) - np.searchsorted(bounds[::-1], t, "left")
+    return bounds[passed:]
+
+
 class System:
     """A chain in one formulation, ready to be evaluated and integrated.
 
@@ -406,8 +413,23 @@ class System:
 
     def breaks(self) -> np.ndarray:
         """Return the times at which the loads have kinks: step boundaries."""
-        tables = [torque.table for torque in torques(self.chain.load(JointTorque), self.chain.n) if torque.table]
-        return np.unique([t for table in tables for t in table.times])
+        return self._kinks
+
+    @cached_property
+    def _kinks(self) -> np.ndarray:
+        return kinks(self.chain.load(JointTorque))
+
+    def bounds(self, t: float, end: float) -> np.ndarray:
+        """Return the step boundaries on the way from t to `end`, in order, `end` the last."""
+        low, high = np.searchsorted(self._kinks, min(t, end), "right"), np.searchsorted(self._kinks, max(t, end), "left")
+        inside = self._kinks[low:high]
+        return np.append(inside if end >= t else inside[::-1], float(end))
+
+    def reach(self, end: float, step: float) -> float:
+        """Return how far a step may go over the end: to the next kink of the loads, in the direction of `step`."""
+        passed = np.searchsorted(self._kinks, end, "left" if step > 0 else "right")
+        rest = self._kinks[passed:] if step > 0 else self._kinks[:passed][::-1]
+        return float(rest[0]) if len(rest) else math.copysign(math.inf, step)
 
     def __call__(self, t: float, state: np.ndarray) -> np.ndarray:
         """Return the rates of a state: fits scipy.integrate.solve_ivp."""

@@ -32,7 +32,7 @@ from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Mark
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
-from nlink.system import System, rates_many
+from nlink.system import System, beyond, rates_many
 
 STAGES = 5
 TURN, FAR = 0.4, 1.5
@@ -180,7 +180,7 @@ class Motion:
     """The motion alone, chunk by chunk, with its work."""
 
     def __init__(self, system: System, record: Taylor | DOP853) -> None:
-        self.system, self.record, self.breaks, self.scratch = system, record, system.breaks(), system.scratch()
+        self.system, self.record, self.scratch = system, record, system.scratch()
         self.stepper: Any = None
 
     def begin(self, t: float, y: np.ndarray, end: float) -> None:
@@ -193,15 +193,11 @@ class Motion:
 
     def chunks(self, t: float, end: float, limit: int = 100_000) -> Iterator[Chunk]:
         """Yield the chunks of up to `limit` steps on the way to `end`; the last has a code that says how it ended."""
-        none = np.empty((0, self.system.full_size))
-        for bound in [*(b for b in self.breaks if t < b < end), end]:
-            code = RUNNING
-            while code == RUNNING:
-                chunk = self.stepper.advance(bound, False, NOTHING, none, True, limit)
-                code = chunk.code
-                yield chunk
-            if code != ARRIVED:
-                return
+        none, bounds, code = np.empty((0, self.system.full_size)), self.system.bounds(t, end), RUNNING
+        while len(bounds) and code in (RUNNING, ARRIVED):
+            chunk = self.stepper.advance(bounds, False, NOTHING, none, True, limit)
+            code, bounds = chunk.code, beyond(bounds, chunk.t[-1], 1.0)
+            yield chunk
 
 
 def _damped(chain: Chain) -> bool:

@@ -104,12 +104,19 @@ def pass_break(k, t_end, breaks, own):
 
 @kernel
 def next_break(t, t_end, breaks):
-    """Return the next time after t at which a load has a kink, or the end."""
-    found = t_end
-    for at in breaks:
-        if min(t, found) < at < max(t, found):
-            found = at
-    return found
+    """Return the next time after t at which a load has a kink, or the end; the breaks are sorted."""
+    ahead = t_end > t
+    low, high = 0, len(breaks)
+    while low < high:
+        middle = (low + high) // 2
+        if breaks[middle] <= t if ahead else breaks[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    at = low if ahead else low - 1
+    if at < 0 or at == len(breaks) or (breaks[at] >= t_end if ahead else breaks[at] <= t_end):
+        return t_end
+    return breaks[at]
 
 
 @kernel

@@ -3,14 +3,15 @@
 To add a method:
 
 1. a frozen record, a subclass of Integrator, whose `stepper(system)` returns
-2. a Stepper whose `advance` takes at most `limit` steps towards `bound` in one compiled call and returns
+2. a Stepper whose `advance` takes at most `limit` steps in one compiled call, from one of `bounds` to the next, and returns
 3. a Chunk: the steps it took with their rates (the knots), how it ended, and `at(times)` between the knots;
    the states at the times asked for go straight into the run's array;
 4. its name in `integrators.INTEGRATORS`.
 
-Steps never depend on the times asked for. An adaptive method shortens its last step to end at `bound`, and leaves in
-`mark` where it stood before, so that a resumed run repeats the steps of an uninterrupted one; a fixed-step method steps
-over a final bound (`final`) instead, and leaves in `mark` the last point of its grid that is not beyond.
+Steps end at each of the bounds: the kinks of the loads on the way, and the end. They never depend on the times asked for. If the
+last bound ends the run (`final`), an adaptive method shortens its last step to end there and leaves in `mark` where it stood
+before, so that a resumed run repeats the steps of an uninterrupted one; a fixed-step method steps over it instead, but not
+over a kink, and leaves in `mark` the last point of its grid that is not beyond.
 """
 
 from __future__ import annotations
@@ -73,10 +74,12 @@ class Stepper(ABC):
     rejected: int = 0
 
     @abstractmethod
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
-        """Take up to `limit` steps towards `bound`; fill `saved` (len(times), m) at the times they reach.
+    def advance(self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
+        """Take up to `limit` steps towards the last of `bounds`, or fewer towards the first; fill `saved` (len(times), m) at the
+        times they reach.
 
-        The chunk can be evaluated anywhere between its knots only if `dense`.
+        The code ARRIVED says that a bound was reached; which one the time tells. The chunk can be evaluated anywhere between its
+        knots only if `dense`.
         """
 
 

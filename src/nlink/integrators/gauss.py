@@ -43,7 +43,7 @@ MATRIX = np.array(
     ]
 )
 SWEEPS = 100
-T, H, ORIGIN, MARK_T, MARK_ORIGIN = range(5)
+T, H, ORIGIN, MARK_T, MARK_ORIGIN, REACH = range(6)
 NFEV, STEPS, COUNT, MARK_COUNT = range(4)
 
 
@@ -68,27 +68,29 @@ class Gauss(Integrator):
             raise ModelError(
                 f"Gauss needs Hamilton's form of the equations, which {name} does not have; use the formulation recursive"
             )
-        return GaussStepper(system, mark, math.copysign(self.step, t_end - mark.t))
+        return GaussStepper(system, mark, t_end, math.copysign(self.step, t_end - mark.t))
 
 
 class GaussStepper(Stepper):
     """Drives the compiled steps."""
 
-    def __init__(self, system: System, mark: Mark, step: float) -> None:
+    def __init__(self, system: System, mark: Mark, t_end: float, step: float) -> None:
         self.system, self.mark = system, mark
         self.y, self.w = mark.y.copy(), system.scratch()
         self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f.copy()
         self.room, self.stages = Room(len(self.y), 5), np.zeros((6, len(self.y)))
-        self.clock = np.array([mark.t, step, mark.origin, mark.t, mark.origin])
+        self.clock = np.array([mark.t, step, mark.origin, mark.t, mark.origin, system.reach(t_end, step)])
         self.counts = np.array([1, 0, mark.count, mark.count])
         self.marked = np.stack([self.y, self.f])
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(
+        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+    ) -> PolynomialChunk:
         """Take steps in one compiled call."""
         t, y, f, q = self.room.take(limit, True)
         taken, code = advance(
             self.system.parameters,
-            bound,
+            bounds,
             final,
             self.clock,
             self.counts,
@@ -161,18 +163,25 @@ def quintic(n, h, y, f, new, rates, q):
 
 
 @entry
-def advance(p, bound, final, clock, counts, y, f, marked, stages, w, ts, ys, fs, qs):
-    """Take up to len(qs) steps towards bound; return how many, and a code."""
+def advance(p, bounds, final, clock, counts, y, f, marked, stages, w, ts, ys, fs, qs):
+    """Take up to len(qs) steps from bound to bound; return how many, and a code."""
     m = len(y)
     z, new, rates = np.empty(m), np.empty(m), np.empty(m)
     sign = math.copysign(1.0, clock[H])
     ts[0], ys[0], fs[0] = clock[T], y, f
-    taken, code = 0, RUNNING
-    while taken < len(qs) and (bound - clock[T]) * sign > 0.0:
+    taken, at, code = 0, 0, RUNNING
+    while taken < len(qs) and (bounds[-1] - clock[T]) * sign > 0.0:
         t, h = clock[T], clock[H]
+        while at < len(bounds) - 1 and (bounds[at] - t) * sign <= 0.0:
+            at += 1
+        bound, last = bounds[at], final and at == len(bounds) - 1
         target = clock[ORIGIN] + (counts[COUNT] + 1) * h
         beyond = (target - bound) * sign > 0.0
-        if beyond and not final:
+        over = beyond and last
+        if over:
+            bound = clock[REACH]
+            beyond = (target - bound) * sign > 0.0
+        if beyond:
             target, h = bound, bound - t
         to_canonical(y, p, z, w)
         sweeps, code = iterate(p, t, h, z, stages, w)
@@ -190,15 +199,15 @@ def advance(p, bound, final, clock, counts, y, f, marked, stages, w, ts, ys, fs,
         clock[T] = target
         counts[COUNT] += 1
         counts[STEPS] += 1
-        if beyond and not final:
+        if beyond:
             clock[ORIGIN], counts[COUNT] = bound, 0
         taken += 1
         ts[taken], ys[taken], fs[taken] = target, y, f
-        if not (beyond and final):
+        if not over:
             clock[MARK_T], clock[MARK_ORIGIN], counts[MARK_COUNT] = target, clock[ORIGIN], counts[COUNT]
             for i in range(m):
                 marked[0, i] = y[i]
                 marked[1, i] = f[i]
-    if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
+    if code == RUNNING and (bounds[-1] - clock[T]) * sign <= 0.0:
         code = ARRIVED
     return taken, code

@@ -82,9 +82,11 @@ class IDAStepper(Stepper):
         residual_of(mark.t, none, none, p, rest, none.copy(), self.w)
         follow(mark.t, 0.0, rest, rest, rest.copy(), rest, system.size, p, np.empty((5, len(rest))), self.w)
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(
+        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+    ) -> PolynomialChunk:
         """Take steps in Python: each is one call of the solver."""
-        system, m = self.system, len(self.mark.y)
+        system, m, bound = self.system, len(self.mark.y), float(bounds[0])
         if limit and (self.solver is None or self.bound != bound):
             self.solver, self.bound = self._start(bound), bound
         t, y, q, code = [self.mark.t], [self.mark.y], [], RUNNING

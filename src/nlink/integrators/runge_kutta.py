@@ -114,7 +114,7 @@ class RungeKuttaStepper(Stepper):
     ) -> None:
         self.system, self.mark, self.t_end, self.fixed = system, mark, t_end, fixed
         self.tableau = tableau._replace(weight=tableau.weight.copy())
-        self.control = np.array([rtol, atol, max_step, 0.0])
+        self.control = np.array([rtol, atol, max_step, 0.0, system.reach(t_end, t_end - mark.t)])
         self.cap = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf)
         self.y, self.w = mark.y, system.scratch()
         self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f
@@ -130,13 +130,15 @@ class RungeKuttaStepper(Stepper):
         order = round(-1 / self.tableau.exponent)
         return first_step(self.system, self.mark.t, self.y, self.f, scale, order, self.t_end - self.mark.t)
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(
+        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+    ) -> PolynomialChunk:
         """Take steps in one compiled call."""
         self.control[3] = 16 * np.finfo(float).eps * max(abs(self.clock[T]), 1e-6 * abs(self.t_end))
         t, y, f, q = self.room.take(limit, dense)
         y[0], f[0] = self.y, self.f
         taken, code = advance(
-            self.tableau, self.system.parameters, self.control, self.cap, bound, final, self.fixed != 0, times, saved, dense,
+            self.tableau, self.system.parameters, self.control, self.cap, bounds, final, self.fixed != 0, times, saved, dense,
             self.clock, self.counts, self.stages, self.spare, self.w, t, y, f, q, limit,
         )  # fmt: skip
         clock, counts = self.clock.tolist(), self.counts.tolist()
@@ -267,26 +269,34 @@ def point(tab, u, h, y, stages, out):
 
 
 @entry
-def advance(tab, p, control, cap, bound, final, fixed, times, saved, dense, clock, counts, stages, spare, w, ts, ys, fs, qs, limit):
-    """Take up to `limit` steps towards bound from ys[0], fs[0]; return how many were kept in ts, ys, fs (and qs, if dense), and
-    a code. Fill `saved` at the times that were reached.
+def advance(
+    tab, p, control, cap, bounds, final, fixed, times, saved, dense, clock, counts, stages, spare, w, ts, ys, fs, qs, limit
+):
+    """Take up to `limit` steps from bound to bound from ys[0], fs[0]; return how many were kept in ts, ys, fs (and qs, if dense),
+    and a code. Fill `saved` at the times that were reached.
     """
     sign = math.copysign(1.0, clock[H])
-    taken = kept = 0
+    taken = kept = at = 0
     code = RUNNING
     ts[0] = clock[T]
     counts[MARK_KNOT] = 0
     for _attempt in range(limit):
         t = clock[T]
+        while at < len(bounds) - 1 and (bounds[at] - t) * sign <= 0.0:
+            at += 1
+        bound, last = bounds[at], final and at == len(bounds) - 1
         if (bound - t) * sign <= 0.0 or taken == len(ts) - 1:
             break
         proposed = clock[H]
         h = proposed if fixed else sign * min(abs(proposed), control[2])
         target = clock[ORIGIN] + (counts[COUNT] + 1) * h if fixed else t + h
         beyond = (target - bound) * sign > 0.0
-        if beyond and final:
+        if beyond and last:
             counts[FROZEN] = 1
-        if beyond and not (fixed and final):
+        if beyond and fixed and last:
+            bound = control[4]
+            beyond = (target - bound) * sign > 0.0
+        if beyond:
             target, h = bound, bound - t
         y, new = ys[taken], ys[taken + 1]
         for i in range(len(y)):
@@ -326,9 +336,9 @@ def advance(tab, p, control, cap, bound, final, fixed, times, saved, dense, cloc
         clock[T] = target
         counts[COUNT] += 1
         counts[STEPS] += 1
-        if fixed and beyond and not final:
+        if fixed and beyond:
             clock[ORIGIN], counts[COUNT] = bound, 0
         remember(clock, counts, taken)
-    if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
+    if code == RUNNING and (bounds[-1] - clock[T]) * sign <= 0.0:
         code = ARRIVED
     return taken, code

@@ -65,8 +65,9 @@ class ScipyStepper(Stepper):
         self.atol = np.full(system.full_size, record.atol)
         self.atol[system.size :] = UNCONTROLLED
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
+    def advance(self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
         """Take steps in Python: each is one call of the solver."""
+        bound = float(bounds[0])
         if limit and (self.solver is None or self.solver.t_bound != bound):
             self.solver, self.before = self._start(bound), self.nfev
         t, y, f, outputs, code = [self.mark.t], [self.mark.y], [self._rates(self.mark.t, self.mark.y)], [], RUNNING

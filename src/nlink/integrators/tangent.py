@@ -33,7 +33,7 @@ class TangentStepper:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
         n, width, record = system.chain.n, 2 * len(DIRECTIONS), replace(record, order=record.order or MANY_ORDER)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
-        self.record, self.breaks, self.steps = record, system.breaks(), 0
+        self.record, self.bounds, self.steps = record, system.bounds, 0
         terms = np.zeros((SERIES_ROWS, record.order + 2, n, width))
         terms[0, 0, :, : len(DIRECTIONS)] = 1.0
         self.arrays = (terms, *(np.zeros((SERIES_SCRATCH, n, width)) for _ in range(2)), np.zeros((2, 2 * n, width)))
@@ -42,8 +42,7 @@ class TangentStepper:
     def advance(self, t: float, end: float, state: np.ndarray, deviations: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """Return a code, and the state (2N,) and the deviations (2N, K) at the time `end`."""
         ahead = end >= t
-        inside = [b for b in self.breaks if min(t, end) < b < max(t, end)]
-        bounds = np.array([*(inside if ahead else inside[::-1]), end])
+        bounds = self.bounds(t, end)
         out, new, code = np.empty_like(deviations), state.copy(), ARRIVED
         for first in range(0, deviations.shape[1], len(DIRECTIONS)):
             part = slice(first, first + len(DIRECTIONS))

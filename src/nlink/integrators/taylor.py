@@ -105,13 +105,15 @@ class TaylorStepper(Stepper):
         self.mark, self.t_end, self.y = mark, t_end, mark.y
         self.clock, self.counts = np.array([mark.t, mark.t]), np.zeros(4, np.int64)
 
-    def advance(self, bound: float, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> PolynomialChunk:
+    def advance(
+        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+    ) -> PolynomialChunk:
         """Take steps in one compiled call."""
         t, y, f, q = self.room.take(limit, dense)
         y[0] = self.y
         ahead = self.t_end >= self.mark.t
         taken, code = advance(
-            self.system.parameters, self.record.tol, ahead, bound, final, times, saved, dense, self.clock,
+            self.system.parameters, self.record.tol, ahead, bounds, final, times, saved, dense, self.clock,
             self.counts, self.arrays, self.q, t, y, f, q,
         )  # fmt: skip
         counts = self.counts.tolist()
@@ -145,8 +147,8 @@ def reach(tol, last, before, fastest, order):
 
 
 @entry
-def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arrays, q, ts, ys, fs, qs):
-    """Take steps towards bound from ys[0]; return how many, and a code."""
+def advance(p, tol, ahead, bounds, final, times, saved, dense, clock, counts, arrays, q, ts, ys, fs, qs):
+    """Take steps from bound to bound from ys[0]; return how many, and a code."""
     terms, w, u, lanes, way, orders = arrays
     room = SeriesRoom(
         borrowed(p.chain), numbers(terms), vectors(terms, lanes), numbers(w), vectors(w, lanes), numbers(u), vectors(u, lanes),
@@ -156,7 +158,8 @@ def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arr
     order = len(orders)
     n, m = p.chain.n, ys.shape[1]
     sign = 1.0 if ahead else -1.0
-    taken = kept = 0
+    taken = kept = at = 0
+    bound, told = bounds[0], -1
     code = RUNNING
     ts[0] = clock[T]
     counts[MARK_KNOT] = 0
@@ -168,12 +171,20 @@ def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arr
         counts[NFEV] += 1
         if m > 2 * n:
             powers(p, room, order, coefficients)
-        for i in range(n):
-            fs[taken, i], fs[taken, n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
-        for i in range(2 * n, m):
-            fs[taken, i] = q[0, i]
-        if taken == steps or (bound - t) * sign <= 0.0:
+        if told < taken:
+            told = taken
+            for i in range(n):
+                fs[taken, i], fs[taken, n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
+            for i in range(2 * n, m):
+                fs[taken, i] = q[0, i]
+        if taken == steps:
             break
+        if (bound - t) * sign <= 0.0:
+            if at == len(bounds) - 1:
+                break
+            at += 1
+            bound = bounds[at]
+            continue  # with the series of the loads beyond the bound
         if not math.isfinite(last + before):
             code = NOT_FINITE
             break
@@ -183,7 +194,7 @@ def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arr
             break
         target = t + sign * size
         if (target - bound) * sign >= 0.0:
-            if final:
+            if final and at == len(bounds) - 1:
                 counts[FROZEN] = 1
             target = bound
         h = target - t
@@ -211,7 +222,7 @@ def advance(p, tol, ahead, bound, final, times, saved, dense, clock, counts, arr
         if counts[FROZEN] == 0:
             clock[MARK_T] = target
             counts[MARK_KNOT] = taken
-    if code == RUNNING and (bound - clock[T]) * sign <= 0.0:
+    if code == RUNNING and (bounds[-1] - clock[T]) * sign <= 0.0:
         code = ARRIVED
     return taken, code
 

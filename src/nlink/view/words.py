@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink.analysis.cycle import limit_cycle
-from nlink.loads import FollowerForce, JointTorque, Load, Sine, Table
+from nlink.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ WORDS = {
     "FollowerForce": "follower force",
     "TipForce": "tip force",
 }
+MANY = 1000
+"""Knots of a table that are worth a word if most steps end at them."""
 SLIGHT = 1e-9
 """A change of the start below this is rounding, and not worth a line."""
 
@@ -70,7 +72,7 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
     speed = f": {done / stats.wall:,.0f} times faster than real time" if stats.wall > 0 and done > stats.wall else ""
     lines = [("method", f"{meta['formulation']}, {meta['integrator']}")] if "formulation" in meta else []
     lines += [
-        ("steps", f"{stats.steps:,}, {stats.rejected:,} rejected; {stats.nfev:,} evaluations"),
+        ("steps", f"{stats.steps:,}, {stats.rejected:,} rejected; {stats.nfev:,} evaluations{_knots_text(run)}"),
     ]
     moved, sped = (meta.get("start", {}).get(key, 0.0) for key in ("moved", "sped"))
     if moved > SLIGHT or sped > SLIGHT:
@@ -88,6 +90,15 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
         angle = f" (angles within {meta['trusted_angle']:g} rad)" if "trusted_angle" in meta else ""
         lines.append(("trusted", f"until t = {run.trusted_until:.4g} s{angle}"))
     return lines + ([("stopped", run.status.message.removeprefix("stopped "))] if run.status.code == "event" else [])
+
+
+def _knots_text(run: Run) -> str:
+    """Return how many steps a table has forced, if they are many."""
+    t, found = run.t[-1] if len(run.t) else 0.0, kinks(run.chain.load(JointTorque))
+    count = int(np.count_nonzero((found > min(t, 0.0)) & (found < max(t, 0.0))))
+    if count < max(MANY, run.stats.steps / 2):
+        return ""
+    return f"; {count:,} of the steps end at knots of a table, and a coarser table would be faster"
 
 
 def _energy_text(run: Run) -> str:

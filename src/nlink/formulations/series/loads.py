@@ -63,8 +63,8 @@ def torques(t, bound, ahead, p, drive, order):
                 size *= rate / (k + 1)
                 s, c = c, -s
             if p.spans[1, i] > p.spans[0, i]:
-                value, slope = piece(bound, ahead, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
-                drive[0, i] += value + slope * (t - bound)
+                value, slope = piece(t, bound, ahead, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
+                drive[0, i] += value
                 drive[1, i] += slope
 
 
