@@ -16,17 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from nlink import runtables as tables
 from nlink._version import __version__
 from nlink.files import locked
+from nlink.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink.loads import LEDGER
-from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
-from nlink.runwriter import FORMAT, MOTION, RunFileError, RunWriter, checksum, dimensions, notes, part_name
+from nlink.run import Run, Status, Track
+from nlink.runwriter import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
 from nlink.scenario import Scenario
 
 MOST_READ = 2**26
 """Bytes of an array that is read at once; longer ones stay in the file."""
 BLOCK = 1_000_000
 """Numbers that are copied at a time."""
+LOG_END = 2**20
+"""Bytes at the end of the log among which its last lines are looked for."""
+REMEDY = "use another copy or run again"
+LENGTHS: dict[str, int | None] = {"slot": 2, "part": 2, "axis": 2}
+"""Lengths of the dimensions that all run files share."""
 UNSUMMED = ("link", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
 """What the checksum passes over: numbers of links, the log it is in, what has a sum there, and dimensions without values."""
 Variables = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
@@ -42,7 +49,7 @@ class Stored(np.lib.mixins.NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.asarray(self.data[: len(self)], dtype)
+        return np.asarray(self._rows(0, len(self)), dtype)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return getattr(function, method)(*(np.asarray(v) if isinstance(v, Stored) else v for v in inputs), **options)
@@ -54,7 +61,11 @@ class Stored(np.lib.mixins.NDArrayOperatorsMixin):
         if rows is None or rows.ndim > 1:
             return np.asarray(self)[key]
         low, high = (int(rows.min()), int(rows.max()) + 1) if rows.size else (0, 0)
-        return self.data[low:high][(rows - low, *rest)]
+        return self._rows(low, high)[(rows - low, *rest)]
+
+    def _rows(self, low: int, high: int) -> np.ndarray:
+        with guarded(Path(self.data.file.filename), RunFileError, REMEDY):
+            return self.data[low:high]
 
     def __getattr__(self, name: str) -> Any:
         """Do for the whole what is done with arrays."""
@@ -144,80 +155,89 @@ def newest(path: Path) -> Path:
 
 def opened(source: Path, path: Path, verify: bool = True) -> Run:
     """Read the run in `source`, which is `path` or its part; long arrays stay there."""
-    try:
-        file, closed = _opened(source)
+    with guarded(path, RunFileError, REMEDY):
+        file, closed = opened_hdf5(source, "a run file of nlink")
         try:
-            _refuse_foreign(path, file)
-            for name in file:
-                _refuse_elsewhere(path, file, str(name))
-            text, line = str(file.attrs["nlink"]), _last_line(path, file, closed)
-            if verify and "checksum" in line:
-                _verify(path, file, text, line)
-            rest = json.loads(text) | line
-            rest["status"] = _status(source, rest)
-            run = _run(file, rest)
+            run = _read(file, closed, source, verify)
         except BaseException:
             file.close()
             raise
-    except RunFileError:
-        raise
-    except (OSError, KeyError, RuntimeError, ValueError) as error:
-        with open(source, "rb") as raw:
-            hdf = raw.read(8) == b"\x89HDF\r\n\x1a\n"
-        why = f"is damaged ({type(error).__name__} while reading)" if hdf else "is not a run file of nlink (not netCDF4)"
-        raise RunFileError(f"{path} {why}") from None
     if not any(isinstance(values, Stored) for values in (run.theta, run.pin_force, run.t, run.knots and run.knots.theta)):
         file.close()
     return run
 
 
-def _opened(path: Path) -> tuple[Any, bool]:
-    """Open a file, and say whether its writer has closed it."""
-    import h5py
+def _read(file: Any, closed: bool, source: Path, verify: bool) -> Run:
+    """Return the run in an open file, after all checks."""
+    _refuse_foreign(file)
+    data, text = variables_of(file, "a run of nlink"), attribute(file, "nlink", str)
+    line, fixed = _last_line(data, closed), parsed(text)
+    _refuse_unfit(data, tables.links_in(fixed), tables.counts_in(line), "checksum" in line)
+    if verify and "checksum" in line:
+        _verify(data, text, line)
+    status = tables.status_in(line) if "checksum" in line else _status(source, fixed, line)
+    return _run(data, fixed, line, status)
 
-    try:
-        return h5py.File(path, "r", locking=False), True
-    except OSError as error:
-        if "already open for write" not in str(error):
-            raise
-        return h5py.File(path, "r", libver="latest", swmr=True, locking=False), False
 
-
-def _last_line(path: Path, file: Any, closed: bool) -> dict[str, Any]:
+def _last_line(data: dict[str, Any], closed: bool) -> dict[str, Any]:
     """Return the last line of the log that is whole and whose checkpoint is."""
-    lines = file["log"][()].tobytes().split(b"\n")[:-1]
-    for name in [] if closed else file:
-        file[name].refresh()  # what was appended before the last line may be younger than what was seen of it so far
+    if "log" not in data:
+        raise Refused("its log is missing")
+    log = data["log"]
+    check_array(log, "u1", (None,), rows=None if closed else 0)
+    size = min(len(log), log.id.get_storage_size())
+    lines = log[max(0, size - LOG_END) : size].tobytes().split(b"\n")[:-1]
+    for each in [] if closed else data.values():
+        each.refresh()  # what was appended before the last line may be younger than what was seen of it so far
     for text in reversed(lines):
         try:
-            line = json.loads(text)
-            where = line["checkpoint"]
-            if where is None or zlib.crc32(file["checkpoint"][where["slot"]].data) == where["crc"]:
+            line = parsed(text)
+            if line.get("checkpoint") is None or _whole_checkpoint(data, line):
                 return line
-        except ValueError:
+        except Refused:
             pass
         if closed:
             break
-    raise RunFileError(f"{path} is damaged: its log is not whole; use another copy or run again")
+    raise Refused("its log is not whole")
 
 
-def _status(source: Path, rest: dict[str, Any]) -> dict[str, Any]:
-    """Return the status of a finished run as it stands, or that of one which is not."""
-    if "checksum" in rest:
-        return rest["status"]
-    t_end, point = rest["scenario"]["run"]["t_end"], rest["checkpoint"]
+def _whole_checkpoint(data: dict[str, Any], line: dict[str, Any]) -> bool:
+    """Whether the slot that a line of the log points to holds the state that was written there."""
+    where = entry(line, "checkpoint", dict)
+    if "checkpoint" not in data:
+        raise Refused("its checkpoint is missing")
+    check_array(data["checkpoint"], "f8", (2, 2, None), rows=tables.slot_in(where) + 1)
+    return zlib.crc32(np.ascontiguousarray(data["checkpoint"][tables.slot_in(where)]).data) == entry(where, "crc", int)
+
+
+def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
+    """Refuse variables that no run has, that are missing, or of another type or length."""
+    known = {*NOTES, *(f"work_{name}" for name in LEDGER)}
+    optional = {"pin_force", "checkpoint", *(f"work_{name}" for name in LEDGER)}
+    for name in sorted((known - optional) | set(data)):
+        if name not in data or name not in known | set(UNSUMMED):
+            raise Refused(f"its {name[:40]!r} is {'missing' if name in known else 'not of nlink'}")
+        if name in known:
+            first, *rest = dimensions(name)
+            lengths = LENGTHS | {"link": n} | (counts if finished else {})
+            shape = (lengths.get(first), *(lengths.get(dim) for dim in rest))
+            dtype = "u1" if name in ("log", "event_text") else "i8" if name == "link" else "f8"
+            check_array(data[name], dtype, shape, rows=0 if name in ("log", "checkpoint") else counts.get(first))
+
+
+def _status(source: Path, fixed: dict[str, Any], line: dict[str, Any]) -> Status:
+    """Return the status of a run that is not finished."""
+    t_end = entry(entry(entry(fixed, "scenario", dict), "run", dict), "t_end", float)
+    t = entry(entry(line, "checkpoint", dict), "t", float)
     if locked(source):
-        status = Status("running", f"under way: at t = {point['t']:g} s of {t_end:g} s", "wait for it to end")
-    else:
-        status = Status("interrupted", f"cut off after t = {point['t']:g} s of {t_end:g} s", "resume the run to go on")
-    return status._asdict()
+        return Status("running", f"under way: at t = {t:g} s of {t_end:g} s", "wait for it to end")
+    return Status("interrupted", f"cut off after t = {t:g} s of {t_end:g} s", "resume the run to go on")
 
 
-def _verify(path: Path, file: Any, text: str, line: dict[str, Any]) -> None:
-    names = [str(name) for name in file if str(name) not in UNSUMMED]
-    digests = {name: [list(file[name].shape), _digest(file[name])] for name in names}
+def _verify(data: dict[str, Any], text: str, line: dict[str, Any]) -> None:
+    digests = {name: [list(each.shape), _digest(each)] for name, each in data.items() if name not in UNSUMMED}
     if checksum(text, {key: value for key, value in line.items() if key != "checksum"}, digests) != line["checksum"]:
-        raise RunFileError(f"{path} is damaged: its data do not match their checksum; use another copy or run again")
+        raise Refused("its data do not match their checksum")
 
 
 def _digest(data: Any) -> str:
@@ -233,66 +253,53 @@ def _blocks(data: Any) -> Iterator[np.ndarray]:
         yield data[k : k + rows]
 
 
-def _refuse_foreign(path: Path, file: Any) -> None:
+def _refuse_foreign(file: Any) -> None:
     if "nlink_format" not in file.attrs:
-        raise RunFileError(f"{path} is not a run of nlink: it is a netCDF or HDF5 file from elsewhere")
-    version, writer = int(np.ravel(file.attrs["nlink_format"])[0]), file.attrs.get("nlink_version", "a newer nlink")
+        raise Unread("is not a run of nlink: it is a netCDF or HDF5 file from elsewhere")
+    version = attribute(file, "nlink_format", int)
     if version != FORMAT:
+        writer = attribute(file, "nlink_version", str) if "nlink_version" in file.attrs else "a newer nlink"
         remedy = "update nlink to read it" if version > FORMAT else "run again"
-        raise RunFileError(f"{path} was written by nlink {writer} in format {version}; this is {__version__}, {remedy}")
+        raise Unread(f"was written by nlink {writer[:20]} in format {version}; this is {__version__}, {remedy}")
 
 
-def _refuse_elsewhere(path: Path, file: Any, name: str) -> None:
-    """Refuse links and storage outside this very file."""
-    import h5py
-
-    link = file.get(name, getlink=True)
-    own = isinstance(link, h5py.HardLink) and isinstance(file[name], h5py.Dataset)
-    if not own or file[name].external or file[name].is_virtual:
-        raise RunFileError(f"{path} is not a run of nlink: {name!r} points outside the file")
-
-
-def _values(file: Any, name: str, count: int) -> Any:
-    data = file[name]
+def _values(data: Any, count: int) -> Any:
     long = count * int(np.prod(data.shape[1:])) * data.dtype.itemsize > MOST_READ
     return Stored(data, count) if long else data[:count]
 
 
-def _run(file: Any, rest: dict[str, Any]) -> Run:
-    counts, where = rest["counts"], rest["checkpoint"]
-    data = {
-        str(name): _values(file, str(name), counts["time"])
-        for name in file
-        if str(name) not in UNSUMMED and dimensions(str(name))[0] == "time"
-    }
-    knots = [_values(file, name, counts["knot"]) for name in ("knot", *(f"knot_{name}" for name in MOTION))]
-    point = None
-    if where:
-        state, rates = file["checkpoint"][where.pop("slot")]
-        where.pop("crc")
-        point = Checkpoint(state=state, rates=rates, **where | {"thinning": tuple(where["thinning"])})
+def _times(data: Any, count: int) -> Any:
+    """Return times, which go one way."""
+    t = _values(data, count)
+    if not isinstance(t, Stored) and not (np.isfinite(t).all() and abs(np.sign(np.diff(t)).sum()) == np.count_nonzero(np.diff(t))):
+        raise Refused("its times are not in order")
+    return t
+
+
+def _run(data: dict[str, Any], fixed: dict[str, Any], line: dict[str, Any], status: Status) -> Run:
+    counts, scenario = tables.counts_in(line), tables.scenario_in(fixed)
+    count, steps = counts["time"], counts["knot"]
     return Run(
-        scenario=Scenario.from_dict(rest["scenario"]),
-        t=data["time"],
-        theta=data["theta"],
-        omega=data["omega"],
-        alpha=data["alpha"],
-        kinetic=data["kinetic"],
-        potential=data["potential"],
-        work={name: data[f"work_{name}"] for name in LEDGER if f"work_{name}" in data},
-        drift=data["violation"],
-        status=Status(**rest["status"]),
-        stats=Stats(**rest["stats"]),
-        meta=rest["meta"],
-        events=_events(file, counts["event"]),
-        knots=Track(*knots) if counts["knot"] else None,
-        checkpoint=point,
-        trusted_until=rest.get("trusted_until"),
-        pin_force=data.get("pin_force"),
+        scenario=scenario,
+        t=_times(data["time"], count),
+        theta=_values(data["theta"], count),
+        omega=_values(data["omega"], count),
+        alpha=_values(data["alpha"], count),
+        kinetic=_values(data["kinetic"], count),
+        potential=_values(data["potential"], count),
+        work={name: _values(data[f"work_{name}"], count) for name in LEDGER if f"work_{name}" in data},
+        drift=_values(data["violation"], count),
+        status=status,
+        stats=tables.stats_in(line),
+        meta=tables.meta_in(fixed),
+        events=_events(data, counts["event"]),
+        knots=Track(_times(data["knot"], steps), *(_values(data[f"knot_{name}"], steps) for name in MOTION)) if steps else None,
+        checkpoint=tables.checkpoint_in(line, data.get("checkpoint")),
+        trusted_until=tables.trusted_in(line),
+        pin_force=_values(data["pin_force"], count) if "pin_force" in data else None,
     )
 
 
-def _events(file: Any, count: int) -> list[Occurrence]:
-    lines = file["event_text"][()].tobytes().split(b"\n")[:count]
-    series = zip(*(file[f"event_{name}"][:count] for name in ("time", "theta", "omega")), map(json.loads, lines), strict=True)
-    return [Occurrence(float(t), more["name"], theta, omega, more["info"]) for t, theta, omega, more in series]
+def _events(data: dict[str, Any], count: int) -> list[Any]:
+    lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
+    return tables.events_in(lines, *(data[f"event_{name}"][:count] for name in ("time", "theta", "omega")))

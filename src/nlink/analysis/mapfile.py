@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nlink._check import ModelError
 from nlink.analysis.maps import Map
-from nlink.analysis.plane import make_plane
+from nlink.analysis.plane import centres, make_plane
 from nlink.files import written_whole
+from nlink.guarded import Refused, Unread, attribute, attributes_of, check_array, guarded, opened_hdf5, parsed, variables_of
+from nlink.runtables import links_in
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray
 
-FORMAT = 1
+FORMAT = 2
+"""Since 2 with a checksum; files of format 1 are read, too."""
 ENDINGS = (".nc", ".csv")
+TYPES = {"values": "f8", "status": "i1", "forbidden": "i1", "link": "i4"}
+MOST_PIXELS, MOST_LINKS = 2**28, 100_000
+"""Larger maps are taken for damage."""
+SLIGHT = 1e-9
+"""Part of a region by which a pixel may be off its place, for the sake of rounding errors."""
+HINT = "make one with: nlink map flip --data map.nc"
+
+
+class MapFileError(OSError):
+    """A map file that cannot be read; the message says why."""
 
 
 def to_xarray(found: Map) -> xarray.Dataset:
@@ -57,40 +71,110 @@ def save_map(found: Map, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.suffix not in ENDINGS:
         raise ModelError(f"the data of a map must end in .nc or .csv, got {path}")
-    table = path.suffix == ".csv"
-    with written_whole(path, re.escape(f"{found.plane.x.name},{found.plane.y.name}") if table else "") as temporary:
-        _write_table(found, temporary) if table else temporary.write_bytes(_image(found))
+    content = None if path.suffix == ".csv" else _netcdf(found)
+    begin = re.escape(f"{found.plane.x.name},{found.plane.y.name}") if content is None else ""
+    with written_whole(path, begin) as temporary:
+        if content is None:
+            _write_table(found, temporary)
+        else:
+            temporary.write_bytes(content)
     return path
 
 
-def _image(found: Map) -> bytes:
-    """Return the bytes of a map's netCDF file: made in memory, for HDF5 does not survive a full disk."""
-    data, image = to_xarray(found), io.BytesIO()
-    packed = {name: {"zlib": True, "complevel": 4} for name in data.data_vars}
-    data.to_netcdf(image, engine="h5netcdf", encoding=packed)
-    return image.getvalue()
+def _netcdf(found: Map) -> bytes:
+    """Return a map as the content of a netCDF4 file. It is made in memory: HDF5 does not survive a disk that becomes full."""
+    import h5netcdf
+    import h5py
+
+    data, content = to_xarray(found), io.BytesIO()
+    with h5netcdf.File(content, "w", libver="latest") as file:
+        file.dimensions = {str(dim): length for dim, length in data.sizes.items()}
+        for name, each in data.variables.items():
+            kind, packed = np.dtype(TYPES.get(str(name), "f8")), {"compression": "gzip"} if name in TYPES else {}
+            attrs = each.attrs | ({"dtype": "bool"} if each.dtype == bool else {})
+            file.create_variable(str(name), each.dims, kind, data=each.values.astype(kind), **packed).attrs.update(attrs)
+        file.attrs.update(data.attrs)
+    with h5py.File(content, "r+", libver="latest") as file:
+        file.attrs["checksum"] = _checksum(file)
+    return content.getvalue()
+
+
+def _checksum(file: Any) -> str:
+    """Return the SHA-256 of all numbers and attributes of a map file."""
+    told = {name: [each.shape, hashlib.sha256(each[()].tobytes()).hexdigest(), attributes_of(each)] for name, each in file.items()}
+    head = {name: value for name, value in attributes_of(file).items() if name != "checksum"}
+    return hashlib.sha256(json.dumps([head, told], sort_keys=True).encode()).hexdigest()
 
 
 def load_map(path: str | os.PathLike[str]) -> Map:
-    """Read a map from its .nc file."""
-    import xarray
+    """Read a map from its .nc file; one that is damaged, or not of nlink's making, raises MapFileError."""
+    path = Path(path)
+    if not path.is_file():
+        raise MapFileError(f"there is no map {path}; make one with: nlink map flip --data {path}")
+    with guarded(path, MapFileError, "use another copy or make the map again"):
+        file, closed = opened_hdf5(path, "a map")
+        with file:
+            if "nlink_map" not in file.attrs or not closed:
+                raise Unread(f"is not a map that this nlink reads; {HINT}")
+            return _read(file)
 
-    if not Path(path).is_file():
-        raise OSError(f"there is no map {path}; make one with: nlink map flip --data {path}")
+
+def _read(file: Any) -> Map:
+    """Return the map in an open file, after all checks."""
+    version = attribute(file, "nlink_map", int)
+    if version not in (1, FORMAT):
+        raise Unread(f"is not a map that this nlink reads (format {version}); update nlink, or {HINT}")
+    arrays = _arrays(variables_of(file, "a map of nlink"))
+    if version > 1 and attribute(file, "checksum", str) != _checksum(file):
+        raise Refused("its data do not match their checksum")
     try:
-        data = xarray.load_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError):
-        raise OSError(f"{path} is not a map (.nc)") from None
-    if data.attrs.get("nlink_map") != FORMAT:
-        raise OSError(f"{path} is not a map that this nlink reads; make one with: nlink map flip --data map.nc")
-    scenario = Scenario.from_dict(json.loads(data.attrs["model"]))
-    names = data["x"].attrs["long_name"], data["y"].attrs["long_name"]
-    plane = make_plane(scenario.chain, *names, scenario.theta, scenario.omega, float(data.attrs["t_end"]))
-    link = data["link"].values if "link" in data else None
-    x0, x1, y0, y1 = (float(edge) for edge in data.attrs["region"])
-    x, y, values, status, forbidden = (data[name].values for name in ("x", "y", "values", "status", "forbidden"))
-    settings = json.loads(data.attrs["settings"])
-    return Map(x, y, values, link, status, forbidden, plane, (x0, x1, y0, y1), data.attrs["quantity"], settings)
+        return _map(file, arrays)
+    except ModelError as error:
+        raise Refused(str(error)[:300]) from None
+
+
+def _arrays(data: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return the arrays of a map, none of them larger than what is stored."""
+    if {*data, "link"} != {"x", "y", *TYPES}:
+        raise Refused("its variables are not those of a map")
+    for name in ("x", "y"):
+        check_array(data[name], "f8", (None,))
+    shape = (len(data["y"]), len(data["x"]))
+    if not 0 < shape[0] * shape[1] <= MOST_PIXELS:
+        raise Refused(f"it has {shape[1]} x {shape[0]} pixels")
+    for name in TYPES:
+        if name in data:
+            check_array(data[name], TYPES[name], shape, packed=True)
+    return {name: each[()] for name, each in data.items()}
+
+
+def _map(file: Any, arrays: dict[str, np.ndarray]) -> Map:
+    model, settings = (parsed(attribute(file, name, str)) for name in ("model", "settings"))
+    if links_in({"scenario": model}) > MOST_LINKS:
+        raise Refused("its chain is too long")
+    scenario = Scenario.from_dict(model)
+    names = [attribute(file[axis], "long_name", str) for axis in ("x", "y")]
+    plane = make_plane(scenario.chain, *names, scenario.theta, scenario.omega, attribute(file, "t_end", float))
+    x0, x1, y0, y1 = _region(attribute(file, "region", list), arrays)
+    for name, least, largest in (("status", -1, 3), ("forbidden", 0, 1), ("link", 0, scenario.chain.n)):
+        if name in arrays and not (arrays[name].min() >= least and arrays[name].max() <= largest):
+            raise Refused(f"its {name} is not within {least} and {largest}")
+    x, y, values, status, forbidden = (arrays[name] for name in ("x", "y", "values", "status", "forbidden"))
+    quantity = attribute(file, "quantity", str)
+    found = Map(x, y, values, arrays.get("link"), status, forbidden > 0, plane, (x0, x1, y0, y1), quantity, settings)
+    _ = found.unit  # refuses a quantity that is not known
+    return found
+
+
+def _region(region: list[Any], arrays: dict[str, np.ndarray]) -> list[float]:
+    """Return the edges of a map, between which its pixels must lie."""
+    edges = [float(edge) for edge in region]
+    if len(edges) != 4 or not np.isfinite(edges).all():
+        raise Refused("its region is not four numbers")
+    for name, low, high in (("x", *edges[:2]), ("y", *edges[2:])):
+        if not np.abs(arrays[name] - centres(low, high, len(arrays[name]))).max() <= SLIGHT * abs(high - low):
+            raise Refused(f"its {name} is not the centres of its pixels")
+    return edges
 
 
 def _write_table(found: Map, path: Path) -> None:

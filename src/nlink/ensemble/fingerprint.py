@@ -41,7 +41,9 @@ def fingerprint(told: dict[str, str]) -> str:
 
 def difference(theirs: dict[str, str], ours: dict[str, str]) -> str:
     """Return in words the first part that differs."""
-    name = next(name for name in ours if theirs.get(name) != ours[name])
+    name = next((name for name in ours if theirs.get(name) != ours[name]), "")
+    if not name:
+        return "it has settings that this nlink does not know"
     short = all(len(told.get(name, "")) < 64 for told in (theirs, ours))
     return f"the {name} is {theirs.get(name)} there, {ours[name]} here" if short else f"the {name} differs"
 

@@ -1,0 +1,108 @@
+"""What a run file says of itself in JSON, turned into records; whatever nlink does not write is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nlink._check import ModelError
+from nlink.guarded import Refused, entry, parsed
+from nlink.run import Checkpoint, Occurrence, Stats, Status
+from nlink.scenario import Scenario
+
+MOST = 2**53
+"""Largest count."""
+TEXTS = ("version", "date", "command", "formulation", "integrator")
+
+
+def links_in(fixed: dict[str, Any]) -> int:
+    """Return the number of links of a run, before any of them is made."""
+    table = entry(fixed, "scenario", dict)
+    each = table.get("links")
+    return len(each) if isinstance(each, list) else entry(table, "links", int, least=1, most=MOST)
+
+
+def scenario_in(fixed: dict[str, Any]) -> Scenario:
+    """Return the scenario of a run."""
+    try:
+        return Scenario.from_dict(entry(fixed, "scenario", dict), where="its scenario")
+    except ModelError as error:
+        raise Refused(str(error)[:300]) from None
+
+
+def meta_in(fixed: dict[str, Any]) -> dict[str, Any]:
+    """Return where a run comes from."""
+    meta = entry(fixed, "meta", dict)
+    for name in TEXTS:
+        entry(meta, name, str) if name in meta else None
+    if ("formulation" in meta) != ("integrator" in meta):
+        raise Refused("its meta names a formulation or an integrator only")
+    for name, value in {"trusted_angle": meta.get("trusted_angle", 0.0), **meta.get("start", {})}.items():
+        entry({name: value}, name, float)
+    return meta
+
+
+def counts_in(line: dict[str, Any]) -> dict[str, int]:
+    """Return how many saved points, steps and events there are."""
+    counts = entry(line, "counts", dict)
+    return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
+
+
+def status_in(line: dict[str, Any]) -> Status:
+    """Return how a run ended."""
+    table = entry(line, "status", dict)
+    return Status(*(entry(table, name, str) for name in Status._fields))
+
+
+def stats_in(line: dict[str, Any]) -> Stats:
+    """Return what a run cost."""
+    table = entry(line, "stats", dict)
+    counts = (entry(table, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
+    return Stats(*counts, wall=entry(table, "wall", float, least=0.0, most=math.inf))
+
+
+def trusted_in(line: dict[str, Any]) -> float | None:
+    """Return until when a run is trusted, if that was asked for."""
+    return None if line.get("trusted_until") is None else entry(line, "trusted_until", float)
+
+
+def checkpoint_in(line: dict[str, Any], slots: Any) -> Checkpoint | None:
+    """Return where a run goes on; `slots` (2, 2, size) holds the states."""
+    if line.get("checkpoint") is None:
+        return None
+    table = entry(line, "checkpoint", dict)
+    state, rates = slots[slot_in(table)]
+    thinning = entry(table, "thinning", list)
+    whole = [entry({"thinning": value}, "thinning", int, least=0, most=MOST) for value in thinning]
+    if len(whole) != 3 or not whole[0]:
+        raise Refused("its thinning is not three numbers")
+    return Checkpoint(
+        t=entry(table, "t", float, least=-1e300, most=1e300),
+        step=entry(table, "step", float),
+        state=state,
+        rates=rates,
+        origin=entry(table, "origin", float),
+        count=entry(table, "count", int, least=0, most=MOST),
+        thinning=(whole[0], whole[1], whole[2]),
+    )
+
+
+def slot_in(table: dict[str, Any]) -> int:
+    """Return which of its two slots holds a checkpoint."""
+    return entry(table, "slot", int, least=0, most=1)
+
+
+def events_in(lines: list[bytes], times: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> list[Occurrence]:
+    """Return the events: a line of JSON for each, times (E,), angles and rates (E, N)."""
+    if len(lines) != len(times):
+        raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
+    found = []
+    for line, t, angles, rates in zip(lines, times, theta, omega, strict=True):
+        table = parsed(line)
+        name, info = entry(table, "name", str), entry(table, "info", dict)
+        if name == "flip":
+            entry(info, "link", int, least=0, most=len(angles) - 1)
+        found.append(Occurrence(float(t), name, angles, rates, info))
+    return found
