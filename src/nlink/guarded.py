@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
+HEAP = b"GCOL\x01\x00\x00\x00"
 MOST_VARIABLES = 64
 MOST_VALUES = 16
 """Numbers in an attribute."""
@@ -66,12 +68,32 @@ def opened_hdf5(path: Path, kind: str) -> tuple[Any, bool]:
     with path.open("rb") as raw:
         if raw.read(len(SIGNATURE)) != SIGNATURE:
             raise Unread(f"is not {kind} (not netCDF4)")
+        with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            _check_heaps(content)
     try:
         return h5py.File(path, "r", locking=False), True
     except OSError as error:
         if "already open for write" not in str(error):
             raise Refused("it is not a whole HDF5 file") from None
         return h5py.File(path, "r", libver="latest", swmr=True, locking=False), False
+
+
+def _check_heaps(content: mmap.mmap) -> None:
+    """Refuse heaps of texts whose objects do not follow one another: HDF5, which has no checksum there, would never come back.
+
+    A heap is a head (signature, size in bytes) and objects, each a head (number, references, size) and its bytes, padded to 8.
+    """
+    begin = content.find(HEAP)
+    while begin >= 0:
+        size = int.from_bytes(content[begin + 8 : begin + 16], "little")
+        at, end = begin + 16, begin + size
+        while at + 16 <= end:
+            number, length = int.from_bytes(content[at : at + 2], "little"), int.from_bytes(content[at + 8 : at + 16], "little")
+            step = 16 + -(-length // 8) * 8 if number else length
+            if step < 16 or at + step > min(end, len(content)):
+                raise Refused("its texts are not whole")
+            at += step
+        begin = content.find(HEAP, begin + len(HEAP))
 
 
 def variables_of(file: Any, kind: str) -> dict[str, Any]:
@@ -82,8 +104,7 @@ def variables_of(file: Any, kind: str) -> dict[str, Any]:
         raise Unread(f"is not {kind}: it holds {len(file)} variables")
     found = {}
     for name in map(str, file):
-        hard = file.id.links.get_info(name.encode("utf-8", "surrogateescape")).type == h5py.h5l.TYPE_HARD
-        data = file[name] if hard else None
+        data = file[name] if isinstance(file.get(name, getlink=True), h5py.HardLink) else None
         if not isinstance(data, h5py.Dataset) or data.external or data.is_virtual:
             inside = isinstance(data, h5py.Group | h5py.Datatype)
             raise Unread(f"is not {kind}: {name[:40]!r} {'is not a variable' if inside else 'points outside the file'}")

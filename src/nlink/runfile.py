@@ -186,7 +186,9 @@ def _last_line(data: dict[str, Any], closed: bool) -> dict[str, Any]:
     log = data["log"]
     check_array(log, "u1", (None,), rows=None if closed else 0)
     size = min(len(log), log.id.get_storage_size())
-    lines = log[max(0, size - LOG_END) : size].tobytes().split(b"\n")[:-1]
+    *lines, rest = log[max(0, size - LOG_END) : size].tobytes().split(b"\n")
+    if closed and rest:
+        raise Refused("its log does not end with a line")
     for each in [] if closed else data.values():
         each.refresh()  # what was appended before the last line may be younger than what was seen of it so far
     for text in reversed(lines):

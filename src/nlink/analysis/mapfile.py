@@ -153,8 +153,8 @@ def _map(file: Any, arrays: dict[str, np.ndarray]) -> Map:
     if links_in({"scenario": model}) > MOST_LINKS:
         raise Refused("its chain is too long")
     scenario = Scenario.from_dict(model)
-    names = [attribute(file[axis], "long_name", str) for axis in ("x", "y")]
-    plane = make_plane(scenario.chain, *names, scenario.theta, scenario.omega, attribute(file, "t_end", float))
+    across, up = (attribute(file[axis], "long_name", str) for axis in ("x", "y"))
+    plane = make_plane(scenario.chain, across, up, scenario.theta, scenario.omega, attribute(file, "t_end", float))
     x0, x1, y0, y1 = _region(attribute(file, "region", list), arrays)
     for name, least, largest in (("status", -1, 3), ("forbidden", 0, 1), ("link", 0, scenario.chain.n)):
         if name in arrays and not (arrays[name].min() >= least and arrays[name].max() <= largest):
