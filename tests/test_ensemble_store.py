@@ -1,5 +1,6 @@
 """Ensembles in stores: killed, interrupted, continued, refused; and threads that stop at once."""
 
+import fcntl
 import json
 import os
 import signal
@@ -93,6 +94,42 @@ def test_block_without_its_mark_is_computed_again_and_only_that(tmp_path, plain)
     same(plain, simulate_many(**arguments(1000, 2.0), store=store, backend=Counted(2)))
     assert Counted.asked == [(192, 256)]
     assert not list(store.glob("**/*.partial"))
+
+
+def test_blocks_that_changed_are_computed_again_and_only_those(tmp_path, plain, capsys):
+    store = tmp_path / "x.zarr"
+    simulate_many(**arguments(1000, 2.0), store=store, backend=Counted())
+    chunk = bytearray((store / "theta/c/3/0").read_bytes())
+    chunk[17] ^= 1
+    (store / "theta/c/3/0").write_bytes(chunk)
+    (store / "omega/c/5/0").unlink()
+    with pytest.warns(UserWarning, match=r"x.zarr was damaged: 2 of 16 blocks did not match their digests and are computed again"):
+        same(plain, simulate_many(**arguments(1000, 2.0), store=store, backend=Counted(2)))
+    assert Counted.asked == [(192, 256), (320, 384)]
+    (store / "status/c/0").write_bytes(b"")
+    (store / "theta/zarr.json").unlink()
+    same(plain, simulate_many(**arguments(1000, 2.0), store=store, backend=Counted(2), progress=True))
+    assert Counted.asked == [(0, 64)]
+    assert "nlink: " in (said := capsys.readouterr().err)
+    assert "1 of 16 blocks did not match their digests and are computed again; theta/zarr.json had changed and is as it was" in said
+
+
+def test_only_own_leftovers_are_removed(tmp_path, plain):
+    from nlink.ensemble.store import MARK, MARKER
+
+    own, foreign, used, link = (tmp_path / f".x.zarr.{digit * 8}" for digit in "1234")
+    for folder in (own, foreign, used):
+        (folder / "store").mkdir(parents=True)
+    (own / MARKER).write_bytes(MARK)
+    (used / MARKER).write_bytes(MARK)
+    link.symlink_to(own)
+    lock = os.open(used, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    try:
+        simulate_many(**arguments(1000, 2.0), store=tmp_path / "x.zarr")
+    finally:
+        os.close(lock)
+    assert {path.name for path in tmp_path.iterdir()} == {"x.zarr", foreign.name, used.name, link.name}
 
 
 def test_killed_and_continued(tmp_path):

@@ -6,8 +6,10 @@ import itertools
 import math
 from dataclasses import replace
 
+import h5py
 import numpy as np
 import pytest
+import xarray
 from helpers import reference
 
 from nlink import (
@@ -354,6 +356,32 @@ def test_files_that_are_no_maps(tmp_path):
     simulate(RODS, 0.1, t_end=0.1).save(tmp_path / "run.nc")
     with pytest.raises(OSError, match=r"run.nc is not a map that this nlink reads"):
         load_map(tmp_path / "run.nc")
+
+
+def test_map_files_open_in_plain_xarray_and_have_a_checksum(tmp_path, rods):
+    path = save_map(rods, tmp_path / "map.nc")
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        assert data["values"].dims == ("y", "x")
+        assert data["forbidden"].dtype == bool
+        assert np.array_equal(data["values"], rods.values, equal_nan=True)
+        assert (data["x"].attrs["units"], data.attrs["nlink_map"]) == ("rad", 2)
+    with h5py.File(path, "r+") as file:
+        file["status"][0, 0] = 2
+    with pytest.raises(OSError, match=r"map.nc is damaged: its data do not match their checksum; use another copy or make the map"):
+        load_map(path)
+    with h5py.File(path, "r+") as file:
+        del file["values"]
+        file["values"] = h5py.ExternalLink(str(tmp_path / "other.nc"), "/values")
+    with pytest.raises(OSError, match="is not a map of nlink: 'values' points outside the file"):
+        load_map(path)
+
+
+def test_a_full_disk_leaves_no_half_map(tmp_path, rods, monkeypatch):
+    full = lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))  # noqa: E731
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        save_map(rods, tmp_path / "map.nc")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_pictures(tmp_path, rods):

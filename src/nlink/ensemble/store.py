@@ -34,7 +34,7 @@ from nlink.ensemble.backends import Backend, Results, Sink
 from nlink.ensemble.fingerprint import difference, fingerprint, parts
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinates, settings
-from nlink.files import hold, locked, written_whole
+from nlink.files import fcntl, hold, written_whole
 from nlink.guarded import Refused, entry, parsed
 from nlink.interrupt import Interrupt
 from nlink.progress import Bar
@@ -212,13 +212,13 @@ def _create(job: Job, path: Path, size: int, told: dict[str, str]) -> None:
 
 @contextlib.contextmanager
 def _made_in(folder: Path) -> Iterator[Path]:
-    """Yield a place in a folder of its own that is removed in the end; a locked marker shows that it is in use."""
+    """Yield a place in a folder of its own that is removed in the end. It is locked before a marker says whose it is."""
     folder.mkdir()
-    lock = None
+    lock = os.open(folder, os.O_RDONLY) if fcntl else None
     try:
-        (folder / "new").write_bytes(MARK)
-        lock = hold(folder / "new")
-        (folder / "new").rename(folder / MARKER)  # no one sees it who does not see the lock
+        if fcntl and lock is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / MARKER).write_bytes(MARK)
         yield folder / "store"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -230,14 +230,27 @@ def _clear(path: Path) -> None:
     """Remove the folders in which killed processes were making this store."""
     name = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
     try:
-        beside = [
-            Path(each.path) for each in os.scandir(path.parent) if name.fullmatch(each.name) and each.is_dir(follow_symlinks=False)
-        ]
+        beside = [each for each in os.scandir(path.parent) if name.fullmatch(each.name) and each.is_dir(follow_symlinks=False)]
     except OSError:
         return
-    for folder in beside:
-        if _content(folder / MARKER, len(MARK)) == MARK and not locked(folder / MARKER):
-            shutil.rmtree(folder, ignore_errors=True)
+    for each in beside:
+        if _abandoned(Path(each.path)):
+            shutil.rmtree(each.path, ignore_errors=True)
+
+
+def _abandoned(folder: Path) -> bool:
+    """Whether a process of nlink was killed that had made this folder: it has the marker, whole or not, and no lock."""
+    content = _content(folder / MARKER, len(MARK))
+    if content is None or not MARK.startswith(content) or not fcntl:
+        return False
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
 
 
 def _layout(job: Job, size: int, told: dict[str, str]) -> Layout:
