@@ -230,7 +230,8 @@ def _clear(path: Path) -> None:
     """Remove the folders in which killed processes were making this store."""
     name = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
     try:
-        beside = [each for each in os.scandir(path.parent) if name.fullmatch(each.name) and each.is_dir(follow_symlinks=False)]
+        with os.scandir(path.parent) as entries:
+            beside = [each for each in entries if name.fullmatch(each.name) and each.is_dir(follow_symlinks=False)]
     except OSError:
         return
     for each in beside:
@@ -353,7 +354,9 @@ def _entries(path: Path) -> Iterator[tuple[os.DirEntry[str], int]]:
     todo = [(str(path), 0)]
     while todo:
         folder, depth = todo.pop()
-        for each in os.scandir(folder):
+        with os.scandir(folder) as entries:
+            found = list(entries)
+        for each in found:
             yield each, depth
             if each.is_dir(follow_symlinks=False):
                 todo.append((each.path, depth + 1))
