@@ -92,7 +92,7 @@ def some_file(k: int, store: Path) -> tuple[Path, Any]:
     return files[rng.integers(len(files))], rng
 
 
-@attack("the right numbers, or refused in a sentence", full=300, sample=4)
+@attack("the right numbers, or refused in a sentence", full=300, sample=3)
 def flipped_bits_of_stores(k: int, folder: Path) -> None:
     path, rng = some_file(k, store := copied(folder))
     content = bytearray(path.read_bytes())
@@ -218,7 +218,7 @@ TAMPERED: dict[str, Change] = {
 }  # fmt: skip
 
 
-@attack("the right numbers, or refused in a sentence; nothing outside is touched", full=len(TAMPERED), sample=8)
+@attack("the right numbers, or refused in a sentence; nothing outside is touched", full=len(TAMPERED), sample=5)
 def tampered_stores(k: int, folder: Path) -> None:
     name = list(TAMPERED)[k * 29 % len(TAMPERED)]
     store = copied(folder)
@@ -264,7 +264,7 @@ def duration() -> float:
         return time.perf_counter() - begun
 
 
-@attack("the same call completes it, to the last bit", full=100, sample=2)
+@attack("the same call completes it, to the last bit", full=100, sample=1)
 def ensembles_killed_at_any_moment(k: int, folder: Path) -> None:
     store = folder / "x.zarr"
     moment = duration() * ((k * 37 % 100) / 100 if k % 2 else 0.2 * (k * 37 % 100) / 100)
@@ -308,7 +308,7 @@ def disks_full_while_a_block_is_written(k: int, folder: Path) -> None:
     assert told(simulate_many(**arguments(), store=store)) == expected()
 
 
-LONG = {"t_end": 3.0, "save": 0.1, "integrator": "DOP853(rtol=1e-12, atol=1e-12)"}
+LONG = {"t_end": 1.0, "save": 0.1, "integrator": "DOP853(rtol=1e-12, atol=1e-12)"}
 
 
 def long_run(path: Path) -> Any:
@@ -328,7 +328,7 @@ def whole_run() -> tuple[Any, float]:
         return nlink.load(path), time.perf_counter() - begun
 
 
-@attack("what was committed loads, and resumes to the last bit", full=60, sample=2)
+@attack("what was committed loads, and resumes to the last bit", full=60, sample=1)
 def runs_killed_at_any_moment(k: int, folder: Path) -> Measure | None:
     run, seconds = whole_run()
     path = folder / "run.nc"
