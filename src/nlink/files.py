@@ -29,6 +29,8 @@ SCRATCH_MARK = ".nlink-scratch"
 NAME = b"nlink"
 """What a picture, page or text that nlink made holds near its start or its end."""
 NEAR = 65_536
+ANYTHING = r"(?s)"
+"""A pattern for what begins a file inside a folder of nlink's own: whatever stands there may be replaced."""
 UNFINISHED: set[Path] = set()
 """Hidden files of this process that have not taken their place yet."""
 SCRATCH: set[Path] = set()

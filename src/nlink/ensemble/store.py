@@ -34,7 +34,7 @@ from nlink.ensemble.backends import Backend, Results, Sink
 from nlink.ensemble.fingerprint import difference, fingerprint, parts
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinates, settings
-from nlink.files import fcntl, hold, written_whole
+from nlink.files import ANYTHING, fcntl, hold, written_whole
 from nlink.guarded import Refused, entry, parsed
 from nlink.interrupt import Interrupt
 from nlink.progress import Bar
@@ -331,7 +331,7 @@ def _restored(path: Path, layout: Layout) -> list[str]:
     ]
     for name in changed:
         (path / name).parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path / name) as temporary:
+        with written_whole(path / name, ANYTHING) as temporary:
             temporary.write_bytes(layout[name])
     return changed
 
