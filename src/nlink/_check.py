@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import math
 import numbers
+import reprlib
+import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
+
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Magnitudes that numbers may have, so that their squares neither overflow nor vanish."""
+WIDEST_ANGLE = 1e9
+"""rad: a double has 16 digits, so that an angle beyond would be known to less than 1e-7 rad."""
+MOST_NUMBERS = 10_000_000
+"""Numbers that a list may have."""
+SHORT = 60
+"""Letters of a value that a message shows."""
+TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+"""Letters that turn the direction of the text after them."""
 
 
 class ModelError(ValueError):
@@ -17,25 +32,43 @@ class BackendError(RuntimeError):
     """A place to compute that is not there, or does not fit: the message says which, and what to do."""
 
 
-def number(where: str, value: Any, *, least: float | None = None, above: float | None = None) -> float:
-    """Return `value` as a float if it is a finite real number within its bounds."""
+def number(where: str, value: Any, *, least: float | None = None, above: float | None = None, most: float = LARGEST) -> float:
+    """Return `value` as a float if it is a finite real number within its bounds, of a magnitude up to `most`.
+
+    A number that must be positive must be at least SMALLEST.
+    """
+    found = value if type(value) is float else _float(where, value)
+    if not math.isfinite(found):
+        raise ModelError(f"{where} must be finite, got {found}")
+    if abs(found) > most:
+        raise ModelError(f"{where} must be at most {most:g}{' in magnitude' * (found < 0)}, got {shown(value)}")
+    if above is not None and found <= above:
+        raise ModelError(f"{where} must be {'positive' if above == 0 else f'above {above:g}'}, got {found:g}")
+    if above == 0 and found < SMALLEST:
+        raise ModelError(f"{where} must be at least {SMALLEST:g}, got {found:g}; its square would vanish")
+    if least is not None and found < least:
+        raise ModelError(f"{where} must {'not be negative' if least == 0 else f'be at least {least:g}'}, got {found:g}")
+    return found
+
+
+def _float(where: str, value: Any) -> float:
+    """Return a real number of any kind as a float; one that a float cannot hold as one beyond LARGEST."""
     value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ModelError(f"{where} must be a number, got {shown(value)}")
-    value = float(value)
-    if not math.isfinite(value):
-        raise ModelError(f"{where} must be finite, got {value}")
-    if above is not None and value <= above:
-        raise ModelError(f"{where} must be {'positive' if above == 0 else f'above {above:g}'}, got {value:g}")
-    if least is not None and value < least:
-        raise ModelError(f"{where} must {'not be negative' if least == 0 else f'be at least {least:g}'}, got {value:g}")
-    return value
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        return 10 * LARGEST
 
 
-def whole(where: str, value: Any, *, least: int = 1) -> int:
-    """Return `value` as an int if it is a whole number, not below `least`."""
+def whole(where: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """Return `value` as an int if it is a whole number, not below `least` and not above `most`."""
+    value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ModelError(f"{where} must be a whole number, at least {least}, got {shown(value)}")
+    if most is not None and value > most:
+        raise ModelError(f"{where} must be at most {most:,}, got {shown(value)}")
     return int(value)
 
 
@@ -48,12 +81,63 @@ def number_or_each(where: str, value: Any, *, least: float | None = None, above:
     """Return one number that serves all, or a tuple with one for each."""
     if not listed(value):
         return number(where, value, least=least, above=above)
-    values = tuple(value.tolist() if hasattr(value, "tolist") else value)
+    values = tuple(islice(value.tolist() if hasattr(value, "tolist") else value, MOST_NUMBERS + 1))
     if not values:
         raise ModelError(f"{where} must not be an empty list; give one number, or one for each")
-    if least is None and above is None and all(type(v) is float for v in values) and all(map(math.isfinite, values)):
-        return values  # long chains pass here often
-    return tuple(number(f"{where}[{i}]", v, least=least, above=above) for i, v in enumerate(values))
+    if len(values) > MOST_NUMBERS:
+        raise ModelError(f"{where} must have at most {MOST_NUMBERS:,} numbers")
+    plain = _plain_numbers(values, least, above)
+    return plain or tuple(number(f"{where}[{i}]", v, least=least, above=above) for i, v in enumerate(values))
+
+
+def _plain_numbers(values: tuple[Any, ...], least: float | None, above: float | None) -> tuple[float, ...] | None:
+    """Return the floats of a list if all of them are within the bounds; it looks at them all at once, as long chains need."""
+    if not {type(value) for value in values} <= {float, int}:
+        return None
+    try:
+        found = tuple(map(float, values))
+    except OverflowError:
+        return None
+    low, high = min(found), max(found)
+    good = all(map(math.isfinite, found)) and low >= -LARGEST and high <= LARGEST
+    good = good and (least is None or low >= least) and (above is None or low > above)
+    return found if good and (above != 0 or low >= SMALLEST) else None
+
+
+def angle_or_each(where: str, value: Any) -> float | tuple[float, ...]:
+    """Return one angle in rad, or a tuple with one for each, none beyond WIDEST_ANGLE."""
+    found = number_or_each(where, value)
+    several = found if isinstance(found, tuple) else (found,)
+    if max(several) > WIDEST_ANGLE or min(several) < -WIDEST_ANGLE:
+        i = next(i for i, angle in enumerate(several) if abs(angle) > WIDEST_ANGLE)
+        place = f"{where}[{i}]" if isinstance(found, tuple) else where
+        raise ModelError(
+            f"{place} must be within {WIDEST_ANGLE:g} rad, got {several[i]:g}: a larger angle loses digits; take it modulo 2 pi"
+        )
+    return found
+
+
+def line(where: str, value: Any, most: int = 1000) -> str:
+    """Return `value` if it is one line of text that a terminal and a file can take."""
+    if not isinstance(value, str):
+        raise ModelError(f"{where} must be a text, got {shown(value)}")
+    if len(value) > most:
+        raise ModelError(f"{where} must have at most {most:,} letters, got {len(value):,}")
+    if value != printable(value):
+        raise ModelError(f"{where} must be one line without control characters, got {shown(value)}")
+    return value
+
+
+def printable(text: str) -> str:
+    """Return a text with escapes for what would move the cursor of a terminal, break the line or cannot be encoded."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter.encode("unicode_escape").decode() if _steers(letter) else letter for letter in text)
+
+
+def _steers(letter: str) -> bool:
+    """Whether a letter is a control character, a line break, half of a pair, or turns the direction of the text."""
+    return unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in TURNS
 
 
 def spread(where: str, value: float | tuple[Any, ...], n: int, what: str) -> tuple[Any, ...]:
@@ -80,21 +164,48 @@ def known_keys(where: str, table: dict[str, Any], names: Iterable[str]) -> None:
     for key in table:
         if key not in names:
             hint = nearest(key, names) or f"; known keys: {', '.join(names)}"
-            raise ModelError(f"{where} has no key {key!r}{hint}")
+            raise ModelError(f"{where} has no key {shown(key)}{hint}")
 
 
 def nearest(value: Any, names: Iterable[str]) -> str:
     """Return ' (did you mean ...?)' for the name closest to `value`, or nothing."""
-    close = difflib.get_close_matches(str(value).lower(), {n.lower(): n for n in names}, n=1, cutoff=0.5)
+    names = list(names)
+    word = value.lower() if isinstance(value, str) and len(value) <= SHORT else ""
+    close = difflib.get_close_matches(word, {n.lower(): n for n in names}, n=1, cutoff=0.5)
     match = next((n for n in names if close and n.lower() == close[0]), None)
     return f" (did you mean {match!r}?)" if match else ""
 
 
+class _Shown(reprlib.Repr):
+    """Values as messages show them: it looks at no more of a value than is shown, however large or deep it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxother = 4, 2 * SHORT
+        self.maxlist = self.maxtuple = self.maxset = self.maxfrozenset = self.maxdict = SHORT // 3
+
+    def repr_str(self, x: str, level: int) -> str:
+        return repr(x[: SHORT + 1])
+
+    repr_bytes = repr_str
+
+    def repr_int(self, x: int, level: int) -> str:
+        return repr(x) if x.bit_length() < 400 else f"a whole number of about {int(x.bit_length() * math.log10(2)) + 1:,} digits"
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        if dataclasses.is_dataclass(x) and not isinstance(x, type) and level > 0:
+            parts = (f"{field.name}={self.repr1(getattr(x, field.name), level - 1)}" for field in dataclasses.fields(x))
+            return f"{type(x).__name__}({', '.join(parts)})"
+        if isinstance(x, numbers.Rational) and not isinstance(x, int):
+            return f"{type(x).__name__}({self.repr1(x.numerator, level)}, {self.repr1(x.denominator, level)})"
+        return super().repr_instance(x, level)
+
+
 def shown(value: Any) -> str:
-    """Return `value` as a message shows it, cut short."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    """Return `value` as a message shows it: on one line, cut short."""
+    text = " ".join(printable(part) for part in _Shown().repr(value).split())
+    return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
 def _zero_dimensional(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0
+    return getattr(value, "ndim", None) == 0 and hasattr(value, "item")

@@ -26,6 +26,7 @@ from nlink.loads import LOADS, Gravity, Load
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
 STANDARD_GRAVITY = (Gravity(9.81),)
+MOST_LINKS = 10_000_000
 REACH = 1e-12
 """Rounding that is allowed when a pin lies just at the end of a chain's reach."""
 
@@ -45,9 +46,11 @@ class Link:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        bounds: dict[str, dict[str, float]] = {"length": {"above": 0}, "mass": {"least": 0}, "inertia": {"least": 0}}
-        for name in ("length", "mass", "com", "inertia", "offset"):
-            object.__setattr__(self, name, number(f"Link.{name}", getattr(self, name), **bounds.get(name, {})))
+        object.__setattr__(self, "length", number("Link.length", self.length, above=0))
+        object.__setattr__(self, "mass", number("Link.mass", self.mass, least=0))
+        object.__setattr__(self, "com", number("Link.com", self.com))
+        object.__setattr__(self, "inertia", number("Link.inertia", self.inertia, least=0))
+        object.__setattr__(self, "offset", number("Link.offset", self.offset))
 
     @classmethod
     def rod(cls, length: float, mass: float) -> Link:
@@ -102,13 +105,13 @@ class Chain:
     ) -> Chain:
         """Return n equal links, with gravity 9.81 unless other loads are given.
 
-        Parameters: length in m and mass in kg of each link; shape "rod" or "point".
+        Parameters: n up to 10,000,000; length in m and mass in kg of each link; shape "rod" or "point".
 
         >>> Chain.uniform(3, mass=0.5).links[2].mass
         0.5
         """
         make = {"rod": Link.rod, "point": Link.point}[choice("Chain.uniform: shape", shape, ("rod", "point"))]
-        return cls((make(length, mass),) * whole("Chain.uniform: n", n), loads, pin)
+        return cls((make(length, mass),) * whole("Chain.uniform: n", n, most=MOST_LINKS), loads, pin)
 
     def with_loads(self, *loads: Load) -> Chain:
         """Return the chain with these loads added, each replacing one of its own type.

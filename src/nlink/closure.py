@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, choice, number
+from nlink._check import WIDEST_ANGLE, ModelError, choice, number
 from nlink.chain import Chain, wrapped
 from nlink.kinematics import directions
 
@@ -121,7 +121,7 @@ def driven(chain: Chain, angle: float, branch: str = "open") -> np.ndarray:
     """
     if chain.pin is None:
         raise ModelError("a driving angle needs a pin: give the chain one, or give all angles")
-    angle = number("the driving angle", angle)
+    angle = number("the driving angle", angle, most=WIDEST_ANGLE)
     choice("branch", branch, BRANCHES)
     first = chain.length[0] * np.array([math.sin(angle), -math.cos(angle)])
     line = np.array(chain.pin) - first

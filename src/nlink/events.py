@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlink import closure
-from nlink._check import ModelError, shown, whole
+from nlink._check import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk
 from nlink.run import Occurrence
 from nlink.system import System
@@ -57,6 +57,7 @@ class Event:
             raise ModelError(f"Event.function must be a function of (t, theta, omega), got {shown(self.function)}")
         if self.direction not in (-1, 0, 1):
             raise ModelError(f"Event.direction must be -1, 0 or 1, got {shown(self.direction)}")
+        line("Event.name", self.name)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,9 @@ from typing import Any
 
 from nlink._check import ModelError, choice, nearest, shown
 
+MOST_LETTERS = 1_000_000
+"""Of the text of a record, which may list an angle for each link."""
+
 
 def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
     """Return the record that `spec` stands for: a record of `table`, its name, or its text."""
@@ -29,6 +32,8 @@ def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
 
 
 def _call(where: str, text: str) -> ast.Call:
+    if len(text) > MOST_LETTERS:
+        raise ModelError(f"{where} must have at most {MOST_LETTERS:,} letters, got {len(text):,}")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -50,7 +55,7 @@ def _make(where: str, kind: type[Any], call: ast.Call) -> Any:
     for key in values:
         if key not in fields:
             hint = nearest(key, fields) or f"; it has {', '.join(fields) or 'no options'}"
-            raise ModelError(f"{where}: {kind.__name__} has no option {key!r}{hint}")
+            raise ModelError(f"{where}: {kind.__name__} has no option {shown(key)}{hint}")
     return kind(**values)
 
 
@@ -63,4 +68,11 @@ def _value(where: str, node: ast.expr, kind: type[Any]) -> Any:
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        raise ModelError(f"{where} must be a number, a word in quotes or a record, got {ast.unparse(node)}") from None
+        raise ModelError(f"{where} must be a number, a word in quotes or a record, got {shown(_text(node))}") from None
+
+
+def _text(node: ast.expr) -> str:
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return "something deeper than a value"

@@ -34,15 +34,30 @@ from __future__ import annotations
 import importlib.resources
 import math
 import os
-import tomllib
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlink import closure
-from nlink._check import ModelError, choice, known_keys, listed, nearest, number, number_or_each, shown, spread, whole
-from nlink.chain import Chain, Link
+from nlink._check import (
+    ModelError,
+    angle_or_each,
+    choice,
+    known_keys,
+    line,
+    listed,
+    nearest,
+    number,
+    number_or_each,
+    shown,
+    spread,
+    whole,
+)
+from nlink.chain import MOST_LINKS, Chain, Link
+from nlink.files import written_whole
 from nlink.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
+from nlink.modelfile import read_model, tables
+from nlink.records import MOST_LETTERS
 
 if TYPE_CHECKING:
     from nlink.run import Run
@@ -51,7 +66,6 @@ LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 FLIPS = ("record", "stop", "off")
 SHAPES = ("line", "zigzag", "hanging")
-MOST_LINKS = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -81,6 +95,9 @@ class Settings:
         for name in ("rtol", "atol"):
             object.__setattr__(self, name, number(f"run.{name}", getattr(self, name), above=0))
         choice("run.flips", self.flips, FLIPS)
+        for name in ("formulation", "integrator"):
+            if isinstance(getattr(self, name), str):
+                line(f"run.{name}", getattr(self, name), MOST_LETTERS)
 
 
 @dataclass(frozen=True)
@@ -98,9 +115,10 @@ class Scenario:
     title: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("theta", "omega"):
-            value = number_or_each(name, getattr(self, name))
+        for name, check in (("theta", angle_or_each), ("omega", number_or_each)):
+            value = check(name, getattr(self, name))
             object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
+        line("title", self.title)
 
     def run(self, **options: Any) -> Run:
         """Simulate the scenario and return its Run; `options` go to `simulate` (file, progress, strict, events)."""
@@ -117,15 +135,12 @@ class Scenario:
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
         """Build a scenario from the tables of a model file."""
         try:
-            known_keys("the model", table, ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
+            known_keys("the model", _table(table, "the model"), ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
             chain = _chain(table)
             theta, omega = _start(table.get("start", "zigzag" if chain.pin else "hanging"), chain)
             settings = _table(table.get("run", {}), "run")
             known_keys("[run]", settings, [f.name for f in fields(Settings)])
-            title = table.get("title", "")
-            if not isinstance(title, str):
-                raise ModelError(f"title must be a text, got {shown(title)}")
-            return cls(chain, theta, omega, Settings(**settings), title)
+            return cls(chain, theta, omega, Settings(**settings), table.get("title", ""))
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from None
 
@@ -144,18 +159,12 @@ class Scenario:
         }
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the scenario as a model file (TOML)."""
+        """Write the scenario as a model file (TOML), whole or not at all."""
         import tomli_w
 
-        Path(path).write_text(tomli_w.dumps(self.to_dict()), encoding="utf-8")
-
-
-def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the tables of a model file; a file that cannot be read or parsed raises OSError or ModelError."""
-    try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path} is not a model file (TOML): {error}") from None
+        text = tomli_w.dumps(self.to_dict())
+        with written_whole(Path(path)) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
 def presets() -> list[str]:
@@ -168,8 +177,8 @@ def preset_table(name: str) -> dict[str, Any]:
     """Return the tables of a preset's model file."""
     names = presets()
     if name not in names:
-        raise ModelError(f"there is no preset {name!r}{nearest(name, names)}; presets: {', '.join(names)}")
-    return tomllib.loads((importlib.resources.files("nlink") / "presets" / f"{name}.toml").read_text(encoding="utf-8"))
+        raise ModelError(f"there is no preset {shown(name)}{nearest(name, names)}; presets: {', '.join(names)}")
+    return tables((importlib.resources.files("nlink") / "presets" / f"{name}.toml").read_text(encoding="utf-8"), name)
 
 
 def preset(name: str) -> Scenario:
@@ -197,9 +206,7 @@ def _chain(table: dict[str, Any]) -> Chain:
             raise ModelError("links must not be an empty list")
         made = tuple(_link(f"links[{i}]", _table(row, f"links[{i}]")) for i, row in enumerate(links))
     else:
-        n = whole("links", links)
-        if n > MOST_LINKS:
-            raise ModelError(f"links must be at most {MOST_LINKS:,}, got {n:,}")
+        n = whole("links", links, most=MOST_LINKS)
         columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
         same = not any(listed(table[key]) for key in columns)
         made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
@@ -224,7 +231,8 @@ def _link(where: str, row: dict[str, Any]) -> Link:
     shape = choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
     try:
         link = (Link.rod if shape == "rod" else Link.point)(row.get("length", 1.0), row.get("mass", 1.0))
-        return replace(link, **{key: row[key] for key in ("com", "inertia", "offset") if key in row})
+        others = {key: row[key] for key in ("com", "inertia", "offset") if key in row}
+        return replace(link, **others) if others else link
     except ModelError as error:
         raise ModelError(str(error).replace("Link.", f"{where}.", 1)) from None
 
@@ -260,7 +268,7 @@ def _load(name: str, value: Any) -> Load:
 def _torque(value: Any) -> Any:
     """Read a torque: a number, a sine or a table in time, or a list of these."""
     if isinstance(value, dict) and "function" in value:
-        return LostFunction(str(value["function"]))
+        return LostFunction(line("a function's name", value["function"]))
     if isinstance(value, dict):
         kind = Table if "times" in value or "values" in value else Sine
         known_keys("a torque", value, [f.name for f in fields(kind)])
@@ -268,7 +276,7 @@ def _torque(value: Any) -> Any:
         if missing:
             raise ModelError(f"a {kind.__name__.lower()} needs {missing[0]!r}")
         return kind(**value)
-    return [_torque(v) for v in value] if listed(value) else value
+    return [_torque(v) if isinstance(v, dict) else v for v in value] if listed(value) else value
 
 
 @dataclass(frozen=True)
@@ -279,7 +287,7 @@ class LostFunction:
 
     def __call__(self, t: float) -> float:
         """Refuse: the function is not here."""
-        raise ModelError(f"the torque was the Python function {self.name!r}, which a file cannot hold; simulate again with it")
+        raise ModelError(f"the torque was the Python function {shown(self.name)}, which a file cannot hold; simulate again with it")
 
 
 def _load_name(load: Load) -> str:

@@ -24,7 +24,7 @@ import numpy as np
 from numba.extending import overload
 
 from nlink import closure, kinematics
-from nlink._check import ModelError, number_or_each, spread
+from nlink._check import ModelError, angle_or_each, number_or_each, spread
 from nlink._jit import INLINE, entry
 from nlink.chain import Chain
 from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
@@ -532,4 +532,5 @@ class System:
 
     def angles(self, name: str, values: Any) -> np.ndarray:
         """Return angles or rates as (N,), checked: one number serves all links."""
-        return np.array(spread(name, number_or_each(name, values), self.chain.n, "links"))
+        check = angle_or_each if name == "theta" else number_or_each
+        return np.array(spread(name, check(name, values), self.chain.n, "links"))

@@ -13,6 +13,7 @@ from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.variations import across
 from nlink.chain import Chain
 
+MOST_STARTS = 1_000_000
 TRIES = 20
 """Draws before angles are drawn nearer to rest."""
 NEARER = 0.8
@@ -55,7 +56,7 @@ def starts_on_energy(chain: Chain, energy: float, count: int, seed: int = 0) -> 
 
     Angles are drawn evenly, nearer to rest where few of them have so little energy; the rates have any direction.
     """
-    energy, count = number("energy", energy), whole("count", count)
+    energy, count = number("energy", energy), whole("count", count, most=MOST_STARTS)
     rng, rest = np.random.default_rng(seed), _rest(chain)
     least = float(kinematics.potential_energy(chain, rest))
     if energy <= least:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink import closure
-from nlink._check import ModelError, number_or_each, spread
+from nlink._check import ModelError, angle_or_each, spread
 from nlink.analysis.linearize import geometric, linearize, pin_force, statics
 from nlink.chain import Chain, wrapped
 
@@ -40,7 +40,7 @@ def equilibrium(chain: Chain, guess: Any = None) -> Equilibrium:
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
-    theta = np.array(spread("guess", number_or_each("guess", _first(chain) if guess is None else guess), chain.n, "links"))
+    theta = np.array(spread("guess", angle_or_each("guess", _first(chain) if guess is None else guess), chain.n, "links"))
     if chain.pin:
         theta = closure.assemble(chain, theta).theta
     settle = chain.pin is not None and guess is None

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink import closure, derivatives
-from nlink._check import ModelError, choice, number_or_each, spread
+from nlink._check import ModelError, angle_or_each, choice, number_or_each, spread
 from nlink.chain import Chain
 
 BALANCE = 1e-8
@@ -157,7 +157,7 @@ def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: s
         from nlink.analysis.equilibrium import equilibrium
 
         theta = equilibrium(chain).theta if chain.pin else 0.0
-    angles = np.array(spread("theta", number_or_each("theta", theta), chain.n, "links"))
+    angles = np.array(spread("theta", angle_or_each("theta", theta), chain.n, "links"))
     rates = np.array(spread("omega", number_or_each("omega", 0.0 if omega is None else omega), chain.n, "links"))
     M, C, K, basis = _closed(chain, angles, rates) if chain.pin else _open(chain, angles, rates)
     if coordinates == "relative" and chain.pin is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, choice, listed, whole
+from nlink._check import ModelError, choice, listed, shown, whole
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.chain import Chain
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
@@ -39,6 +39,8 @@ OUTPUTS: dict[str, tuple[type[Any], str, str, str]] = {
 FLIPS = ("flip", "link")
 EVEN = ("flip", "link", "ftle", "energy", "steps")
 """Quantities that are the same for a motion and its mirror image."""
+MOST_SIDE, MOST_PIXELS = 1_000_000, 100_000_000
+"""Pixels of a map."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def chaos_map(
         `simulate_many` like "largest_theta[2]" (of link 2; without a number, of the last)
     x, y : axes: theta1 ... thetaN, omega1 ... omegaN, or a parameter like mass[2] or gravity; y is theta2 if not given
     region : (x0, x1, y0, y1), outer edges in rad, rad/s or the unit of the parameter; whole turns of angles if not given
-    size : pixels (across, up)
+    size : pixels (across, up), up to 100 million
     at, omega : angles (rad) and rates (rad/s) of the links that are not on an axis: one number, or N
     t_end : s; if not given 40 sqrt(l/g), l being the mean length of the links
     rtol, atol : tolerances; flips of long chaotic motions need tight ones
@@ -163,17 +165,20 @@ def _run(
 
 def _quantity(text: str, n: int) -> tuple[str, int]:
     """Return the name of a quantity and the link (from 0) that it is of."""
-    found = re.fullmatch(r"([a-z_]+)(?:\[(\d+)\])?", str(text).strip())
+    found = re.fullmatch(r"([a-z_]+)(?:\[([0-9]{1,8})\])?", str(text).strip()[:200])
     name = choice("the quantity of a map", found.group(1) if found else text, OUTPUTS)
     link = int(found.group(2)) if found and found.group(2) else n
     if not 1 <= link <= n:
-        raise ModelError(f"{text}: links count from 1 to {n}")
+        raise ModelError(f"{shown(text)}: links count from 1 to {n}")
     return name, link - 1
 
 
 def _size(size: Any) -> tuple[int, int]:
     across, up = tuple(size) if listed(size) and len(size) == 2 else (size, size)
-    return whole("size", across), whole("size", up)
+    across, up = whole("size", across, most=MOST_SIDE), whole("size", up, most=MOST_SIDE)
+    if across * up > MOST_PIXELS:
+        raise ModelError(f"size must have at most {MOST_PIXELS:,} pixels, got {across} x {up}; map a part of the region")
+    return across, up
 
 
 def _turned(mirror: tuple[bool, bool] | None) -> tuple[slice, slice]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nlink import kinematics
-from nlink._check import number_or_each, spread, whole
+from nlink._check import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
 from nlink.chain import Chain
 from nlink.loads import Drag, FollowerForce, JointDamper, JointSpring, LinkDamper, TipForce
@@ -30,7 +30,7 @@ def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mod
     if count is not None:
         whole("count", count)
     if count is not None and chain.n >= max(LONG, 4 * count) and _structured(chain):
-        found = _slowest(chain, np.array(spread("theta", number_or_each("theta", theta or 0.0), chain.n, "links")), count)
+        found = _slowest(chain, np.array(spread("theta", angle_or_each("theta", theta or 0.0), chain.n, "links")), count)
         if found is not None:
             return found
     return linearize(chain, theta).table()[:count]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, listed, number, number_or_each, spread
+from nlink._check import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
 from nlink.analysis.barrier import margin
 from nlink.chain import Chain
 from nlink.ensemble.varied import Varied
@@ -94,7 +94,8 @@ def make_plane(chain: Chain, x: str, y: str | None, at: Any = 0.0, omega: Any = 
     if (first.kind, first.link) == (second.kind, second.link) and (first.kind != "vary" or first.name == second.name):
         raise ModelError(f"x and y must differ, got {first.name} for both")
     theta, rates = (
-        np.array(spread(name, number_or_each(name, v), chain.n, "links"), float) for name, v in (("at", at), ("omega", omega))
+        np.array(spread(name, check(name, v), chain.n, "links"), float)
+        for name, check, v in (("at", angle_or_each, at), ("omega", number_or_each, omega))
     )
     if t_end is None and not chain.g:
         raise ModelError("t_end must be given for a chain without gravity: it has no time scale of its own")
@@ -105,8 +106,8 @@ def make_plane(chain: Chain, x: str, y: str | None, at: Any = 0.0, omega: Any = 
 
 def axis(where: str, name: str, chain: Chain) -> Axis:
     """Return the axis of this name."""
-    text = str(name).strip()
-    found = re.fullmatch(r"(theta|omega)\[?(\d+)\]?", text)
+    text = str(name).strip()[:200]
+    found = re.fullmatch(r"(theta|omega)\[?([0-9]{1,8})\]?", text)
     if found:
         if chain.pin:
             raise ModelError(f"{where} = {text}: the links of a closed chain cannot start one by one; vary parameters of it")
@@ -143,7 +144,7 @@ def edges(region: Any, plane: Plane) -> tuple[float, float, float, float]:
                 raise ModelError(f"region must be given for {where} = {each.name}: (x0, x1, y0, y1)")
         region = (-np.pi, np.pi, -np.pi, np.pi)
     if not listed(region) or len(region) != 4:
-        raise ModelError(f"region must be (x0, x1, y0, y1), got {region!r}")
+        raise ModelError(f"region must be (x0, x1, y0, y1), got {shown(region)}")
     x0, x1, y0, y1 = (number(f"region[{k}]", value) for k, value in enumerate(region))
     if not (x0 < x1 and y0 < y1):
         raise ModelError(f"region must be (x0, x1, y0, y1) with x0 < x1 and y0 < y1, got ({x0:g}, {x1:g}, {y0:g}, {y1:g})")

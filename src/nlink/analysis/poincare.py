@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from nlink import closure, derivatives, kinematics
-from nlink._check import ModelError, number, shown, whole
+from nlink._check import WIDEST_ANGLE, ModelError, number, shown, whole
 from nlink.analysis.variations import Motion
 from nlink.chain import Chain
 from nlink.formulations import formulate
@@ -33,6 +33,8 @@ from nlink.system import System
 TOLERANCE, TOLERANCE_CLOSED = 1e-13, 1e-11
 LOOKS, TURN = 4, 0.5
 """Times a step is looked at, and the angle in rad after which it is looked at again."""
+MOST_STROBES = 10_000_000
+"""Points of a strobe for each start."""
 MOST_CUTS = 80
 BARELY = 1e-9
 """Seconds after its start in which a motion that begins on the section does not count as passing it."""
@@ -48,7 +50,7 @@ class Section:
 
     def __post_init__(self) -> None:
         whole("Section.link", self.link, least=0)
-        object.__setattr__(self, "angle", number("Section.angle", self.angle))
+        object.__setattr__(self, "angle", number("Section.angle", self.angle, most=WIDEST_ANGLE))
         if self.direction not in (-1, 0, 1) or isinstance(self.direction, bool):
             raise ModelError(f"Section.direction must be -1, 0 or 1, got {shown(self.direction)}")
 
@@ -117,6 +119,7 @@ def poincare(
     """
     system = formulate(_checked(chain, section))
     t_end, transient = number("t_end", t_end, above=0), number("transient", transient, least=0)
+    _refuse_many(section, t_end)
     starts = _starts(system, theta, omega)
     finder = _Finder(system, section, transient)
     with Notice(COMPILING, progress):
@@ -137,6 +140,12 @@ def _checked(chain: Any, section: Any) -> Chain:
     if isinstance(section, Section) and section.link >= chain.n:
         raise ModelError(f"Section.link must be below the number of links, {chain.n}, got {section.link}")
     return chain
+
+
+def _refuse_many(section: Section | Strobe, t_end: float) -> None:
+    if isinstance(section, Strobe) and t_end / section.period > MOST_STROBES:
+        told = f"{t_end / section.period:.3g} points up to t_end = {t_end:g}"
+        raise ModelError(f"Strobe.period would give {told}, at most {MOST_STROBES:,}; give a longer period or a shorter time")
 
 
 def _starts(system: System, theta: Any, omega: Any) -> list[np.ndarray]:

@@ -11,11 +11,14 @@ from typing import Annotated
 
 import typer
 
-from nlink._check import BackendError, ModelError
+from nlink._check import BackendError, ModelError, printable
 from nlink._version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
 from nlink.interrupt import asked_to_leave
+from nlink.descriptors import open_standard_streams
 
+MOST_SAID = 800
+"""Letters of a sentence: more would only be a name that is too long to read."""
 USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
 
 app = typer.Typer(
@@ -62,6 +65,7 @@ def main() -> None:
 
 def command() -> int:
     """Run the command; turn what goes wrong into a sentence, and return the exit code."""
+    open_standard_streams()
     try:
         return app(standalone_mode=False, prog_name="nlink") or 0
     except KeyboardInterrupt:
@@ -85,5 +89,6 @@ def command() -> int:
 
 
 def _say(text: str, code: int) -> int:
-    print(f"nlink: {text}", file=sys.stderr)
+    text = printable(text)
+    print(f"nlink: {text if len(text) <= MOST_SAID else text[:MOST_SAID] + ' ...'}", file=sys.stderr)
     return code

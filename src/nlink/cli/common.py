@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlink._check import ModelError
+from nlink._check import ModelError, number, shown
+from nlink.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
 from nlink.scenario import preset_table, presets, read_model
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ def model_table(name: str) -> tuple[str, dict[str, Any]]:
 
 def put(table: dict[str, Any], key: str, value: Any) -> None:
     """Set a value by its dotted key, like loads.joint_spring."""
-    *path, last = key.split(".")
+    *path, last = (part.strip() for part in key.split("."))
+    if len(path) >= MOST_DEPTH:
+        raise ModelError(f"--set {shown(key)}: {DEEP}")
     for part in path:
         inner = table.setdefault(part, {})
         inner = {"shape": inner} if part == "start" and isinstance(inner, str) else inner
         if not isinstance(inner, dict):
-            raise ModelError(f"--set {key}: {part} is not a table in this model")
+            raise ModelError(f"--set {shown(key)}: {shown(part)} is not a table in this model")
         table[part] = inner
         table = inner
     table[last] = value
@@ -41,12 +43,17 @@ def put_text(table: dict[str, Any], setting: str) -> None:
     """Apply one --set key=value; the value is read as TOML, or as a word."""
     key, equals, text = setting.partition("=")
     if not equals or not key.strip() or not text.strip():
-        raise ModelError(f"--set must read key=value, like loads.joint_spring=2.0, got {setting!r}")
+        raise ModelError(f"--set must read key=value, like loads.joint_spring=2.0, got {shown(setting)}")
+    put(table, key.strip(), _value(text))
+
+
+def _value(text: str) -> Any:
+    """Return what a text is in TOML; else it is a word."""
+    refuse_large(text, "the value of --set")
     try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text.strip()
-    put(table, key.strip(), value)
+        return tables(f"value = {text}", "--set")["value"]
+    except ModelError:
+        return text.strip()
 
 
 def load_run(path: Path, newest: bool = False) -> Run:
@@ -71,7 +78,9 @@ def pair(option: str, text: str) -> tuple[float, float]:
     """Read a size like 8x5."""
     parts = text.lower().split("x")
     try:
-        width, height = (float(part) for part in parts)
+        width, height = (number(option, float(part)) for part in parts)
+    except ModelError:
+        raise
     except ValueError:
-        raise ModelError(f"{option} must read WIDTHxHEIGHT, like 8x5, got {text!r}") from None
+        raise ModelError(f"{option} must read WIDTHxHEIGHT, like 8x5, got {shown(text)}") from None
     return width, height

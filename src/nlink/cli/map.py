@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, whole
+from nlink._check import ModelError, shown, whole
 from nlink.cli.common import free_name, model_table, pair
 from nlink.cli.run import INTERRUPTED, changed
 
@@ -124,7 +124,7 @@ def _refuse(output: Path | None, data: Path | None) -> None:
 def _size(text: str) -> tuple[int, int]:
     width, height = pair("--size", text)
     if width != int(width) or height != int(height):
-        raise ModelError(f"--size must be whole numbers of pixels, like 400x400, got {text!r}")
+        raise ModelError(f"--size must be whole numbers of pixels, like 400x400, got {shown(text)}")
     return whole("--size", int(width)), whole("--size", int(height))
 
 
@@ -132,7 +132,7 @@ def _numbers(option: str, text: str, like: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise ModelError(f"{option} must be numbers with commas between them, like {like}, got {text!r}") from None
+        raise ModelError(f"{option} must be numbers with commas between them, like {like}, got {shown(text)}") from None
 
 
 def _angles(text: str) -> Any:
@@ -144,7 +144,7 @@ def _region(text: str, axes: list[Any]) -> Any:
     """Read the edges of a region; the whole turn comes out as exactly that."""
     edges = _numbers("--region", text, "-180,180,-90,90")
     if len(edges) != 4:
-        raise ModelError(f"--region must be four numbers x0,x1,y0,y1, got {text!r}")
+        raise ModelError(f"--region must be four numbers x0,x1,y0,y1, got {shown(text)}")
     kinds = [axis.kind for axis in axes for _ in range(2)]
     return [float(np.radians(edge)) if kind == "theta" else edge for edge, kind in zip(edges, kinds, strict=True)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, known_keys, number, whole
+from nlink._check import ModelError, known_keys, number, shown, whole
 from nlink.cli.chaos import SHOWN, Csv, Json, Links, Model, Output, Quiet, SectionText, Set, end, refuse, report, worst
 from nlink.cli.common import DEFAULT, model_table
 from nlink.cli.run import changed
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LONGER = 20
 """How many times longer than the run of a model sections are followed, unless said."""
-STARTS = 12
+STARTS, MOST_STARTS = 12, 1_000_000
 
 
 def poincare(
@@ -80,7 +80,7 @@ def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarra
     chain = scenario.chain
     theta, omega = np.array([scenario.theta]), np.broadcast_to(np.asarray(scenario.omega, float), (1, chain.n))
     kept = not any(chain.load(LOADS[name]) for name in LEDGER if name in LOADS)
-    count = whole("--starts", (STARTS if kept else 1) if count is None else count)
+    count = whole("--starts", (STARTS if kept else 1) if count is None else count, most=MOST_STARTS)
     if count == 1:
         return theta, omega
     energy = float(sum(kinematics.energies(chain, theta[0], omega[0])))
@@ -110,9 +110,10 @@ def read_section(text: str) -> Section | Strobe:
 def _number(name: str, text: str) -> float:
     degrees = name == "angle" and text.endswith("deg")
     try:
-        return float(text.removesuffix("deg") if degrees else text) * (math.pi / 180 if degrees else 1.0)
+        value = float(text.removesuffix("deg") if degrees else text)
     except ValueError:
-        raise ModelError(f"--section {name} must be a number, got {text!r}") from None
+        raise ModelError(f"--section {name} must be a number, got {shown(text)}") from None
+    return number(f"--section {name}", value) * (math.pi / 180 if degrees else 1.0)
 
 
 def _points_lines(points: Points, starts: int) -> list[tuple[str, str]]:

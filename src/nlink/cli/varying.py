@@ -26,6 +26,7 @@ SHORT = {
     "torque": "loads.joint_torque",
 }
 """Short names of what is often varied; anything else by its key in the model file."""
+MOST_POINTS = 1_000_000
 UNITS = {"loads.follower_force": "N", "loads.joint_damper": "N m s", "loads.joint_spring": "N m", "loads.gravity": "m/s^2"}
 
 
@@ -41,7 +42,7 @@ def stretch(first: str, last: str, low: float, high: float, points: int) -> np.n
     low, high = number(first, low), number(last, high)
     if low >= high:
         raise ModelError(f"{last} must be above {first} {low:g}, got {high:g}")
-    return np.linspace(low, high, whole("--points", points, least=2))
+    return np.linspace(low, high, whole("--points", points, least=2, most=MOST_POINTS))
 
 
 def chains(name: str, table: dict[str, Any], *keys: str) -> Callable[..., Chain]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink import closure
-from nlink._check import ModelError, number
+from nlink._check import WIDEST_ANGLE, ModelError, number, shown
 from nlink.chain import Chain
 from nlink.ensemble.backends import Backend, Threads
 from nlink.ensemble.cluster import Dask
@@ -17,7 +17,7 @@ from nlink.ensemble.gpu import Cuda
 from nlink.ensemble.job import Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Keep, Reducer, Samples, kept
 from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
-from nlink.ensemble.varied import Varied
+from nlink.ensemble.varied import Varied, numbers_of
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import Integrator
@@ -116,7 +116,7 @@ def make_job(
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
     if not isinstance(chain, Chain):
         raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
-    vary = {str(name): np.asarray(values, float) for name, values in dict(vary or {}).items()}
+    vary = {str(name): numbers_of(f"vary {shown(name)}", values) for name, values in _table(vary).items()}
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
     angles = _states("theta", theta, chain.n, members)
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
@@ -163,8 +163,17 @@ def _check_members(varied: Varied, theta: np.ndarray, omega: np.ndarray) -> None
             raise ModelError(f"member {k}: {error}") from None
 
 
+def _table(vary: Any) -> dict[Any, Any]:
+    try:
+        return dict(vary or {})
+    except (TypeError, ValueError):
+        raise ModelError(f"vary must be a table of values by name, got {shown(vary)}") from None
+
+
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:
-    values = np.asarray(given, float)
+    values = numbers_of(name, given)
+    if name == "theta" and np.abs(values[np.isfinite(values)]).max(initial=0.0) > WIDEST_ANGLE:
+        raise ModelError(f"theta must be within {WIDEST_ANGLE:g} rad: a larger angle loses digits; take it modulo 2 pi")
     finite = np.isfinite(values)
     if not finite.all():
         which = f"; member {int(np.argmin(finite.all(1)))} is not" if values.ndim == 2 else ""

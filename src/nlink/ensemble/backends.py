@@ -19,6 +19,7 @@ from nlink.ensemble.sizing import block_size
 Results = dict[str, np.ndarray]
 LOOK = 0.1
 """Seconds between two looks at whether the user wants to stop."""
+MOST_THREADS = 1024
 GRACE = 0.5
 """Seconds for what is under way to leave off."""
 
@@ -55,13 +56,13 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Threads:
-    """Threads of this process, each with its own lanes: as many as there are cores, if not said."""
+    """Threads of this process, each with its own lanes: as many as there are cores, if not said; up to 1,024."""
 
     n: int | None = None
 
     def __post_init__(self) -> None:
         if self.n is not None:
-            whole("Threads.n", self.n)
+            whole("Threads.n", self.n, most=MOST_THREADS)
 
     @property
     def count(self) -> int:

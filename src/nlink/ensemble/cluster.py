@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import BackendError, ModelError
+from nlink._check import BackendError, ModelError, shown
 from nlink._version import __version__
 from nlink.ensemble.backends import CALLER, Results, Sink, Task, done_blocks, in_turn, left
 from nlink.ensemble.job import Job
@@ -54,7 +54,7 @@ class Dask:
     def __post_init__(self) -> None:
         given = self.address_or_client
         if given is not None and not isinstance(given, str) and not hasattr(given, "get_executor"):
-            raise ModelError(f'Dask needs an address like "tcp://host:8786" or a distributed.Client, got {given!r}')
+            raise ModelError(f'Dask needs an address like "tcp://host:8786" or a distributed.Client, got {shown(given)}')
         _distributed()
 
     def size(self, job: Job) -> int:

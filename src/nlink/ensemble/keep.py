@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, listed, number
+from nlink._check import ModelError, line, listed, number, number_or_each, shown, whole
+
+MOST_KEPT = 1_000_000
+"""Numbers that a Reducer may keep of each member."""
 
 
 class Output(NamedTuple):
@@ -50,8 +53,8 @@ class Samples(Keep):
 
     def __post_init__(self) -> None:
         if not listed(self.times) or not len(self.times):
-            raise ModelError(f"Samples.times must be a list of times in s, got {self.times!r}")
-        object.__setattr__(self, "times", tuple(number("Samples.times", t) for t in self.times))
+            raise ModelError(f"Samples.times must be a list of times in s, got {shown(self.times)}")
+        object.__setattr__(self, "times", number_or_each("Samples.times", self.times))
         if np.any(np.diff(np.abs(self.times)) <= 0):
             raise ModelError("Samples.times must go away from 0 without a repeat; sort them")
 
@@ -114,13 +117,20 @@ class FTLE(Keep):
 @dataclass(frozen=True)
 class Reducer(Keep):
     """A function of your own: step(memory, t, theta, omega) is called at the start and after every step with plain numbers and
-    arrays, and changes `memory` (size,), which is kept; it must be something Numba can compile.
+    arrays, and changes `memory` (size,), up to 1,000,000 numbers, which is kept; it must be something Numba can compile.
     """
 
     name: str
     size: int
     step: Callable[[np.ndarray, float, np.ndarray, np.ndarray], None]
     start: float = 0.0
+
+    def __post_init__(self) -> None:
+        line("Reducer.name", self.name, 100)
+        whole("Reducer.size", self.size, most=MOST_KEPT)
+        number("Reducer.start", self.start)
+        if not self.name.isidentifier() or not callable(self.step):
+            raise ModelError(f"Reducer needs a name like 'work' and a function step(memory, t, theta, omega), got {shown(self)}")
 
     def outputs(self, n: int) -> dict[str, Output]:
         """Return its memory."""
@@ -133,7 +143,7 @@ def kept(given: Any) -> tuple[Keep, ...]:
     for each in several:
         if not isinstance(each, Keep):
             names = ", ".join(f"{kind.__name__}()" for kind in (Final, FlipTime, EnergyDrift, FTLE, Extremes))
-            raise ModelError(f"keep must list what to keep ({names}, Samples(times), Reducer(...)), got {each!r}")
+            raise ModelError(f"keep must list what to keep ({names}, Samples(times), Reducer(...)), got {shown(each)}")
     names = [each.name if isinstance(each, Reducer) else type(each).__name__ for each in several]
     if not several or len(set(names)) < len(names):
         raise ModelError("keep must name at least one thing, and each once")

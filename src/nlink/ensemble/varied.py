@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink import kernels
-from nlink._check import ModelError
+from nlink._check import LARGEST, SHORT, ModelError, shown
 from nlink.chain import Chain, Link
 from nlink.ensemble.noting import TIP, G
 from nlink.loads import (
@@ -216,22 +216,38 @@ def _added(function: Any, parts: list[Sum]) -> Any:
 
 def _column(key: str, given: Any, n: int, members: int) -> Column:
     """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
-    found = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[(\d+)\])?", key.strip())
+    found = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
     name, link = found.groups() if found else (key, None)
     if name not in PARAMETERS:
-        close = difflib.get_close_matches(name, PARAMETERS, 1)
+        close = difflib.get_close_matches(name[:SHORT], PARAMETERS, 1)
         hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(PARAMETERS)}"
-        raise ModelError(f"vary does not know {key!r}{hint}")
+        raise ModelError(f"vary does not know {shown(key)}{hint}")
     parameter = PARAMETERS[name]
     if link and parameter.component is not None:
-        raise ModelError(f"vary {key!r}: the chain has one {name}, not one for each link; leave out [{link}]")
-    if link and not 1 <= int(link) <= n:
-        raise ModelError(f"vary {key!r}: links count from 1 to {n}, got {link}")
+        raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
+    if link and not 1 <= _counted(link) <= n:
+        raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {shown(link)}")
     return Column(parameter, [int(link) - 1] if link else range(n), _values(name, parameter.field, given, members))
 
 
+def _counted(link: str) -> int:
+    """Return the number of a link; 0 if it has more digits than any chain has links."""
+    return int(link) if len(link) < 10 else 0
+
+
+def numbers_of(where: str, given: Any) -> np.ndarray:
+    """Return values as an array of floats, if they are numbers."""
+    try:
+        values = np.asarray(given, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{where} must be an array of numbers, got {shown(given)}") from None
+    if np.abs(values[np.isfinite(values)]).max(initial=0.0) > LARGEST:
+        raise ModelError(f"{where} must be at most {LARGEST:g} in magnitude")
+    return values
+
+
 def _values(name: str, field: str, given: Any, members: int) -> np.ndarray:
-    values = np.asarray(given, float)
+    values = numbers_of(f"vary {name!r}", given)
     if values.shape != (members,):
         raise ModelError(f"vary {name!r} must give a value for each of the {members} members, got shape {values.shape}")
     rules = [("be finite", np.isfinite(values))]

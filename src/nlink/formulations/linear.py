@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink import kinematics
-from nlink._check import ModelError, number_or_each, spread
+from nlink._check import ModelError, angle_or_each, spread
 from nlink.chain import Chain
 from nlink.derivatives import conservative, differences, mass_matrix, working
 from nlink.kernels import LOAD_ROWS, TQ, ChainParameters, drive
@@ -52,7 +52,7 @@ class Linear(AngleFormulation):
     about: float | tuple[float, ...] = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "about", number_or_each("Linear.about", self.about))
+        object.__setattr__(self, "about", angle_or_each("Linear.about", self.about))
 
     def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
         """Take every load; refuse a position that is no equilibrium."""

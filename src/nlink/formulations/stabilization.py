@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 from nlink._check import number, whole
 
+MOST_ITERATIONS = 100
+"""Of an augmented Lagrangian: beyond, its multipliers change by rounding alone."""
+
 
 class Handling(NamedTuple):
     """The numbers of a constraint handling, as the compiled code sees them."""
@@ -44,7 +47,7 @@ def _check(record: Any, *positive: str) -> None:
     for name in (field.name for field in fields(record)):
         value = getattr(record, name)
         if name == "iterations":
-            whole(f"{type(record).__name__}.{name}", value)
+            whole(f"{type(record).__name__}.{name}", value, most=MOST_ITERATIONS)
         else:
             bound = {"above": 0} if name in positive else {"least": 0}
             object.__setattr__(record, name, number(f"{type(record).__name__}.{name}", value, **bound))
@@ -108,7 +111,10 @@ class Penalty(Stabilization):
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(Stabilization):
-    """Penalty with iterated multipliers: lambda <- lambda + alpha (Phi'' + 2 zeta w Phi' + w^2 Phi), towards the exact ones."""
+    """Penalty with iterated multipliers: lambda <- lambda + alpha (Phi'' + 2 zeta w Phi' + w^2 Phi), towards the exact ones.
+
+    Up to 100 iterations in each evaluation.
+    """
 
     alpha: float = 1e6
     w: float = 10.0

@@ -28,6 +28,9 @@ from nlink.system import System
 CHUNK_NUMBERS = 250_000
 """Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
 
+MOST_STEPS = 10**12
+"""What `max_steps` may be: a year of the fastest steps."""
+
 RUNNING, ARRIVED, NOT_FINITE, STEP_TOO_SMALL, NOT_CONVERGED = range(5)
 
 

@@ -21,6 +21,7 @@ from nlink._check import ModelError, number, whole
 from nlink._jit import entry, kernel
 from nlink.integrators.base import (
     ARRIVED,
+    MOST_STEPS,
     NOT_CONVERGED,
     NOT_FINITE,
     RUNNING,
@@ -57,7 +58,7 @@ class Gauss(Integrator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", number("Gauss.step", self.step, above=0))
-        whole("Gauss.max_steps", self.max_steps)
+        whole("Gauss.max_steps", self.max_steps, most=MOST_STEPS)
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""

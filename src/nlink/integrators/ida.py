@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._check import ModelError, number
+from nlink._check import ModelError, number, whole
 from nlink._jit import entry
 from nlink.integrators.base import (
     ARRIVED,
+    MOST_STEPS,
     NOT_CONVERGED,
     NOT_FINITE,
     RUNNING,
@@ -48,6 +49,7 @@ class IDA(Integrator):
     def __post_init__(self) -> None:
         for name in ("rtol", "atol"):
             object.__setattr__(self, name, number(f"IDA.{name}", getattr(self, name), above=0))
+        whole("IDA.max_steps", self.max_steps, most=MOST_STEPS)
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""

@@ -19,6 +19,7 @@ from nlink._check import number, whole
 from nlink._jit import entry, kernel
 from nlink.integrators.base import (
     ARRIVED,
+    MOST_STEPS,
     NOT_FINITE,
     RUNNING,
     STEP_TOO_SMALL,
@@ -41,7 +42,7 @@ def _check_adaptive(record: Any) -> None:
         object.__setattr__(record, name, number(f"{record.name}.{name}", getattr(record, name), above=0))
     if record.max_step != math.inf:
         object.__setattr__(record, "max_step", number(f"{record.name}.max_step", record.max_step, above=0))
-    whole(f"{record.name}.max_steps", record.max_steps)
+    whole(f"{record.name}.max_steps", record.max_steps, most=MOST_STEPS)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class RK4(Integrator):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "step", number("RK4.step", self.step, above=0))
-        whole("RK4.max_steps", self.max_steps)
+        whole("RK4.max_steps", self.max_steps, most=MOST_STEPS)
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""

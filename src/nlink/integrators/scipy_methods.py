@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlink._check import ModelError, choice, number, whole
-from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
+from nlink.integrators.base import ARRIVED, MOST_STEPS, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.system import System
 
 METHODS = ("Radau", "BDF", "LSODA", "DOP853", "RK45", "RK23")
@@ -31,7 +31,7 @@ class Scipy(Integrator):
         choice("Scipy.method", self.method, METHODS)
         for name in ("rtol", "atol"):
             object.__setattr__(self, name, number(f"Scipy.{name}", getattr(self, name), above=0))
-        whole("Scipy.max_steps", self.max_steps)
+        whole("Scipy.max_steps", self.max_steps, most=MOST_STEPS)
 
     def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
         """Start stepping."""

@@ -15,7 +15,18 @@ import numpy as np
 
 from nlink._check import ModelError, number, whole
 from nlink._jit import entry, kernel
-from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Mark, PolynomialChunk, Room, Stepper
+from nlink.integrators.base import (
+    ARRIVED,
+    MOST_STEPS,
+    NOT_FINITE,
+    RUNNING,
+    STEP_TOO_SMALL,
+    Integrator,
+    Mark,
+    PolynomialChunk,
+    Room,
+    Stepper,
+)
 from nlink.kernels import borrowed
 from nlink.lanes import aligned, binary_logarithm, numbers, power_of_two, vectors
 from nlink.system import (
@@ -43,12 +54,14 @@ FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
 """Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
 SHARE = 1e-3
 """What is kept of a tolerance asked for: then the error is a tenth of that of DOP853, or less."""
+MOST_ORDER = 60
+"""Beyond, a step gains nothing in double precision, and the compilation of all its terms takes ever longer."""
 
 
 @dataclass(frozen=True)
 class Taylor(Integrator):
-    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number: 0 leaves it to
-    the chain, by measurement.
+    """Power series of the motion; `tol` is the size in rad of the last terms that are kept, `order` their number, from 4 to 60: 0
+    leaves it to the chain, by measurement.
     """
 
     name: ClassVar[str] = "Taylor"
@@ -59,8 +72,8 @@ class Taylor(Integrator):
     def __post_init__(self) -> None:
         object.__setattr__(self, "tol", number("Taylor.tol", self.tol, above=0))
         if self.order != 0:
-            whole("Taylor.order", self.order, least=4)
-        whole("Taylor.max_steps", self.max_steps)
+            whole("Taylor.order", self.order, least=4, most=MOST_ORDER)
+        whole("Taylor.max_steps", self.max_steps, most=MOST_STEPS)
 
     @classmethod
     def like(cls, rtol: float, atol: float) -> Taylor:

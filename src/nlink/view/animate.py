@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import GifImagePlugin, Image
 
-from nlink._check import ModelError, number
+from nlink._check import ModelError, number, shown
 from nlink.files import written_whole
 from nlink.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
@@ -87,7 +87,7 @@ def _kind(path: Path, fps: float) -> str:
     """Return the kind of file, if it can hold these frames a second."""
     kind = path.suffix.lower()
     if kind not in FASTEST:
-        raise ModelError(f"an animation must end in .gif, .mp4 or .html, got {path.name!r}")
+        raise ModelError(f"an animation must end in .gif, .mp4 or .html, got {shown(path.name)}")
     if not SLOWEST <= number("fps", fps) <= FASTEST[kind]:
         raise ModelError(f"fps must be from {SLOWEST:g} to {FASTEST[kind]:g} for a {kind}, got {fps:g}")
     return kind

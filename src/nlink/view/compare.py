@@ -15,9 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nlink import kinematics
-from nlink._check import ModelError, choice, number
+from nlink._check import ModelError, choice, number, shown
 from nlink.view.plot import broken
-from nlink.view.sheet import Sheet, Size, smooth
+from nlink.view.sheet import MOST_DPI, MOST_FONT, Sheet, Size, smooth
 from nlink.view.style import INK, MUTED, Colour, link_colours, save_figure
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def overlay_figure(
     choice("coordinates", coordinates, COORDINATES)
     n = comparison.scenario.chain.n
     if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -n <= link < n:
-        raise ModelError(f"link must be a whole number from 0 to {n - 1}, or from -{n} to -1, got {link!r}")
+        raise ModelError(f"link must be a whole number from 0 to {n - 1}, or from -{n} to -1, got {shown(link)}")
     at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
@@ -95,7 +95,7 @@ def save_comparison(
     comparison: Comparison, folder: str | os.PathLike[str], *, overlay: str | None = None, link: int = -1, dpi: float = 150
 ) -> list[Path]:
     """Write `folder/differences.png` and, if asked for, the overlaid coordinates; return the paths."""
-    dpi = number("dpi", dpi, above=0)
+    dpi = number("dpi", dpi, above=0, most=MOST_DPI)
     figures = {"differences": compare_figure(comparison)}
     if overlay is not None:
         figures[f"overlay-{overlay}"] = overlay_figure(comparison, overlay, link)
@@ -109,7 +109,7 @@ def save_comparison(
 def _sheet(comparison: Comparison, size: Size, fontsize: float) -> Sheet:
     """Return a sheet that marks the trusted time of the comparison."""
     run = replace(comparison.reference, trusted_until=comparison.trusted_until)
-    return Sheet(run, size, number("fontsize", fontsize, above=0))
+    return Sheet(run, size, number("fontsize", fontsize, above=0, most=MOST_FONT))
 
 
 def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Any]]:

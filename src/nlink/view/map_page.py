@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._check import ModelError, shown
 from nlink.view.packing import Packer
 from nlink.view.page import finished, page
 from nlink.view.takes import about, cut, words
@@ -122,4 +122,6 @@ def _check(x: np.ndarray, y: np.ndarray, layers: list[Layer]) -> None:
             raise ModelError(f"{axis} of a map must be equally spaced and increase")
     for layer in layers:
         if np.shape(layer.values) != (len(y), len(x)):
-            raise ModelError(f"the layer {layer.name!r} must have the shape ({len(y)}, {len(x)}), got {np.shape(layer.values)}")
+            raise ModelError(
+                f"the layer {shown(layer.name)} must have the shape ({len(y)}, {len(x)}), got {np.shape(layer.values)}"
+            )

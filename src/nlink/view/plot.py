@@ -26,7 +26,7 @@ from nlink import kinematics
 from nlink._check import ModelError, choice, listed, number, shown
 from nlink.run import Run
 from nlink.view import coupler, forces
-from nlink.view.sheet import Sheet, Size
+from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
 from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure
 
 FORMATS = ("png", "svg", "pdf")
@@ -46,7 +46,7 @@ def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11
     """
     refuse_empty(run)
     kind = PLOTS[_chosen(run, name)]
-    sheet = Sheet(run, _size(size), number("fontsize", fontsize, above=0))
+    sheet = Sheet(run, _size(size), number("fontsize", fontsize, above=0, most=MOST_FONT))
     kind.draw(sheet)
     sheet.finish(kind.meaning)
     return sheet.figure
@@ -65,13 +65,13 @@ def save_plots(
 ) -> list[Path]:
     """Write plots of a run as `folder/name.format` and return the paths; without names, all that suit the run.
 
-    Parameters: format png, svg or pdf; size in inches; dpi for png; progress is called with (done, total).
+    Parameters: format png, svg or pdf; size in inches, up to 200; fontsize up to 1000; dpi for png, up to 10,000; progress is called with (done, total).
     """
     choice("format", format, FORMATS)
     refuse_empty(run)
     names = suiting(run) if names is None else [names] if isinstance(names, str) else names
     wanted = [_chosen(run, name) for name in names]
-    dpi, size = number("dpi", dpi, above=0), _size(size)
+    dpi, size = number("dpi", dpi, above=0, most=MOST_DPI), _size(size)
     if format == "png" and max(size) * dpi > 2**15:
         raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
     paths = [Path(folder) / f"{name}.{format}" for name in wanted]
@@ -93,7 +93,7 @@ def _chosen(run: Run, name: str) -> str:
     """Return the name of a plot, if there is such a plot of this run."""
     kind = PLOTS[choice("plot", name, PLOTS)]
     if kind.needs and not kind.suits(run):
-        raise ModelError(f"the plot {name!r} needs {kind.needs}")
+        raise ModelError(f"the plot {shown(name)} needs {kind.needs}")
     return name
 
 
@@ -197,7 +197,7 @@ def turned_over(run: Run) -> bool:
 def _size(size: Any) -> Size:
     if not listed(size) or len(size) != 2:
         raise ModelError(f"size must be (width, height) in inches, got {shown(size)}")
-    return number("size[0]", size[0], least=1), number("size[1]", size[1], least=1)
+    return number("size[0]", size[0], least=1, most=MOST_INCHES), number("size[1]", size[1], least=1, most=MOST_INCHES)
 
 
 def _open(run: Run) -> bool:
