@@ -67,7 +67,7 @@ def whole(where: str, value: Any, *, least: int = 1, most: int | None = None) ->
     value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ModelError(f"{where} must be a whole number, at least {least}, got {shown(value)}")
-    if most is not None and value > most:
+    if most is not None and int(value) > most:
         raise ModelError(f"{where} must be at most {most:,}, got {shown(value)}")
     return int(value)
 

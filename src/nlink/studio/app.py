@@ -6,25 +6,25 @@ import asyncio
 import contextlib
 import importlib.resources
 import json
-import tomllib
 from collections.abc import AsyncIterator
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request, WebSocket, WebSocketDisconnect
+from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
-from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from nlink._check import ModelError
 from nlink._version import __version__
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
+from nlink.modelfile import tables
 from nlink.scenario import Scenario, preset, preset_table, presets
 from nlink.studio import code
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
-from nlink.studio.messages import FieldError, checked, page_model
-from nlink.studio.sessions import Session, Sessions
+from nlink.studio.messages import FieldError, Malformed, checked, page_model, parsed
+from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
 from nlink.view.takes import chain_data
 from nlink.view.words import scenario_lines
@@ -35,24 +35,22 @@ FAREWELL = (1000, 1001)
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 
 
-class Model(BaseModel):
-    """A model, as the tables of a model file."""
-
-    model: dict[str, Any]
-
-
-class Text(BaseModel):
-    """A model file."""
-
-    text: str
+async def _sent(request: Request) -> dict[str, Any]:
+    """Return what a page has sent: a table of JSON."""
+    sent = parsed(await request.body())
+    if not isinstance(sent, dict):
+        raise Malformed("a request must be a table in JSON")
+    return sent
 
 
-class Save(BaseModel):
-    """Which run of which tab to save, under which name."""
+Sent = Annotated[dict[str, Any], Depends(_sent)]
 
-    session: str
-    job: str
-    name: str
+
+def _of(sent: dict[str, Any], name: str, kind: type[Any]) -> Any:
+    """Return a value of a request, if it is of this kind."""
+    if not isinstance(sent.get(name), kind):
+        raise Malformed(f"a request here needs {name!r}, a {'table' if kind is dict else 'text'}", name)
+    return sent[name]
 
 
 def studio_app(
@@ -74,6 +72,7 @@ def studio_app(
     app.add_middleware(Guard, token=token, hosts=hosts)
     app.add_exception_handler(ModelError, _told)
     app.add_exception_handler(OSError, _told)
+    app.add_exception_handler(HTTPException, _http)
     _add_pages(app)
     _add_models(app, start, opens)
     _add_runs(app, shelf)
@@ -82,9 +81,16 @@ def studio_app(
 
 
 def _told(request: Request, error: Exception) -> JSONResponse:
-    """Answer a wrong value with its sentence; no error of the page, so not one of HTTP either."""
+    """Answer with the sentence. A wrong value in a model is the answer to the page's question, so no error of HTTP; a request that
+    no page of ours would send, or a run that is not there, is one.
+    """
     error = error if isinstance(error, FieldError) else FieldError(str(error))
-    return JSONResponse({"error": error.told()})
+    return JSONResponse({"error": error.told()}, status_code=error.status)
+
+
+def _http(request: Request, error: Any) -> JSONResponse:
+    """Answer a path or a method that the studio does not have."""
+    return JSONResponse({"error": {"text": "the studio has nothing here", "path": ""}}, status_code=error.status_code)
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -124,19 +130,16 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
         return _checked(preset(name))
 
     @app.post("/api/check")
-    def check(sent: Model) -> dict[str, Any]:
-        return _checked(checked(sent.model))
+    def check(sent: Sent) -> dict[str, Any]:
+        return _checked(checked(_of(sent, "model", dict)))
 
     @app.post("/api/read")
-    def read(sent: Text) -> dict[str, Any]:
-        try:
-            return _checked(checked(tomllib.loads(sent.text)))
-        except tomllib.TOMLDecodeError as error:
-            raise FieldError(f"this is not a model file (TOML): {error}") from None
+    def read(sent: Sent) -> dict[str, Any]:
+        return _checked(checked(tables(_of(sent, "text", str).removeprefix("\ufeff"), "this")))
 
     @app.post("/api/code")
-    def texts(sent: Model) -> dict[str, str]:
-        scenario = checked(sent.model)
+    def texts(sent: Sent) -> dict[str, str]:
+        scenario = checked(_of(sent, "model", dict))
         return {"python": code.python(scenario), "toml": code.toml(scenario)}
 
 
@@ -157,10 +160,11 @@ def _add_runs(app: FastAPI, shelf: Shelf) -> None:
         return {"runs": shelf.listed(), "folder": str(shelf.folder)}
 
     @app.post("/api/runs")
-    def save(sent: Save) -> dict[str, Any]:
-        if not (sent.session.isalnum() and sent.job.isalnum()):
+    def save(sent: Sent) -> dict[str, Any]:
+        session, job, name = (_of(sent, key, str) for key in ("session", "job", "name"))
+        if not (plain(session) and plain(job)):
             raise FieldError("this run is no longer there; run it again, then save it", "name")
-        return {"name": shelf.save(f"{sent.session}-{sent.job}", sent.name).stem}
+        return {"name": shelf.save(f"{session}-{job}", name).stem}
 
     @app.get("/api/runs/{name}")
     def download(name: str) -> Response:
@@ -177,7 +181,7 @@ def _add_socket(app: FastAPI, sessions: Sessions) -> None:
     async def socket(connection: WebSocket) -> None:
         key, seen = connection.query_params.get("session", ""), connection.query_params.get("seen", "0")
         await connection.accept()
-        if not key.isalnum() or len(key) > 40 or not seen.isdigit() or len(sessions.open) >= MOST_SESSIONS:
+        if not plain(key) or not (seen.isascii() and seen.isdigit() and len(seen) < 16) or len(sessions.open) >= MOST_SESSIONS:
             await connection.close(4400, "the studio cannot take this page")
             return
         session, known = sessions.at(key)
@@ -202,8 +206,8 @@ async def _receive(connection: WebSocket, session: Session) -> int:
             await connection.close(1009, f"a message may have up to {MOST_BODY:,} letters")
             return 1009
         try:
-            message = json.loads(text)
-        except (ValueError, RecursionError):
+            message = parsed(text)
+        except Malformed:
             message = None
         session.hear(message)
 

@@ -60,7 +60,7 @@ class Guard:
         if not self._known(scope, headers):
             return 403, "the token is missing or wrong: open the address that nlink studio printed when it started"
         length = headers.get(b"content-length", "0")
-        if not length.isdigit() or int(length) > MOST_BODY:
+        if not (length.isascii() and length.isdigit() and len(length) < 16) or int(length) > MOST_BODY:
             return 413, LONG
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import fields
 from typing import Any
@@ -39,6 +40,8 @@ WORDS = {
 class FieldError(ModelError):
     """A wrong value: the sentence, and the key of the field that it is about ("" if of none)."""
 
+    status = 200
+
     def __init__(self, text: str, path: str = "") -> None:
         super().__init__(text)
         self.path = path
@@ -46,6 +49,30 @@ class FieldError(ModelError):
     def told(self) -> dict[str, str]:
         """Return the error as the page takes it."""
         return {"text": str(self), "path": self.path}
+
+
+class Malformed(FieldError):
+    """A request that the page would never send."""
+
+    status = 400
+
+
+class Missing(FieldError):
+    """Something that is not there."""
+
+    status = 404
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return what a text is in JSON, without the numbers that JSON does not have, or refuse it."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):  # also: thousands of digits, no UTF-8
+        raise Malformed("a request must be JSON, without NaN and Infinity, and not too deep") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def checked(model: Any) -> Scenario:
@@ -69,7 +96,8 @@ def _refuse_large(model: Any) -> None:
     links = model.get("links")
     count = len(links) if isinstance(links, list) else links
     if isinstance(count, int) and count > MOST_LINKS:
-        raise FieldError(f"links must be at most {MOST_LINKS} in the studio, got {count}; longer chains go with nlink run", "links")
+        told = f"links must be at most {MOST_LINKS} in the studio, got {shown(count)}"
+        raise FieldError(f"{told}; longer chains go with nlink run", "links")
 
 
 def _check_run(scenario: Scenario) -> None:
@@ -167,9 +195,7 @@ def ranged(request: dict[str, Any], low: str, high: str) -> tuple[float, float]:
 def counted(request: dict[str, Any], name: str, least: int, most: int) -> int:
     """Return a whole number of a request within bounds."""
     try:
-        value = whole(name, request.get(name), least=least)
+        value = whole(name, request.get(name), least=least, most=most)
     except ModelError as error:
         raise FieldError(str(error), name) from None
-    if value > most:
-        raise FieldError(f"{name} must be at most {most}, got {value}", name)
     return value

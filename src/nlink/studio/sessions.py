@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from nlink._check import shown
 from nlink.studio.jobs import Job, Pool
 from nlink.studio.shelf import Shelf
 
@@ -36,7 +37,7 @@ class Session:
         name = message.get("job") if isinstance(message, dict) else None
         if kind == "seen" and isinstance(message.get("seq"), int):
             self._forget(message["seq"])
-        elif kind == "start" and isinstance(name, str) and len(name) <= 40:
+        elif kind == "start" and isinstance(name, str) and plain(name):
             self._start(name, message)
         elif kind == "stop" and isinstance(name, str):
             if name in self.jobs:
@@ -86,12 +87,12 @@ class Session:
     def _prepared(self, name: str, job: Job) -> str:
         """Put the server's own files into a request; return what is wrong with it, if something is."""
         if job.kind not in KINDS:
-            return f"there is no computation {job.kind[:40]!r}"
+            return f"there is no computation {shown(job.kind)}"
         if name in self.jobs or len(self.jobs) >= MOST_JOBS:
             return f"this page has {len(self.jobs)} computations under way; stop one of them first"
         job.request = {key: value for key, value in job.request.items() if key not in ("scratch", "path")}
         if job.kind == "run":
-            job.request["scratch"] = str(self.shelf.new(f"{self.key}-{_plain(name)}"))
+            job.request["scratch"] = str(self.shelf.new(f"{self.key}-{name}"))
         if job.kind == "open":
             try:
                 job.request["path"] = str(self.shelf.file(job.request.get("name")))
@@ -102,8 +103,9 @@ class Session:
         return ""
 
 
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name if letter.isalnum())
+def plain(name: str) -> bool:
+    """Whether a text can be a part of a file's name: up to 40 letters and digits of ASCII."""
+    return name.isascii() and name.isalnum() and len(name) <= 40
 
 
 class Sessions:
