@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from nlink._check import ModelError
 from nlink._version import __version__
@@ -37,7 +38,10 @@ TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg":
 
 async def _sent(request: Request) -> dict[str, Any]:
     """Return what a page has sent: a table of JSON."""
-    sent = parsed(await request.body())
+    try:
+        sent = parsed(await request.body())
+    except ClientDisconnect:  # also: the guard cuts a body that is too long, and answers itself
+        raise Malformed("the request did not come to its end") from None
     if not isinstance(sent, dict):
         raise Malformed("a request must be a table in JSON")
     return sent

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import stat
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from nlink.files import written_whole
-from nlink.studio.messages import FieldError
+from nlink._check import shown
+from nlink.files import fcntl, hold, locked, written_whole
+from nlink.studio.messages import FieldError, Missing
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
 MOST_SCRATCH = 40
 """Runs that were not saved and are still kept for it."""
+SCRATCH, MARKER = "nlink-studio-", "of-a-studio"
+"""How scratch folders begin, and the file in each that its studio holds as long as it lives."""
+MARK = b"A scratch folder of nlink studio: it may be removed when no studio holds this file.\n"
 
 
 def runs_folder() -> Path:
@@ -29,11 +35,14 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.scratch = Path(tempfile.mkdtemp(prefix="nlink-studio-"))
+        sweep()
+        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH))
+        self._held = _marked(self.scratch)
 
     def close(self) -> None:
         """Throw away what was not saved."""
         shutil.rmtree(self.scratch, ignore_errors=True)
+        os.close(self._held)
 
     def new(self, key: str) -> Path:
         """Return a scratch file for a run, throwing away the oldest if there are many."""
@@ -44,16 +53,21 @@ class Shelf:
 
     def listed(self) -> list[dict[str, Any]]:
         """Return the saved runs, the newest first."""
-        files = [path for path in self.folder.glob("*.nc") if NAME.fullmatch(path.stem) and self._inside(path)]
-        times = {path: path.stat() for path in files}
-        rows = sorted(files, key=lambda path: -times[path].st_mtime)
+        found = {path: _known(path) for path in self.folder.glob("*.nc") if NAME.fullmatch(path.stem)}
+        times = {path: known for path, known in found.items() if known and not _shared(known) and self._inside(path)}
+        rows = sorted(times, key=lambda path: -times[path].st_mtime)
         return [{"name": path.stem, "size": times[path].st_size, "date": _date(times[path].st_mtime)} for path in rows]
 
     def file(self, name: Any) -> Path:
         """Return the file of a saved run."""
         path = self._path(name)
-        if not path.is_file() or not self._inside(path):
-            raise FieldError(f"there is no run {name!r} in the runs folder", "name")
+        known = _known(path)
+        if known is None or not self._inside(path):
+            raise Missing(f"there is no run {shown(name)} in the runs folder", "name")
+        if _shared(known):
+            raise Missing(
+                f"the run {shown(name)} has a second name elsewhere (a hard link); put a copy into the runs folder", "name"
+            )
         return path
 
     def save(self, key: str, name: Any) -> Path:
@@ -62,15 +76,18 @@ class Shelf:
         if not source.is_file():
             raise FieldError("this run is no longer there; run it again, then save it", "name")
         if path.exists() or path.is_symlink():
-            raise FieldError(f"there is a run {name!r} already; give another name", "name")
+            raise FieldError(f"there is a run {shown(name)} already; give another name", "name")
         self.folder.mkdir(parents=True, exist_ok=True)
         with written_whole(path) as temporary:
             shutil.copyfile(source, temporary)
         return path
 
     def delete(self, name: Any) -> None:
-        """Delete a saved run."""
-        self.file(name).unlink()
+        """Delete a saved run, and no other file."""
+        path = self.file(name)
+        if not _is_run(path):
+            raise FieldError(f"{shown(name)} is not a run of nlink; delete the file yourself if you mean it", "name")
+        path.unlink()
 
     def _path(self, name: Any) -> Path:
         if not isinstance(name, str) or not NAME.fullmatch(name) or ".." in name or name != name.strip(". "):
@@ -82,6 +99,57 @@ class Shelf:
     def _inside(self, path: Path) -> bool:
         """Whether a file truly lies in the folder: a link that leads elsewhere does not."""
         return path.resolve().parent == self.folder.resolve()
+
+
+def _known(path: Path) -> os.stat_result | None:
+    """Return what is known of a plain file of this user; None if it is something else, like a link or a pipe."""
+    try:
+        known = path.lstat()
+    except (OSError, ValueError):
+        return None
+    return known if stat.S_ISREG(known.st_mode) and known.st_uid == os.geteuid() else None
+
+
+def _shared(known: os.stat_result) -> bool:
+    """Whether a file has another name too, maybe where the page must not reach."""
+    return known.st_nlink > 1
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a file was written by nlink, whole or damaged."""
+    import h5py
+
+    try:
+        with h5py.File(path, "r", locking=False) as file:
+            return "nlink_format" in file.attrs
+    except (OSError, RuntimeError):
+        return False
+
+
+def _marked(folder: Path) -> int:
+    """Put the marker into a new scratch folder, held before it has its name; return the descriptor that holds it."""
+    fresh = folder / "new"
+    fresh.write_bytes(MARK)
+    held = hold(fresh)
+    fresh.rename(folder / MARKER)
+    return held
+
+
+def sweep() -> None:
+    """Remove the scratch folders of studios that were killed: of this user, with a marker that nobody holds, and only files."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*") if fcntl else ():
+        with contextlib.suppress(OSError):
+            if _left(folder):
+                for path in sorted(folder.iterdir(), key=lambda path: path.name == MARKER):
+                    path.unlink()
+                folder.rmdir()
+
+
+def _left(folder: Path) -> bool:
+    """Whether a folder is the scratch of a studio that is no more."""
+    known, marker = folder.lstat(), folder / MARKER
+    own = stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid() and _known(marker) is not None
+    return own and marker.read_bytes() == MARK and not locked(marker)
 
 
 def _date(seconds: float) -> str:
