@@ -28,7 +28,8 @@ try:
     said = ""
 except ValueError as error:
     said = str(error)
-print(time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, len(said), repr(said[:300]), sep="\\t")
+print(time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, len(said), repr(said[:300]),
+sep="\\t")
 """
 
 
@@ -111,10 +112,13 @@ def _toml(table: Any) -> str:
 
 
 SETTINGS = [
-    "mass=" + "1" * 5000, "mass=[[[[1]]]]", "loads.joint_spring=" + "[" * 500, ".".join(["a"] * 500) + "=1", "=1", "x", "links=0x" + "f" * 3000,
-    "links=1e9", "links=100000000000", "title='a\x1b[31m'", "start.theta=1e12", "start.angle=nan", "run.save=1e-300", "run.t_end=inf",
+    "mass=" + "1" * 5000, "mass=[[[[1]]]]", "loads.joint_spring=" + "[" * 500, ".".join(["a"] * 500) + "=1", "=1", "x",
+    "links=0x" + "f" * 3000,
+    "links=1e9", "links=100000000000", "title='a\x1b[31m'", "start.theta=1e12", "start.angle=nan", "run.save=1e-300",
+    "run.t_end=inf",
     "run.integrator=Taylor(order=100)", "run.formulation=Maximal(constraints=AugmentedLagrangian(iterations=1000000000))",
-    "run.integrator='RK4(step=1e-200)'", "length=1e-200", "offset=1e308", "pin=[1,2,3]", "loads.joint_torque=1979-05-27", "run.rtol=1e-320",
+    "run.integrator='RK4(step=1e-200)'", "length=1e-200", "offset=1e308", "pin=[1,2,3]", "loads.joint_torque=1979-05-27",
+    "run.rtol=1e-320",
 ]  # fmt: skip
 
 
@@ -127,12 +131,17 @@ def hostile_settings(k: int, folder: Path) -> Measure:
 OPTIONS = [
     ["run", "nice-3", "--until", "1e200"], ["run", "nice-3", "-n", "99999999999"], ["run", "nice-3", "--rtol", "nan"],
     ["run", "x" * 3000], ["run", "nice-3\x1b[2J"], ["run", "nice-3", "--integrator", "Taylor(order=" + "-" * 5000 + "1)"],
-    ["map", "flip", "--size", "nanx5"], ["map", "flip", "--size", "infxinf"], ["map", "flip", "--size", "1e6x1e6"], ["map", "flip", "--region", "nan,1,2,3"],
-    ["map", "flip", "--x", "theta" + "9" * 5000], ["map", "flip", "--threads", "100000"], ["map", "largest_theta[" + "9" * 5000 + "]"],
+    ["map", "flip", "--size", "nanx5"], ["map", "flip", "--size", "infxinf"], ["map", "flip", "--size", "1e6x1e6"], ["map",
+    "flip", "--region", "nan,1,2,3"],
+    ["map", "flip", "--x", "theta" + "9" * 5000], ["map", "flip", "--threads", "100000"], ["map",
+    "largest_theta[" + "9" * 5000 + "]"],
     ["map", "flip", "--x", "mass[\N{SUPERSCRIPT TWO}]"], ["map", "flip", "--at", "1e300"],
-    ["poincare", "nice-3", "--section", "link=nan"], ["poincare", "nice-3", "--section", "link=1e400"], ["poincare", "nice-3", "--starts", "10000000000"],
-    ["poincare", "nice-3", "--section", "period=1e-99"], ["bifurcation", "driven-1", "--vary", "torque", "--from", "0", "--to", "1", "--points", "1000000000"],
-    ["lyapunov", "nice-3", "--until", "nan"], ["lyapunov", "nice-3", "--transient", "inf"], ["derive", "1000"], ["modes", "nice-3", "--count", "0"],
+    ["poincare", "nice-3", "--section", "link=nan"], ["poincare", "nice-3", "--section", "link=1e400"], ["poincare", "nice-3",
+    "--starts", "10000000000"],
+    ["poincare", "nice-3", "--section", "period=1e-99"], ["bifurcation", "driven-1", "--vary", "torque", "--from", "0", "--to",
+    "1", "--points", "1000000000"],
+    ["lyapunov", "nice-3", "--until", "nan"], ["lyapunov", "nice-3", "--transient", "inf"], ["derive", "1000"], ["modes",
+    "nice-3", "--count", "0"],
     ["stability", "nice-3", "--vary", "x" * 3000, "--from", "0", "--to", "1"], ["compare", "nice-3", "--formulations", "(" * 300],
 ]  # fmt: skip
 
@@ -195,7 +204,8 @@ HONEST: dict[str, Any] = {
     "100,000 masses": lambda: "links = 100000\nmass = [" + ", ".join(f"{1 + 1e-6 * i!r}" for i in range(100_000)) + "]",
     "100,000 links": lambda: "".join(f"[[links]]\nmass = {1 + 1e-6 * i!r}\nlength = 0.5\ncom = 0.2\n\n" for i in range(100_000)),
     "a table of 100,001 knots": lambda: "links = 2\n[loads.joint_torque]\ntimes = ["
-    + ", ".join(f"{0.01 * i!r}" for i in range(100_001)) + "]\nvalues = [" + ", ".join(f"{0.5 * (i % 7)!r}" for i in range(100_001)) + "]",
+    + ", ".join(f"{0.01 * i!r}" for i in range(100_001)) + "]\nvalues = [" + ",
+    ".join(f"{0.5 * (i % 7)!r}" for i in range(100_001)) + "]",
     "a million equal links": lambda: "links = 1000000\n",
     "a mark at the start": lambda: "\ufefflinks = 3\n",
     "dots and brackets in texts": lambda: 'links = 3 # [[[[[[[[[[[[[[[[[[[[[[[[ a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w\ntitle = "' + "[.{" * 100 + '"',
@@ -226,8 +236,10 @@ def _python() -> list[Any]:
     from nlink.integrators import RK4, Gauss, Taylor
 
     odd = [
-        10**400, -(10**5000), Fraction(10**5000, 7), Decimal("1e500"), True, "1", b"1", None, 1 + 2j, np.float32("inf"), np.longdouble("1e4000"),
-        [[1.0]], {}, {1: 2}, object(), np.zeros((2, 2)), np.array("x"), np.array(1e200), 5e-324, 1e101, datetime.date.today(), range(0), iter([1.0, "x"]),
+        10**400, -(10**5000), Fraction(10**5000, 7), Decimal("1e500"), True, "1", b"1", None, 1 + 2j, np.float32("inf"),
+        np.longdouble("1e4000"),
+        [[1.0]], {}, {1: 2}, object(), np.zeros((2, 2)), np.array("x"), np.array(1e200), 5e-324, 1e101, datetime.date.today(),
+        range(0), iter([1.0, "x"]),
     ]  # fmt: skip
     chain = library.Chain.uniform(2)
     calls: list[Any] = [lambda v=v: library.Link(v, 1.0, 0.5, 0.1) for v in odd]

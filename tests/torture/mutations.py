@@ -9,15 +9,19 @@ from typing import Any
 from nlink.scenario import preset_table, presets
 
 NUMBERS = [
-    0, -0.0, 1, -1, 3, 1e-300, 5e-324, 1e-100, 1e99, 1e101, 1e308, -1e308, 10**400, -(10**400), 10**5000, 2**63, 2**64, 0.1, 1e9, 1e10,
+    0, -0.0, 1, -1, 3, 1e-300, 5e-324, 1e-100, 1e99, 1e101, 1e308, -1e308, 10**400, -(10**400), 10**5000, 2**63, 2**64, 0.1, 1e9,
+    1e10,
     float("inf"), float("-inf"), float("nan"),
 ]  # fmt: skip
 TEXTS = [
     "", " ", "x", "zigzag", "rod", "\x1b[31mred\x1b[0m", "two\nlines", "\x00", "\u2028", "\u202eabc", "<script>alert(1)</script>",
-    "\N{ARABIC-INDIC DIGIT THREE}", "\N{SUPERSCRIPT TWO}", "a" * 5000, "RK4(step=1e-300)", "Taylor(order=1000000000)", "Taylor(order=61)",
-    "Maximal(constraints=AugmentedLagrangian(iterations=1000000000))", "Maximal(constraints=Penalty(alpha=1e308))", "Linear(about=1e300)",
+    "\N{ARABIC-INDIC DIGIT THREE}", "\N{SUPERSCRIPT TWO}", "a" * 5000, "RK4(step=1e-300)", "Taylor(order=1000000000)",
+    "Taylor(order=61)",
+    "Maximal(constraints=AugmentedLagrangian(iterations=1000000000))", "Maximal(constraints=Penalty(alpha=1e308))",
+    "Linear(about=1e300)",
     "Gauss(step=0.0)", "RK4(step=nan)", "DOP853(max_steps=10**9)", "DOP853(rtol=[1])", "Scipy(method='x')", "DOP853(" + "(" * 300,
-    "Taylor(order=" + "-" * 3000 + "1)", "Taylor(order=" + "9" * 6000 + ")", "Natural(constraints=Natural())", "__import__('os')", "DOP853()()",
+    "Taylor(order=" + "-" * 3000 + "1)", "Taylor(order=" + "9" * 6000 + ")", "Natural(constraints=Natural())",
+    "__import__('os')", "DOP853()()",
 ]  # fmt: skip
 KEYS = ["", "links", "mass", "x" * 5000, "a.b", "\x1b[2J", "theta", "gravity", "constructor", "__proto__"]
 

@@ -60,7 +60,7 @@ def map_figure(found: Map, title: str = "") -> Figure:
     axes.tick_params(colors=INK, labelsize=9, width=0.8, length=3)
     for spine in axes.spines.values():
         spine.set(color=MUTED, linewidth=0.8)
-    axes.set_title(title or heading(found), loc="left", color=INK, fontsize=11, pad=8)
+    axes.set_title(title or heading(found), loc="left", color=INK, fontsize=11, pad=8, parse_math=not title)
     return figure
 
 

@@ -106,7 +106,7 @@ def amplitude_figure(loads: np.ndarray, cycles: list[LimitCycle | None], label: 
 def head(figure: Figure, title: str) -> None:
     """Put a title above a figure, cut if it is long."""
     cut = title if len(title) <= 80 else title[:79].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
-    figure.suptitle(cut, x=0.01, ha="left", color=MUTED, fontsize=11)
+    figure.suptitle(cut, x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
 
 
 def dressed(axes: Any) -> Axes:
