@@ -180,7 +180,42 @@ def test_what_is_not_understood_is_answered(client):
         socket.receive_json()
 
 
+@pytest.mark.parametrize(
+    "body", [b"", b"[]", b"{", b"\xff", b'{"model": NaN}', b'{"model": 3}', b"[" * 9000, b'{"model": {"links": ' + b"9" * 9000]
+)
+def test_a_malformed_request_is_a_400_with_one_sentence(client, body):
+    answer = client.post("/api/check", content=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["text"]
+
+
+def test_what_is_not_there_is_a_404_and_a_wrong_model_an_answer(client):
+    assert client.get("/api/runs/nobody").status_code == 404
+    assert client.delete("/api/runs/nobody").status_code == 404
+    assert client.post("/api/nothing").status_code == 404
+    answer = client.post("/api/check", json={"model": {"links": 3, "mass": -1}})
+    assert (answer.status_code, answer.json()["error"]["path"]) == (200, "mass")
+
+
 # The file system
+
+
+def test_a_hard_link_in_the_runs_folder_is_refused(shelf, tmp_path):
+    (tmp_path / "secret.nc").write_text("secret")
+    shelf.folder.mkdir(exist_ok=True)
+    (shelf.folder / "hard.nc").hardlink_to(tmp_path / "secret.nc")
+    for act in (shelf.file, shelf.delete):
+        with pytest.raises(FieldError, match="a hard link"):
+            act("hard")
+    assert "hard" not in [row["name"] for row in shelf.listed()]
+    (shelf.folder / "hard.nc").unlink()
+
+
+def test_only_runs_are_deleted(shelf):
+    (shelf.folder / "note.nc").write_text("not a run")
+    with pytest.raises(FieldError, match="'note' is not a run of nlink"):
+        shelf.delete("note")
+    (shelf.folder / "note.nc").unlink()
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "/etc/passwd", ".hidden", "", "a\\b", "x" * 81, "a\0b", "a..b", "x."])

@@ -204,11 +204,11 @@ HONEST: dict[str, Any] = {
     "100,000 masses": lambda: "links = 100000\nmass = [" + ", ".join(f"{1 + 1e-6 * i!r}" for i in range(100_000)) + "]",
     "100,000 links": lambda: "".join(f"[[links]]\nmass = {1 + 1e-6 * i!r}\nlength = 0.5\ncom = 0.2\n\n" for i in range(100_000)),
     "a table of 100,001 knots": lambda: "links = 2\n[loads.joint_torque]\ntimes = ["
-    + ", ".join(f"{0.01 * i!r}" for i in range(100_001)) + "]\nvalues = [" + ",
-    ".join(f"{0.5 * (i % 7)!r}" for i in range(100_001)) + "]",
+    + ", ".join(f"{0.01 * i!r}" for i in range(100_001)) + "]\nvalues = ["
+    + ", ".join(f"{0.5 * (i % 7)!r}" for i in range(100_001)) + "]",
     "a million equal links": lambda: "links = 1000000\n",
     "a mark at the start": lambda: "\ufefflinks = 3\n",
-    "dots and brackets in texts": lambda: 'links = 3 # [[[[[[[[[[[[[[[[[[[[[[[[ a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r.s.t.u.v.w\ntitle = "' + "[.{" * 100 + '"',
+    "dots and brackets in texts": lambda: "links = 3 # " + "[" * 40 + ".a" * 40 + '\ntitle = "' + "[.{" * 100 + '"',
 }  # fmt: skip
 
 
@@ -301,8 +301,7 @@ def closed_streams(k: int, folder: Path) -> None:
         cwd=folder,
         env=dict(os.environ),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
     )
     assert done.returncode == 0, done
     assert sorted(path.name for path in folder.iterdir()) == ["x.nc"]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from studio_server import children, started, stopped
+
 from torture import mutations
 from torture.attack import Absent, Measure, attack
 
@@ -238,10 +239,10 @@ def hostile_messages_of_the_studio(k: int, folder: Path) -> None:
 ODD = [
     "{", "[]", "null", '"x"', "NaN", '{"type": "seen", "seq": NaN}', '{"type": "seen", "seq": 1e999}', '{"type": "start"}',
     "[" * 100_000,
-    '{"type": "start", "job": "../x", "kind": "run", "request": {}}', '{"type": "start", "job": "\\ud800", "kind": "run",
-    "request": {}}',
-    '{"type": "start", "job": "' + "x" * 5000 + '"}', '{"type": {}, "job": []}', "9" * 10_000, '{"type": "seen",
-    "seq": -' + "9" * 4000 + "}",
+    '{"type": "start", "job": "../x", "kind": "run", "request": {}}',
+    '{"type": "start", "job": "\\ud800", "kind": "run", "request": {}}',
+    '{"type": "start", "job": "' + "x" * 5000 + '"}', '{"type": {}, "job": []}', "9" * 10_000,
+    '{"type": "seen", "seq": -' + "9" * 4000 + "}",
     '{"type": "stop", "job": "\\u0663"}', '{"type": "start", "job": "j1", "kind": "run", "request": []}', "", "\x00",
     b"\xff\xfe", b"",
 ]  # fmt: skip
