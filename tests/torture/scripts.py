@@ -97,7 +97,7 @@ def names_that_are_scripts(k: int, folder: Path) -> None:
                 quiet(at, name, file != "notebook.html")
 
 
-@attack("nothing runs, the text shows as text", full=len(NAMES), sample=1)
+@attack("nothing runs, the text shows as text", full=len(NAMES), sample=0)
 def names_that_are_scripts_in_the_studio(k: int, folder: Path) -> None:
     """Give the studio a model with such a title, and a preset of such a name."""
     from torture.studio import server

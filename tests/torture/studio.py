@@ -150,7 +150,7 @@ HEADS = [
 ]  # fmt: skip
 
 
-@attack("closed, or 4xx; the studio goes on", full=len(HEADS), sample=2)
+@attack("closed, or 4xx; the studio goes on", full=len(HEADS), sample=1)
 def broken_requests_of_the_studio(k: int, folder: Path) -> None:
     """Send bytes that are no HTTP."""
     at = server()
@@ -218,7 +218,7 @@ def short(rng: random.Random) -> dict[str, Any]:
     return given | {key: mutations.value(rng) for key in rng.sample(EXTRAS, rng.choice([0, 1, 3]))}
 
 
-@attack("answered with one sentence or a result", full=300, sample=4)
+@attack("answered with one sentence or a result", full=300, sample=2)
 def hostile_messages_of_the_studio(k: int, folder: Path) -> None:
     """Start computations with hostile requests over the WebSocket; stop what goes on for long."""
     rng = random.Random(k)
@@ -248,7 +248,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@attack("answered or closed; the studio goes on", full=len(ODD), sample=3)
+@attack("answered or closed; the studio goes on", full=len(ODD), sample=2)
 def odd_messages_of_the_studio(k: int, folder: Path) -> None:
     """Send messages that no page sends."""
     from websockets.exceptions import ConnectionClosed
@@ -304,7 +304,7 @@ def other_files_in_the_runs_folder(k: int, folder: Path) -> None:
     path.rmdir() if k == 3 else path.unlink()
 
 
-@attack("its scratch folder is removed by the next, those of others stay", full=3, sample=1)
+@attack("its scratch folder is removed by the next, those of others stay", full=3, sample=0)
 def killed_studios(k: int, folder: Path) -> None:
     """Kill a studio with all its processes; look at what is left once another one has started."""
     places = {"TMPDIR": str(folder / "tmp"), "HOME": str(folder)}
@@ -316,7 +316,7 @@ def killed_studios(k: int, folder: Path) -> None:
         killed, _ = started(folder / "runs", "nice-3")
         for pid in {killed.pid} | children(killed.pid):
             os.kill(pid, signal.SIGKILL)
-        killed.wait()
+        killed.communicate()
         mine = folder / "tmp" / "nlink-studio-mine"
         mine.mkdir()
         (mine / "thesis.nc").write_text("all of it")
