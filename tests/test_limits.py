@@ -94,10 +94,11 @@ def test_values_are_shown_short_on_one_line():
     )
 
 
-@pytest.mark.parametrize("title", ["a\nb", "\x1b[31m", "\u202e", "\ud800", "x" * 1001, 3], ids=range(6))
+@pytest.mark.parametrize("title", ["a\x00b", "\x1b[31m", "\u202e", "\ud800", "x" * 1001, 3], ids=range(6))
 def test_a_title_is_one_line(title):
     with pytest.raises(ModelError, match="title must"):
         Scenario.from_dict({"links": 2, "title": title})
+    assert Scenario.from_dict({"links": 2, "title": "two\nlines"}).title == "two lines"
     assert (
         line("title", "Th\u00e9ta \N{EN DASH} \N{GREEK SMALL LETTER THETA}")
         == "Th\u00e9ta \N{EN DASH} \N{GREEK SMALL LETTER THETA}"

@@ -157,7 +157,13 @@ def scenarios(draw) -> Scenario:
     integrator = draw(st.sampled_from([None, "RK45", nlink.RK4(0.25), nlink.Scipy("BDF")]))
     flips = draw(st.sampled_from(["stop", "off"]))
     settings = Settings(draw(st.sampled_from([1.0, 20.0])), save, "momentum", integrator, 1e-7, 1e-8, flips)
-    return Scenario(chain, tuple(draw(angles(chain.n))), tuple(draw(rates(chain.n))), settings, draw(st.text(max_size=20)))
+    return Scenario(
+        chain,
+        tuple(draw(angles(chain.n))),
+        tuple(draw(rates(chain.n))),
+        settings,
+        draw(st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=20)),
+    )
 
 
 @given(scenarios())

@@ -43,7 +43,7 @@ def read_model(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise ModelError(f"{path} is too large for a model file: it may have up to {MOST_BYTES:,} bytes")
     for mark, name in WIDE:
         if content.startswith(mark):
-            raise ModelError(f"{path} is written in {name}, and a model file (TOML) in UTF-8; save it as UTF-8")
+            raise ModelError(f"{path} is not a model file (TOML): it is written in {name}; save it as UTF-8")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

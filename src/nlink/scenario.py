@@ -102,7 +102,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A chain, its start angles (rad) and rates (rad/s), and the settings of its run.
+    """A chain, its start angles (rad, up to 1e9) and rates (rad/s), and the settings of its run.
+
+    The lines of a title become one, of up to 1,000 letters.
 
     >>> len(Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t)
     101
@@ -118,6 +120,8 @@ class Scenario:
         for name, check in (("theta", angle_or_each), ("omega", number_or_each)):
             value = check(name, getattr(self, name))
             object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
+        if isinstance(self.title, str) and len(self.title.splitlines()) > 1:
+            object.__setattr__(self, "title", " ".join(self.title.split()))
         line("title", self.title)
 
     def run(self, **options: Any) -> Run:

@@ -65,7 +65,7 @@ def save_plots(
 ) -> list[Path]:
     """Write plots of a run as `folder/name.format` and return the paths; without names, all that suit the run.
 
-    Parameters: format png, svg or pdf; size in inches, up to 200; fontsize up to 1000; dpi for png, up to 10,000;
+    Parameters: format png, svg or pdf; size in inches, up to 200; fontsize up to 1000; dpi for png;
     progress is called with (done, total).
     """
     choice("format", format, FORMATS)

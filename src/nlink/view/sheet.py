@@ -23,7 +23,7 @@ DEAD = 60
 """Most dead positions that are marked."""
 
 Size = tuple[float, float]
-MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 10_000.0
+MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
 """Of a picture: its sides, its letters in points, and its dots an inch."""
 
 
