@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from nlink.descriptors import open_standard_streams
 from nlink.interrupt import answer_signals
 
 
 def main() -> None:
     """Run the command."""
+    open_standard_streams()
     answer = answer_signals()
     from nlink.cli import command
 

@@ -33,8 +33,8 @@ ANYTHING = r"(?s)"
 """A pattern for what begins a file inside a folder of nlink's own: whatever stands there may be replaced."""
 UNFINISHED: set[Path] = set()
 """Hidden files of this process that have not taken their place yet."""
-SCRATCH: set[Path] = set()
-"""Temporary folders of this process."""
+SCRATCH: dict[Path, int] = {}
+"""Temporary folders of this process, and the descriptors that hold them."""
 
 
 @contextmanager
@@ -130,8 +130,8 @@ def clean_up() -> None:
     """Remove what this process has not finished, and its temporary folders: it is about to end."""
     for path in list(UNFINISHED):
         path.unlink(missing_ok=True)
-    for folder in SCRATCH:
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder in list(SCRATCH):
+        remove_scratch(folder)
 
 
 def hold(path: Path) -> int:
@@ -163,17 +163,18 @@ def scratch_folder(kind: str) -> Path:
     _remove_abandoned(kind)
     folder, owner = Path(tempfile.mkdtemp(prefix=f"nlink-{kind}-")), os.getpid()
     unmarked = folder / "new"
-    unmarked.touch()
-    hold(unmarked)  # its descriptor stays open: the lock ends with the process
+    unmarked.write_text("nlink keeps this folder as long as a process holds this file.\n")
+    SCRATCH[folder] = hold(unmarked)  # before it is the mark: a folder with a mark that nobody holds is abandoned
     unmarked.rename(folder / SCRATCH_MARK)
-    SCRATCH.add(folder)
-
-    def remove() -> None:
-        if os.getpid() == owner:  # not in a child that was forked
-            shutil.rmtree(folder, ignore_errors=True)
-
-    atexit.register(remove)
+    atexit.register(lambda: remove_scratch(folder) if os.getpid() == owner else None)  # not in a child that was forked
     return folder
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove a temporary folder of this process."""
+    if folder in SCRATCH:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(SCRATCH.pop(folder))
 
 
 def _remove_abandoned(kind: str) -> None:

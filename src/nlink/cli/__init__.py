@@ -14,8 +14,8 @@ import typer
 from nlink._check import BackendError, ModelError, printable
 from nlink._version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
-from nlink.interrupt import asked_to_leave
 from nlink.descriptors import open_standard_streams
+from nlink.interrupt import asked_to_leave
 
 MOST_SAID = 800
 """Letters of a sentence: more would only be a name that is too long to read."""

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shutil
 import stat
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 from nlink._check import shown
-from nlink.files import fcntl, hold, locked, written_whole
+from nlink.files import own, remove_scratch, scratch_folder, written_whole
 from nlink.studio.messages import FieldError, Missing
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
 MOST_SCRATCH = 40
 """Runs that were not saved and are still kept for it."""
-SCRATCH, MARKER = "nlink-studio-", "of-a-studio"
-"""How scratch folders begin, and the file in each that its studio holds as long as it lives."""
-MARK = b"A scratch folder of nlink studio: it may be removed when no studio holds this file.\n"
 
 
 def runs_folder() -> Path:
@@ -35,14 +30,11 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        sweep()
-        self.scratch = Path(tempfile.mkdtemp(prefix=SCRATCH))
-        self._held = _marked(self.scratch)
+        self.scratch = scratch_folder("studio")
 
     def close(self) -> None:
         """Throw away what was not saved."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        os.close(self._held)
+        remove_scratch(self.scratch)
 
     def new(self, key: str) -> Path:
         """Return a scratch file for a run, throwing away the oldest if there are many."""
@@ -85,7 +77,7 @@ class Shelf:
     def delete(self, name: Any) -> None:
         """Delete a saved run, and no other file."""
         path = self.file(name)
-        if not _is_run(path):
+        if not own(path):
             raise FieldError(f"{shown(name)} is not a run of nlink; delete the file yourself if you mean it", "name")
         path.unlink()
 
@@ -113,43 +105,6 @@ def _known(path: Path) -> os.stat_result | None:
 def _shared(known: os.stat_result) -> bool:
     """Whether a file has another name too, maybe where the page must not reach."""
     return known.st_nlink > 1
-
-
-def _is_run(path: Path) -> bool:
-    """Whether a file was written by nlink, whole or damaged."""
-    import h5py
-
-    try:
-        with h5py.File(path, "r", locking=False) as file:
-            return "nlink_format" in file.attrs
-    except (OSError, RuntimeError):
-        return False
-
-
-def _marked(folder: Path) -> int:
-    """Put the marker into a new scratch folder, held before it has its name; return the descriptor that holds it."""
-    fresh = folder / "new"
-    fresh.write_bytes(MARK)
-    held = hold(fresh)
-    fresh.rename(folder / MARKER)
-    return held
-
-
-def sweep() -> None:
-    """Remove the scratch folders of studios that were killed: of this user, with a marker that nobody holds, and only files."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*") if fcntl else ():
-        with contextlib.suppress(OSError):
-            if _left(folder):
-                for path in sorted(folder.iterdir(), key=lambda path: path.name == MARKER):
-                    path.unlink()
-                folder.rmdir()
-
-
-def _left(folder: Path) -> bool:
-    """Whether a folder is the scratch of a studio that is no more."""
-    known, marker = folder.lstat(), folder / MARKER
-    own = stat.S_ISDIR(known.st_mode) and known.st_uid == os.geteuid() and _known(marker) is not None
-    return own and marker.read_bytes() == MARK and not locked(marker)
 
 
 def _date(seconds: float) -> str:
