@@ -25,11 +25,11 @@ CASES = {"N2_chaotic": 20.0, "N3_chaotic": 12.0, "N5_chaotic": 9.0, "N3_nice": 2
 
 
 def motion(case: str, integrator, formulation: str = "recursive", save=0.01):
+    """Return a run that may end as inaccurate: RK45 at 1e-3 loses a tenth of the energy of five links."""
     kind = "nice" if "nice" in case else "chaotic"
     n = int(case[1])
-    return simulate(
-        Chain.uniform(n), start_angles(kind, n), t_end=CASES[case], formulation=formulation, integrator=integrator, save=save
-    )
+    options = {"formulation": formulation, "integrator": integrator, "save": save, "strict": False}
+    return simulate(Chain.uniform(n), start_angles(kind, n), t_end=CASES[case], **options)
 
 
 @pytest.fixture(scope="module")

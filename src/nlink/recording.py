@@ -13,6 +13,7 @@ import numpy as np
 
 from nlink._check import ModelError
 from nlink._version import __version__
+from nlink.balance import Balance
 from nlink.integrators.base import Mark
 from nlink.loads import LEDGER
 from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
@@ -40,6 +41,7 @@ class Record:
         self.events: list[Occurrence] = []
         self.kept = self.fresh = self.count = self.skip = 0
         self.stride = 1
+        self.balance, self.broken, self.last = Balance(system.chain), False, Mark(0.0, 0.0, np.zeros(m))
 
     def __enter__(self) -> Self:
         return self
@@ -78,14 +80,38 @@ class Record:
         """Save a point at a time that was not asked for, if it is not there."""
         if not self.saved or self.times[self.saved - 1] != t:
             self.read_out()
-            self._append(read_out(self.system, np.array([t]), state[None]))
+            self._keep(np.array([t]), state[None])
 
     def read_out(self) -> None:
         """Read the fresh states out in angles and energies, and make room for others."""
         fresh, self.fresh = self.fresh, 0
         for k in range(0, fresh, self.block):
             states = self.states[k : min(k + self.block, fresh)]
-            self._append(read_out(self.system, self.times[self.kept : self.kept + len(states)], states))
+            self._keep(self.times[self.kept : self.kept + len(states)], states)
+
+    def set_out(self, mark: Mark, earlier: Run | None) -> None:
+        """Begin the balance at the start of the run, or of the earlier one with which it goes on."""
+        self.last = mark
+        if earlier is not None:
+            self.balance.follow(earlier)
+        if not len(self.times) or self.times[0] != mark.t:
+            self.weigh(mark.t, mark.y[None])
+
+    def weigh(self, t: np.ndarray | float, states: np.ndarray) -> None:
+        """Take states into the balance that are not saved."""
+        columns = read_out(self.system, np.atleast_1d(t), states)
+        self.balance.take({name: values[: finite_rows(columns)] for name, values in columns.items()})
+
+    def _keep(self, t: np.ndarray, states: np.ndarray) -> None:
+        """Read states out, and keep those before the first that is not finite in everything."""
+        columns = {} if self.broken else read_out(self.system, t, states)
+        count = finite_rows(columns)
+        if count:
+            whole = {name: values[:count] for name, values in columns.items()}
+            self.balance.take(whole)
+            self._append(whole)
+            self.last = Mark(float(t[count - 1]), 0.0, states[count - 1].copy(), None, float(t[count - 1]), 0)
+        self.broken = self.broken or count < len(t)
 
     def keep_up(self, cost: Stats, mark: Mark) -> None:
         """Bring what has come to where it is kept: nothing to do in memory."""
@@ -191,6 +217,16 @@ def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.
     return out | {f"work_{name}": states[:, system.size + LEDGER.index(name)] for name in system.ledger}
 
 
+def finite_rows(columns: dict[str, np.ndarray]) -> int:
+    """Return how many rows come before the first that is not finite in a column."""
+    if not columns:
+        return 0
+    if math.isfinite(sum(np.vdot(values, values) for values in columns.values())):
+        return len(columns["time"])
+    good = np.all([np.isfinite(values).reshape(len(values), -1).all(1) for values in columns.values()], axis=0)
+    return len(good) if good.all() else int(np.argmin(good))
+
+
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return angles, rates and accelerations of states and their rates."""
     y, f = states[:, : system.size], rates[:, : system.size]
@@ -219,7 +255,13 @@ def joined(earlier: Run, later: Run) -> Run:
 def watched_until(earlier: Run) -> float:
     """Return the time, without sign, up to which the events of an earlier run are known."""
     assert earlier.checkpoint is not None
-    return abs(earlier.scenario.settings.t_end if earlier.status.code == "finished" else earlier.checkpoint.t)
+    return abs(earlier.scenario.settings.t_end if arrived(earlier) else earlier.checkpoint.t)
+
+
+def arrived(run: Run) -> bool:
+    """Whether a run came to its t_end; one that is inaccurate may have been stopped by an event instead."""
+    stopped = run.events and run.checkpoint and run.events[-1].t == run.checkpoint.t
+    return run.status.code == "finished" or (run.status.code == "inaccurate" and not stopped)
 
 
 def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:

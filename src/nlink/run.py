@@ -26,7 +26,7 @@ class Status(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether the run did what was asked: reached its end or a terminal event."""
+        """Whether the run did what was asked: reached its end or a terminal event, and its energy balance holds."""
         return self.code in ("finished", "event")
 
     def __str__(self) -> str:

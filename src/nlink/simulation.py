@@ -19,6 +19,7 @@ import numpy as np
 
 from nlink import closure
 from nlink._check import ModelError, number
+from nlink.balance import refined
 from nlink.chain import Chain
 from nlink.events import Flip, Watch, passages
 from nlink.formulations import formulate
@@ -26,7 +27,7 @@ from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
 from nlink.interrupt import Interrupt
 from nlink.progress import Bar, Notice
-from nlink.recording import Record, joined, known_times, origin, saved_times
+from nlink.recording import Record, arrived, joined, known_times, origin, saved_times
 from nlink.run import Occurrence, Run, Stats, Status
 from nlink.runwriter import Claim
 from nlink.scenario import Scenario, Settings
@@ -34,6 +35,8 @@ from nlink.streaming import StreamedRecord
 from nlink.system import System, beyond, rates_many
 
 CHUNK_SECONDS = 0.05
+WEIGHED = 8
+"""Knots of a chunk whose energy is looked at where few points are saved."""
 COMPILING = "nlink: compiling its kernels for this machine, once; this takes some seconds"
 
 
@@ -82,7 +85,7 @@ def simulate(
     project : bring a raw state that violates its constraints onto them; run.meta["start"] tells by how much it did
     file : write the run there (.nc) as it goes, instead of keeping it in memory; it can be watched, and resumed after a kill
     progress : show a progress bar on a terminal
-    strict : raise SimulationError if the run does not reach its end; else look at run.status
+    strict : raise SimulationError if the run does not reach its end, or its energy balance is off; else look at run.status
 
     >>> run = simulate(Chain.uniform(3), 0.5, t_end=2.0)
     >>> run.status.code, run.theta.shape
@@ -134,7 +137,7 @@ def resume(
         raise ModelError("this run is still under way in another process; wait for it to end, or stop it")
     if point is None or not run.resumable:
         raise ModelError("this run cannot be resumed: its torque was a Python function that the file does not hold; simulate again")
-    reached = settings.t_end if run.status.code == "finished" else point.t
+    reached = settings.t_end if arrived(run) else point.t
     if (t_end - reached) * (1 if settings.t_end > 0 else -1) <= 0:
         raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
@@ -162,7 +165,7 @@ def _simulate(
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = saved_times(settings.save, settings.t_end)
-    with Notice(COMPILING, progress):
+    with Notice(COMPILING, progress), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
         stepper = method.stepper(system, mark, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
@@ -170,12 +173,23 @@ def _simulate(
     meta = origin(scenario) | ({"start": found} if found else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta, earlier)
     with record, Interrupt() as interrupt, Bar("simulating", progress) as bar:
+        record.set_out(mark, earlier)
         status, mark = _loop(system, method, stepper, mark, settings.t_end, watches, record, interrupt, bar)
+        if status.ok:
+            status, mark = _judged(status, mark, record, method, stepper.steps + (earlier.stats.steps if earlier else 0))
         run = record.finished(scenario, status, _cost(stepper, begun), mark, meta)
     run = joined(earlier, run) if earlier and file is None else run
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
     return run
+
+
+def _judged(status: Status, mark: Mark, record: Record, method: Integrator, steps: int) -> tuple[Status, Mark]:
+    """Return the status of a run that came to its end, and where it can go on, when all of it has been read out and weighed."""
+    record.read_out()
+    if record.broken:
+        return _not_finite(method, record.last.t), record.last
+    return record.balance.verdict(status, method, steps), mark
 
 
 def _system(chain: Chain, formulation: Any, progress: bool) -> System:
@@ -230,6 +244,7 @@ def _loop(
         before = record.saved
         chunk = stepper.advance(bounds, True, *record.waiting(), bool(watches) or closed, min(limit, left))
         seconds = time.perf_counter() - begun
+        cut = _cut(chunk)
         stop = _take(chunk, system, t_end, watches, record)
         ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(record.saved - before, 1))
         limit = max(1, min(100_000, 4 * limit, int(limit * ease)))
@@ -238,8 +253,15 @@ def _loop(
             record.add_last(where.t, where.y)
             return _event_status(stop[0]), where
         t = float(chunk.t[-1])
+        if record.broken:
+            return _not_finite(method, record.last.t), record.last
+        if record.saved - before < len(chunk.t) - 1:
+            few = slice(len(chunk.t) - 1, None, -max(1, len(chunk.t) // WEIGHED))
+            record.weigh(chunk.t[few][::-1], chunk.y[few][::-1])
         if chunk.code not in (RUNNING, ARRIVED):
-            return _failure(chunk, system, method, t), stepper.mark
+            record.read_out()
+            where = Mark(t, 0.0, chunk.y[-1].copy(), None, t, 0) if cut else stepper.mark
+            return _failure(chunk, system, method, t, record.balance.off(method, stepper.steps)), where
         bounds = beyond(bounds, t, sign)
         if not len(bounds):
             return Status("finished", f"reached t = {t_end:g} s"), stepper.mark
@@ -253,6 +275,21 @@ def _loop(
             return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), stepper.mark
         record.keep_up(_cost(stepper, started), stepper.mark)
         bar.update(abs(t), abs(t_end))
+
+
+def _cut(chunk: Chunk) -> bool:
+    """Cut a chunk off before its first knot that is not finite, if there is one, and say so.
+
+    The last knot tells: no step leads from what is not finite to what is.
+    """
+    if math.isfinite(np.vdot(chunk.y[-1], chunk.f[-1])):
+        return False
+    good = np.isfinite(chunk.y).all(1) & np.isfinite(chunk.f).all(1)
+    if good.all():
+        return False
+    count = max(1, int(np.argmin(good)))
+    chunk.t, chunk.y, chunk.f, chunk.code = chunk.t[:count], chunk.y[:count], chunk.f[:count], NOT_FINITE
+    return True
 
 
 def _cost(stepper: Stepper, begun: float) -> Stats:
@@ -305,7 +342,8 @@ def _ease(method: Integrator) -> str:
     return f"loosen its tolerance{stiff}"
 
 
-def _failure(chunk: Chunk, system: System, method: Integrator, t: float) -> Status:
+def _failure(chunk: Chunk, system: System, method: Integrator, t: float, off: str) -> Status:
+    """Return the status of a run that cannot go on; `off` says how far its energy balance was off before, if it was."""
     code = chunk.code
     stuck = closure.stuck(system.chain, *system.decode(chunk.y[-1, : system.size]))
     if stuck:
@@ -315,16 +353,21 @@ def _failure(chunk: Chunk, system: System, method: Integrator, t: float) -> Stat
         if not isinstance(error, Exception):
             raise error  # a second Ctrl-C, say
         return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")
-    fixed = hasattr(method, "step")
     if code == NOT_FINITE:
-        remedy = f"try a smaller step than {method.step:g}" if fixed else "look at the loads, or try a tighter tolerance"  # pyright: ignore[reportAttributeAccessIssue]
-        return Status("not_finite", f"the motion stopped being finite after t = {t:g} s", remedy)
+        return _not_finite(method, t)
+    if code == STEP_TOO_SMALL and off:
+        return Status("step_too_small", f"the steps became too small to go on at t = {t:g} s, where {off}", refined(method))
     if code == STEP_TOO_SMALL:
         remedy = "the chain is stiff or the tolerance too tight: try Scipy(method='Radau') or a looser tolerance"
         return Status("step_too_small", f"the steps became too small to go on at t = {t:g} s", remedy)
     assert code == NOT_CONVERGED
     remedy = f"try a smaller step than {method.step:g}"  # pyright: ignore[reportAttributeAccessIssue]
     return Status("not_converged", f"the implicit stages did not converge at t = {t:g} s", remedy)
+
+
+def _not_finite(method: Integrator, t: float) -> Status:
+    remedy = refined(method) if hasattr(method, "step") else f"look at the loads, or {refined(method)}"
+    return Status("not_finite", f"the motion stopped being finite after t = {t:g} s", remedy)
 
 
 def _chain(value: Any) -> Chain:

@@ -131,6 +131,7 @@ def _print(lines: list[tuple[str, str]], title: str) -> None:
 
 
 def _complain(status: Status, path: Path) -> None:
-    rest = f"go on with: nlink run --resume {path}" if status.code == "interrupted" else f"the part before is in {path}"
+    rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
     remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
-    print(f"nlink: {status.message}{remedy}; {rest}", file=sys.stderr)
+    print(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", file=sys.stderr)
+

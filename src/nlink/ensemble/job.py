@@ -15,9 +15,9 @@ from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.system import System
 
-STATUS = ("finished", "event", "not_finite", "too_many_steps")
+STATUS = ("finished", "event", "not_finite", "too_many_steps", "inaccurate")
 ALWAYS = {
-    "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps"),
+    "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps, 4 inaccurate"),
     "steps": Output((), (), "i4", "", "number of steps"),
 }
 ON = np.zeros(1, np.int64)

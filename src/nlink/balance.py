@@ -1,0 +1,128 @@
+"""Balance: the energy balance of a run as it goes, and the verdict on a run that has reached its end.
+
+    residual = E(t) - E(0) - W(t)
+
+is zero for the exact motion of every chain, driven and damped ones too, and chaos does not multiply it: the errors of the steps
+just add up. It is measured against what the motion exchanges,
+
+    S = largest kinetic energy + range of the potential energy + largest work of each load
+
+A method with tolerances is allowed what they come to over all steps, if every step errs by `SLACK` times its tolerance the same
+way: an error of d_omega changes the kinetic energy T by sqrt(2 T J) d_omega, one of d_theta the potential energy by
+(sqrt(2 V k) + G) d_theta; J, k, G bound the inertia about the pivot, the stiffness, the moment of the weights. It is always
+allowed LEAST of S, and never more than MOST, which is all that is asked of a method with a fixed step. On top come rounding, and
+the energy of a motion so small that it is lost in the tolerance: a chain at rest may tremble.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlink.chain import Chain
+from nlink.integrators.base import Integrator
+from nlink.loads import JointSpring
+from nlink.run import Run, Status
+
+SLACK = 10.0
+LEAST, MOST = 1e-6, 0.1
+LOST, LOST_TURN, LOST_RATE = 100.0, 0.03, 0.1
+"""A motion of so many tolerances is lost in them, but not one beyond so many rad and rad/s."""
+FAR = 1e-7
+"""The spacing of an angle, in rad, from which a poor balance is put down to it."""
+RESOLUTION = 1e-3
+"""The coarsest spacing of floating-point numbers, in rad, at which an angle still means something."""
+EPS = float(np.finfo(float).eps)
+BLOCK = 100_000
+"""Points of an earlier run that are looked at together."""
+
+
+class Balance:
+    """Largest values of a run so far: its energies, residual, angles, rates and violation."""
+
+    def __init__(self, chain: Chain) -> None:
+        self.chain = chain
+        self.start: float | None = None
+        self.residual = self.energy = self.kinetic = self.work = self.angle = self.rate = self.violation = 0.0
+        self.low, self.high = np.inf, -np.inf
+
+    def take(self, columns: dict[str, np.ndarray]) -> None:
+        """Take points, read out and finite, in the order of time."""
+        if not len(columns["kinetic"]):
+            return
+        kinetic, potential = columns["kinetic"], columns["potential"]
+        works = [values for name, values in columns.items() if name.startswith("work_")]
+        total = kinetic + potential
+        done = total - sum(works) if works else total
+        self.start = float(done[0]) if self.start is None else self.start
+        self.residual = max(self.residual, float(np.abs(done - self.start).max()))
+        self.energy = max(self.energy, float(np.abs(total).max()))
+        self.kinetic = max(self.kinetic, float(kinetic.max()))
+        self.low, self.high = min(self.low, float(potential.min())), max(self.high, float(potential.max()))
+        self.work = max(self.work, sum(float(np.abs(values).max()) for values in works))
+        self.angle = max(self.angle, float(np.abs(columns["theta"]).max()))
+        self.rate = max(self.rate, float(np.abs(columns["omega"]).max()))
+        self.violation = max(self.violation, float(columns["violation"].max()))
+
+    def follow(self, run: Run) -> None:
+        """Take the points of an earlier run, some at a time."""
+        columns: dict[str, Any] = {name: getattr(run, name) for name in ("kinetic", "potential", "theta", "omega")}
+        columns |= {"violation": run.drift} | {f"work_{name}": values for name, values in run.work.items()}
+        for k in range(0, len(run.t), BLOCK):
+            self.take({name: np.asarray(values[k : k + BLOCK]) for name, values in columns.items()})
+
+    @property
+    def exchanged(self) -> float:
+        """The scale S of the balance, J."""
+        return self.kinetic + max(self.high - self.low, 0.0) + self.work
+
+    def _sizes(self) -> tuple[float, float, float]:
+        """Return bounds of the inertia about the pivot, the moment of the weights, and the stiffness against turns."""
+        chain, spring = self.chain, self.chain.load(JointSpring)
+        reach = np.cumsum(chain.length) - chain.length + np.abs(chain.com) + np.abs(chain.offset)
+        stiffness = 4 * float(np.sum(np.broadcast_to(spring.stiffness, chain.n))) if spring else 0.0
+        return float(chain.mass @ reach**2 + chain.inertia.sum()), float(abs(chain.g) * (chain.mass @ reach)), stiffness
+
+    def allowed(self, method: Integrator, steps: int) -> float:
+        """Return the largest residual, in J, that a run by this method may have after so many steps."""
+        scale, (inertia, weight, stiffness) = self.exchanged, self._sizes()
+        rounding = EPS * (self.energy + weight + self.work) * (100 + 10 * steps**0.5)
+        rtol = getattr(method, "rtol", getattr(method, "tol", None))
+        if rtol is None:
+            return MOST * scale + rounding
+        atol = getattr(method, "atol", rtol)
+        turn, rate = atol + rtol * min(self.angle, 1.0), atol + rtol * self.rate
+        slope = (2 * scale * inertia) ** 0.5 * rate + ((2 * scale * stiffness) ** 0.5 + weight) * turn
+        lost = inertia * min(LOST * rate, LOST_RATE) ** 2 + (weight + stiffness) * min(LOST * turn, LOST_TURN) ** 2
+        return min(max(LEAST * scale, SLACK * steps * slope), MOST * scale) + rounding + lost
+
+    def off(self, method: Integrator, steps: int) -> str:
+        """Return by how much the balance is off, if that is more than allowed; else nothing."""
+        if self.residual <= LEAST * self.exchanged or self.residual <= self.allowed(method, steps):
+            return ""
+        of = f", {100 * self.residual / self.exchanged:.2g} % of what the motion exchanges" if self.exchanged else ""
+        return f"the energy balance is off by {self.residual:.2g} J{of}"
+
+    def verdict(self, ended: Status, method: Integrator, steps: int) -> Status:
+        """Return the status of a run that has come to its end: as it ended, or that it is inaccurate."""
+        spacing, off = self.angle * EPS, self.off(method, steps)
+        turns, finer = "take whole turns off the start", refined(method)
+        if spacing > RESOLUTION:
+            return _inaccurate(ended, f"angles of {self.angle:.2g} rad are known to {spacing:.2g} rad only", turns)
+        if off:
+            return _inaccurate(ended, off, turns if spacing > FAR else finer)
+        if self.violation > MOST * max(1.0, (length := float(self.chain.length.max())), length**2):
+            stabilised = f"{finer}, or stabilise them: Baumgarte, Projection"
+            return _inaccurate(ended, f"the constraints are violated by {self.violation:.2g}", stabilised)
+        return ended
+
+
+def refined(method: Integrator) -> str:
+    """Return how to follow a motion more closely."""
+    step = getattr(method, "step", None)
+    return f"try a smaller step than {step:g}" if step else "try a tighter tolerance"
+
+
+def _inaccurate(ended: Status, wrong: str, remedy: str) -> Status:
+    return Status("inaccurate", f"{ended.message}, but {wrong}", remedy)
