@@ -230,7 +230,8 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return angles, rates and accelerations of states and their rates."""
     y, f = states[:, : system.size], rates[:, : system.size]
-    return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
 
 
 def joined(earlier: Run, later: Run) -> Run:

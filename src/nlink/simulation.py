@@ -361,8 +361,7 @@ def _failure(chunk: Chunk, system: System, method: Integrator, t: float, off: st
         remedy = "the chain is stiff or the tolerance too tight: try Scipy(method='Radau') or a looser tolerance"
         return Status("step_too_small", f"the steps became too small to go on at t = {t:g} s", remedy)
     assert code == NOT_CONVERGED
-    remedy = f"try a smaller step than {method.step:g}"  # pyright: ignore[reportAttributeAccessIssue]
-    return Status("not_converged", f"the implicit stages did not converge at t = {t:g} s", remedy)
+    return Status("not_converged", f"the implicit stages did not converge at t = {t:g} s", refined(method))
 
 
 def _not_finite(method: Integrator, t: float) -> Status:

@@ -60,7 +60,12 @@ class Linear(AngleFormulation):
         force, stiffness = conservative(chain, theta)
         forces, dampings, stiffnesses = working(chain, theta, np.zeros(chain.n))
         _refuse_unbalanced(chain, theta, force, forces)
-        inverse = np.linalg.inv(mass_matrix(chain, theta))
+        try:
+            inverse = np.linalg.inv(mass_matrix(chain, theta))
+        except np.linalg.LinAlgError:
+            raise ModelError(
+                "linear cannot invert the mass matrix: the masses differ by too many powers of ten; use recursive"
+            ) from None
         return LinearParameters(numbers, theta, inverse, force, stiffness, forces, dampings, stiffnesses)
 
     def scratch(self, n: int) -> int:
