@@ -10,7 +10,7 @@ import pytest
 from helpers import reference, start_angles
 
 import nlink
-from nlink import DOP853, RK4, RK45, Chain, Gauss, ModelError, Scenario, Settings, compare, preset, simulate, trusted_until
+from nlink import DOP853, RK4, RK45, Chain, Gauss, ModelError, Scenario, Settings, Taylor, compare, preset, simulate, trusted_until
 from nlink.analysis.compare import Row
 from nlink.analysis.trust import difference, within
 from nlink.run import Status
@@ -61,7 +61,10 @@ def test_the_stated_time_is_honest(truth, case, rtol):
     assert np.abs(run.theta - truth[case].theta)[seen].max() <= ANGLE + 1e-4
 
 
-@pytest.mark.parametrize("integrator", [RK45(1e-6, 1e-6), RK45(1e-3, 1e-6), RK4(0.01), RK4(0.001), Gauss(0.005)], ids=str)
+METHODS = [None, Taylor(1e-6), Taylor(1e-9), RK45(1e-6, 1e-6), RK45(1e-3, 1e-6), RK4(0.01), RK4(0.001), Gauss(0.005)]
+
+
+@pytest.mark.parametrize("integrator", METHODS, ids=str)
 @pytest.mark.parametrize("case", CASES)
 def test_the_stated_time_is_honest_for_other_methods(truth, case, integrator):
     run = motion(case, integrator)
