@@ -265,8 +265,8 @@ def _loop(rng: np.random.Generator, n: int) -> tuple[Chain, np.ndarray, np.ndarr
     return chain, np.array([angle, np.pi / 2, angle + np.pi]), np.array([rate, 0.0, rate])
 
 
-KINDS = (_random, _random, _random, _separatrix, _barely_over, _tiny_mass, _late, _loop)
-CASES = list(product(range(len(KINDS)), range(len(SETTINGS))))
+KINDS = (_barely_over, _separatrix, _tiny_mass, _random, _late, _random, _loop, _random)
+CASES = [(kind, setting) for setting, kind in product(range(len(SETTINGS)), range(len(KINDS)))]
 
 
 def made(k: int) -> Run:
