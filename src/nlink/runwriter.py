@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from nlink._version import __version__
-from nlink.files import UNFINISHED, discard, hidden, hold, put_in_place, real, refuse_foreign
+from nlink.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink.run import Checkpoint, Occurrence, Stats, Status
 
 FORMAT = 2
@@ -95,9 +95,10 @@ class Claim:
         except OSError as error:
             raise RunFileError(f"cannot write {path}: {error.strerror}") from None
         part = part_name(self.path)
-        if part.exists() and not going_on:
+        if part.exists() and not (going_on and own(part)):
             self.__exit__()
-            raise RunFileError(f"{part} holds a run that was cut off; resume it, or delete that file to begin anew")
+            held = "holds a run that was cut off; resume it, or delete that file to begin anew"
+            raise RunFileError(f"{part} {held if own(part) else 'is there already and nlink did not make it; give another file'}")
 
     def _locked(self) -> int:
         """Make the lock and take it; again, if the process that held it removed it meanwhile."""

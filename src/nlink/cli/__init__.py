@@ -5,6 +5,7 @@ Exit codes: 0 ok, 2 usage, 3 bad model, 4 numerical failure (partial run saved),
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Annotated
@@ -66,6 +67,7 @@ def main() -> None:
 def command() -> int:
     """Run the command; turn what goes wrong into a sentence, and return the exit code."""
     open_standard_streams()
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it talks about its own cache folder
     try:
         return app(standalone_mode=False, prog_name="nlink") or 0
     except KeyboardInterrupt:

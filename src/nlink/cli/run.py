@@ -134,4 +134,3 @@ def _complain(status: Status, path: Path) -> None:
     rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
     remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
     print(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", file=sys.stderr)
-
