@@ -166,7 +166,7 @@ class Scenario:
         """Write the scenario as a model file (TOML), whole or not at all."""
         import tomli_w
 
-        text = tomli_w.dumps(self.to_dict())
+        text = f"# A model of nlink\n{tomli_w.dumps(self.to_dict())}"
         with written_whole(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8")
 

@@ -119,8 +119,10 @@ def ended(process: subprocess.Popen[bytes], timeout: float = 300.0) -> Outcome:
     _, status, usage = os.wait4(process.pid, 0)
     late.cancel()
     seconds = time.perf_counter() - begun
-    for reader in readers:
+    for reader, pipe in zip(readers, (process.stdout, process.stderr), strict=True):
         reader.join(5.0)
+        if pipe and not reader.is_alive():
+            pipe.close()
     process.returncode = os.waitstatus_to_exitcode(status)
     assert seconds < timeout, f"still running after {timeout:g} s: {texts.get('err', b'')[-2000:]!r}"
     out, err = (texts.get(name, b"").decode(errors="replace") for name in ("out", "err"))

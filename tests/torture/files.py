@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import json
 import shutil
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,7 +22,7 @@ from nlink.analysis import mapfile
 from nlink.analysis.mapfile import MapFileError
 from nlink.runfile import UNSUMMED, RunFileError, _digest
 from nlink.runwriter import checksum
-from torture.attack import Measure, Outcome, attack, ended, start, start_python
+from torture.attack import Measure, attack, ended, start, start_python
 
 RELEASED = Path(__file__).parents[1] / "data" / "released"
 MEGABYTES, SECONDS = 300, 1.0
@@ -540,20 +538,12 @@ def declared_sizes_of_64_gigabytes(k: int, folder: Path) -> Measure:
         change(file)
     if line:
         declare(path, line)
-    done = finished(start_python("-c", CODE, path, cwd=folder))
+    done = ended(start_python("-c", CODE, path, cwd=folder))
     word, seconds, megabytes, *_ = done.out.split()
     assert word == "refused", done.out + done.err
     assert float(seconds) < SECONDS, done.out
     assert float(megabytes) < MEGABYTES, done.out
     return Measure(float(seconds), float(megabytes))
-
-
-def finished(process: subprocess.Popen[bytes]) -> Outcome:
-    """Wait for a process, and close its pipes."""
-    with contextlib.ExitStack() as pipes:
-        for pipe in (process.stdout, process.stderr):
-            pipes.enter_context(pipe)
-        return ended(process)
 
 
 def declare(path: Path, line: Change) -> None:
@@ -590,7 +580,7 @@ def commands_on_damaged_files(k: int, folder: Path) -> Measure:
     before = (folder / name).read_bytes()
     first, *rest = words
     arguments = [first, *rest, name] if rest[:1] == ["--resume"] else [first, name, *rest]
-    done = finished(start(*arguments, cwd=folder)).refused(5, name)
+    done = ended(start(*arguments, cwd=folder)).refused(5, name)
     assert [each.name for each in folder.iterdir()] == [name], [each.name for each in folder.iterdir()]
     assert (folder / name).read_bytes() == before
     return done.cost

@@ -15,7 +15,7 @@ import tomli_w
 from nlink._check import ModelError
 from nlink.scenario import Scenario, preset_table, presets, read_model
 from torture import mutations
-from torture.attack import Measure, Outcome, attack, ended, start, start_python
+from torture.attack import Measure, attack, ended, nlink, start_python
 
 REFUSED = "a normal answer, or one sentence"
 CHECK = """
@@ -31,19 +31,6 @@ except ValueError as error:
 print(time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, len(said), repr(said[:300]),
 sep="\\t")
 """
-
-
-def finished(process: subprocess.Popen[bytes], timeout: float = 60.0) -> Outcome:
-    """Wait for a process, and close its pipes."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    with process.stdout, process.stderr:
-        return ended(process, timeout)
-
-
-def nlink(*words: str | Path, cwd: Path) -> Outcome:
-    """Run the command to its end."""
-    return finished(start(*words, cwd=cwd))
 
 
 def refused(said: str) -> None:
@@ -207,7 +194,7 @@ def size_bombs(k: int, folder: Path) -> Measure:
 
 
 def _read(path: Path, folder: Path) -> tuple[float, float, int, str]:
-    found = finished(start_python("-c", CHECK, path, cwd=folder), 120)
+    found = ended(start_python("-c", CHECK, path, cwd=folder), 120)
     assert found.code == 0, found
     seconds, megabytes, letters, said = found.out.strip().split("\t")
     return float(seconds), float(megabytes), int(letters), said

@@ -86,10 +86,8 @@ def interrupted(words: list[str], folder: Path, number: signal.Signals, delay: f
         process.send_signal(number)
         done = ended(process, 60.0)
         return done, time.perf_counter() - sent
-    assert process.stdout
-    assert process.stderr
-    out, err = process.stdout.read().decode(), process.stderr.read().decode()
-    return Outcome(process.returncode, out, err, Measure(0.0)), 0.0
+    out, err = process.communicate()
+    return Outcome(process.returncode, out.decode(), err.decode(), Measure(0.0)), 0.0
 
 
 def held(done: Outcome, folder: Path) -> None:
