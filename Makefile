@@ -2,12 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
+  contract simulation runfile streaming cli plot animate maps ensemble_store ensemble_dask studio)
 
-.PHONY: help setup system demo test torture lint format bench clean
+.PHONY: help setup system demo test test-oldest torture lint format bench clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
 	@echo "make test    set up, run the tests"
+	@echo "make test-oldest  run part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make torture attack nlink with hostile inputs, faults and signals; write docs/reliability.md"
 	@echo "make lint    style, types and layers"
 	@echo "make bench   compare the speed with other packages"
@@ -44,6 +48,18 @@ demo: $(VENV)/core
 test: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
+$(OLDEST)/ready: pyproject.toml scripts/oldest.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(PYTHON) scripts/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[web,video,dae,cluster]' \
+	  pytest pytest-xdist hypothesis mpmath 'httpx<0.28'
+	@touch $@
+
+# The test client of the oldest FastAPI needs httpx before 0.28.
+# Old libraries warn of what newer ones have changed, so that a warning is no failure here.
+test-oldest: $(OLDEST)/ready
+	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile -W default $(OLDEST_TESTS)
+
 torture: $(VENV)/dev
 	PYTHONPATH=tests $(BIN)/python -m torture
 
@@ -70,4 +86,4 @@ bench: $(VENV)/bench
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.speed
 
 clean:
-	rm -rf $(VENV) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
