@@ -132,10 +132,12 @@ def orders(room, order, ahead):
 
 def prepare_sweeps(n: int, w: Any) -> None:
     """Prepare the recursions of a step."""
+    pair(n, w)
 
 
 def sweep(k: int, p: Any, wide: Any, w: Any, v: Any, u: Any, uv: Any) -> None:
     """Find x_{k+2}, y_{k+2} and lambda_k: for one chain so that links wait little for each other, for lanes with few operations."""
+    sweep_by_two(k, p, wide, w, v, u, uv)
 
 
 @overload(prepare_sweeps, jit_options=INLINE)

@@ -1,0 +1,512 @@
+"""The mechanics and the power series as plain Python, against the independent mechanics of `helpers`: compact enough to run for each
+mutant (docs/mutants.md). It needs NUMBA_DISABLE_JIT=1; `test_uncompiled.py` runs it so.
+
+The series is held against the equations of motion themselves: with coefficients up to h^K the residual of theta'' shrinks as
+h^(K-1), so half the step must give 2^(K-1) times less. A wrong coefficient of any order spoils this.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+from helpers import Mechanics, energy, random_chain, relative
+
+from nlink import (
+    Chain,
+    Drag,
+    FollowerForce,
+    Gravity,
+    JointDamper,
+    JointSpring,
+    JointTorque,
+    Link,
+    LinkDamper,
+    ModelError,
+    Sine,
+    Table,
+    TipForce,
+    formulate,
+    kinematics,
+)
+from nlink.formulations import recursive
+from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
+from nlink.kernels import LOAD_ROWS, S, energies, from_table, piece, turn
+from nlink.loads import LEDGER
+from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
+
+CLOSE = 1e-11
+"""Of quantities of order 1 to 100, computed in two ways by sums of a few products."""
+
+
+def close(got, wanted, within=CLOSE):
+    scale = max(1.0, np.max(np.abs(wanted), initial=0.0))
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=within * scale)
+
+
+def bodies(n, seed=0):
+    """Return n links with their centres of mass off the line, and a state."""
+    rng = np.random.default_rng([seed, n])
+    made = [Link(rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.3), 0.4 - 0.1 * i) for i in range(n)]
+    return made, rng.uniform(-3, 3, n), rng.uniform(-2, 2, n)
+
+
+def each(low, high, n, seed=3):
+    return np.random.default_rng(seed).uniform(low, high, n)
+
+
+def load_cases(n):
+    """Return one list of loads for every load alone, and one of all together."""
+    table = Table([0.0, 0.5, 1.2], [1.0, -2.0, 0.5])
+    alone = {
+        "none": [],
+        "spring": [JointSpring(each(1, 3, n), each(-0.5, 0.5, n))],
+        "joint damper": [JointDamper(each(0.1, 0.5, n))],
+        "link damper": [LinkDamper(each(0.1, 0.5, n))],
+        "torque": [JointTorque(each(-2, 2, n))],
+        "sine": [JointTorque([Sine(2.0, 0.7, 0.3), Sine(-1.0, 0.4, 1.0), 0.5, 0.0][:n])],
+        "table": [JointTorque([table, 0.7, Table([0.2], [3.0]), table][:n])],
+        "drag": [Drag(each(0.1, 0.5, n))],
+        "quadratic drag": [Drag(each(0.1, 0.3, n), each(0.1, 0.5, n, 4))],
+        "follower": [FollowerForce(2.0)],
+        "tip": [TipForce(1.0, -0.5)],
+    }
+    joint = [JointTorque([1.5, Sine(2.0, 0.7, 0.3), table, 0.2][:n])]
+    together = [load for name in ("spring", "joint damper", "link damper", "quadratic drag", "follower", "tip") for load in alone[name]]
+    return {**alone, "all": together + joint}
+
+
+def cases(n, gravity=9.81):
+    made, theta, omega = bodies(n)
+    for name, acting in load_cases(n).items():
+        yield name, Chain(made, [Gravity(gravity), *acting]), theta, omega
+
+
+def full(system, theta, omega):
+    return np.concatenate([theta, omega, np.linspace(1.0, 2.0, system.full_size - system.size)])
+
+
+# The right-hand side ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_accelerations_and_powers(n):
+    for name, chain, theta, omega in cases(n):
+        system = formulate(chain)
+        for t in (-0.4, 0.31, 0.5, 5.0):
+            here = Mechanics(chain, theta, omega, t)
+            got = system.rates(t, full(system, theta, omega))
+            close(got[:n], omega)
+            close(got[n : 2 * n], here.accelerations())
+            wanted = here.powers()
+            assert (len(got) > 2 * n) == (name not in ("none", "spring"))
+            close(got[2 * n :], [wanted.get(row, 0.0) for row in LEDGER][: len(got) - 2 * n])
+
+
+def test_long_chains_and_no_gravity():
+    for n, g in ((8, 9.81), (9, -3.0), (3, 0.0)):
+        made, theta, omega = bodies(n)
+        for acting in ([], [Drag(0.1)]):
+            chain = Chain(made, [Gravity(g), *acting])
+            close(formulate(chain).accelerations(theta, omega), Mechanics(chain, theta, omega).accelerations(), 1e-10)
+    chain, theta, omega = random_chain(4)
+    close(formulate(chain).accelerations(theta, omega, 0.7), Mechanics(chain, theta, omega, 0.7).accelerations())
+
+
+def test_python_torques():
+    made, theta, omega = bodies(3)
+    function = lambda t: [math.sin(t), 2 * t, -1.0]  # noqa: E731
+    chain = Chain(made, [Gravity(9.81), JointTorque(function)])
+    system, here = formulate(chain), Mechanics(chain, theta, omega, 0.4)
+    got = system.rates(0.4, full(system, theta, omega))
+    close(got[3:6], here.accelerations())
+    assert got[6] == pytest.approx(here.powers()["joint_torque"])
+
+
+def test_python_torques_that_fail():
+    calls = []
+
+    def function(t):
+        calls.append(t)
+        if t > 2:
+            raise KeyError(t)
+        return [1.0, 2.0] if t > 1 else 3.0
+
+    system = formulate(Chain.uniform(3).with_loads(JointTorque(function)))
+    assert calls == [0.0]
+    with pytest.raises(ModelError, match=r"must return a number or 3 of them, got \[1\.0, 2\.0\] at t = 1\.5"):
+        system.accelerations(0.1, 0.0, 1.5)
+    assert np.isnan(system.rates(3.0, np.zeros(system.full_size), strict=False)[:6]).any()
+    system.rates(4.0, np.zeros(system.full_size), strict=False)
+    with pytest.raises(KeyError, match="3"):
+        raise system.callback.taken()
+    assert not system.failed
+
+
+def test_tables():
+    knots, values = [0.1, 0.2, 0.35, 0.7], [1.0, -2.0, 3.0, 0.5]
+    table = np.array([(0.0, 9.0), (9.0, 9.0), *zip(knots, values, strict=True), (0.15, -9.0), (0.3, -9.0)])
+    for t in (-1.0, 0.1, 0.15, 0.2, 0.3, 0.35, 0.5, 0.7, 8.0):
+        assert from_table(t, table, 2, 6) == pytest.approx(np.interp(t, knots, values), abs=1e-15)
+    assert from_table(3.0, table, 2, 3) == 1.0
+    assert from_table(3.0, table, 2, 2) == 0.0
+    for bound, ahead, value, slope in (
+        (0.2, True, -2.0, -30.0),
+        (0.2, False, -2.0, 100 / 3),
+        (0.1, True, 1.0, 0.0),
+        (0.1, False, 1.0, -30.0),
+        (0.7, True, 0.5, -2.5 / 0.35),
+        (0.7, False, 0.5, 0.0),
+        (0.3, True, -2.0 + 10 / 3, 100 / 3),
+        (5.0, True, 0.5, 0.0),
+        (-1.0, False, 1.0, 0.0),
+    ):
+        assert piece(bound, ahead, table, 2, 6) == pytest.approx((value, slope), abs=1e-12)
+
+
+# Closed chains -----------------------------------------------------------------------------------------------------------
+
+
+def closed(n, acting, seed=0):
+    """Return a closed chain and a state on it: the pin lies where the tip is, the rates keep it there."""
+    made, theta, omega = bodies(n, seed)
+    loads = [Gravity(9.81), *acting]
+    pin = kinematics_free_tip(made, theta)
+    tip = Mechanics(Chain(made, loads), theta, omega).tip
+    keep = np.eye(n) - tip @ np.linalg.solve(tip.T @ tip, tip.T)
+    return Chain(made, loads, pin=pin), theta, keep @ omega
+
+
+def kinematics_free_tip(links, theta):
+    return (
+        sum(link.length * math.sin(a) for link, a in zip(links, theta, strict=True)),
+        -sum(link.length * math.cos(a) for link, a in zip(links, theta, strict=True)),
+    )
+
+
+@pytest.mark.parametrize("name", ["none", "spring", "table", "all"])
+def test_closed_chains(name):
+    """Against the mass matrix bordered by the Jacobian of the tip; and the force of the pin, the reactions and the powers."""
+    chain, theta, omega = closed(4, load_cases(4)[name])
+    here, system = Mechanics(chain, theta, omega, 0.3), formulate(chain)
+    mass, force = here.mass_matrix(), sum(here.generalised().values()) - here.bias()
+    inward = np.einsum("i,ix->x", -(omega**2) * chain.length, here.e)
+    matrix = np.block([[mass, here.tip], [here.tip.T, np.zeros((2, 2))]])
+    solved = np.linalg.solve(matrix, np.concatenate([force, -inward]))
+    got = system.rates(0.3, full(system, theta, omega))
+    close(got[4:8], solved[:4], 1e-9)
+    wanted = here.powers()
+    close(got[8:], [wanted.get(row, 0.0) for row in LEDGER], 1e-9)
+    reactions = system.reactions(theta, omega, 0.3)
+    close(reactions[-1], -solved[4:], 1e-9)
+    close(reactions[:-1], upper_forces(here, solved[:4]) + solved[4:], 1e-9)
+
+
+# Hamilton's form -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_hamilton(n):
+    """M omega and back; the momentum changes by dT/dtheta, by a complex step, and the generalised forces."""
+    for _, chain, theta, omega in cases(n):
+        system, here = formulate(chain), Mechanics(chain, theta, omega, 0.31)
+        y, w = full(system, theta, omega), system.scratch()
+        z, back, out = np.full_like(y, np.nan), np.full_like(y, np.nan), np.full_like(y, np.nan)
+        recursive.to_momenta(y, system.parameters, z, w)
+        close(z, np.concatenate([theta, here.mass_matrix() @ omega, y[2 * n :]]))
+        recursive.from_momenta(z, system.parameters, back, w)
+        close(back, y)
+        recursive.hamilton_rates(0.31, z, system.parameters, out, w)
+        close(out[:n], omega)
+        close(out[n : 2 * n], slope_of_kinetic(chain, theta, omega) + sum(here.generalised().values()))
+        wanted = here.powers()
+        close(out[2 * n :], [wanted.get(row, 0.0) for row in LEDGER][: len(out) - 2 * n])
+
+
+def slope_of_kinetic(chain, theta, omega):
+    free = Chain(chain.links)
+    return [np.imag(energy(free, theta + 1e-30j * unit, omega)) / 1e-30 for unit in np.eye(chain.n)]
+
+
+# Kinematics, energies and reactions -----------------------------------------------------------------------------------------
+
+
+def upper_forces(here, alpha):
+    """Return the force on each link at its upper hinge without a pin: what all links from there on need and do not get."""
+    acceleration = np.einsum("jix,i->jx", here.centre, alpha) + np.einsum("jix,i->jx", here.bend, here.omega**2)
+    net = here.chain.mass[:, None] * acceleration - sum(here.centre_forces().values())
+    net[-1] -= sum(here.tip_forces().values())
+    return np.array([net[i:].sum(0) for i in range(here.chain.n)])
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_kinematics(n):
+    for _, chain, theta, omega in cases(n):
+        here, alpha = Mechanics(chain, theta, omega), np.linspace(-2.0, 3.0, n)
+        length, com, offset = chain.length[:, None], chain.com[:, None], chain.offset[:, None]
+        before = np.tril(np.ones((n, n)), -1)
+        ends = np.vstack([np.zeros(2), np.tril(np.ones((n, n))) @ (length * here.e)])
+        two = np.array([theta, theta + 1.0]), np.array([omega, omega - 1.0]), np.array([alpha, 2 * alpha])
+        for got in (kinematics.hinges(chain, theta), kinematics.hinges(chain, two[0])[0]):
+            close(got, ends)
+        close(kinematics.directions(theta), [here.e, here.left])
+        close(kinematics.centres(chain, theta), before @ (length * here.e) + com * here.e + offset * here.left)
+        speeds = np.vstack([np.zeros(2), np.cumsum(length * omega[:, None] * here.left, 0)])
+        close(kinematics.hinge_velocities(chain, theta, omega), speeds)
+        close(kinematics.hinge_velocities(chain, *two[:2])[0], speeds)
+        close(kinematics.centre_velocities(chain, theta, omega), here.velocity)
+        acceleration = np.einsum("jix,i->jx", here.centre, alpha) + np.einsum("jix,i->jx", here.bend, omega**2)
+        for got in (kinematics.centre_accelerations(chain, theta, omega, alpha), kinematics.centre_accelerations(chain, *two)[0]):
+            close(got, acceleration)
+        acting = sum(here.centre_forces().values())
+        acting[-1] += sum(here.tip_forces().values())
+        close(kinematics.forces(chain, theta, omega), acting)
+        wanted = upper_forces(here, alpha)
+        close(kinematics.reactions(chain, theta, omega, alpha), wanted)
+        close(kinematics.reactions(chain, *two)[0], wanted)
+        pulled = kinematics.reactions(chain, theta, omega, alpha, np.array([3.0, -2.0]))
+        close(pulled, [*(wanted - [3.0, -2.0]), [3.0, -2.0]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_energies(n):
+    for _, chain, theta, omega in cases(n):
+        kinetic = omega @ Mechanics(chain, theta, omega).mass_matrix() @ omega / 2
+        potential, system = energy(chain, theta, 0 * omega), formulate(chain)
+        spring = chain.load(JointSpring)
+        stored = sum(np.array(spring.stiffness) * (relative(theta) - spring.rest) ** 2) / 2 if spring else 0.0
+        many = np.array([theta, theta + 1.0]), np.array([omega, omega])
+        close(kinematics.energies(chain, theta, omega), [kinetic, potential])
+        close(np.array(kinematics.energies(chain, *many))[:, 0], [kinetic, potential])
+        close([kinematics.kinetic_energy(chain, theta, omega), kinematics.potential_energy(chain, theta)], [kinetic, potential])
+        close(kinematics.spring_energy(chain, theta), stored)
+        assert kinematics.spring_energy(chain, many[0]).shape == (2,)
+        close(np.array(system.energy(np.hstack(many)))[:, 0], [kinetic, potential])
+        w, frame = np.zeros((LOAD_ROWS, n)), 0.7
+        turn(theta - frame, n, w)
+        close(energies(theta, np.append(9.0, omega), 1, system.parameters.chain, w, math.sin(frame), math.cos(frame)), [kinetic, potential])
+
+
+# Power series ----------------------------------------------------------------------------------------------------------------
+
+
+def room_of(chain, order):
+    terms = np.zeros((SERIES_ROWS, order + 2, chain.n))
+    terms[rows.X, 0] = 1.0
+    w, u = np.zeros((2, SERIES_SCRATCH, chain.n))
+    return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, None, (0,) * order)
+
+
+def made_series(chain, theta, omega, t, bound, order):
+    """Return the room of a series, what it returned, and the coefficients of angles, rates and ledger."""
+    y, room = np.concatenate([theta, omega]), room_of(chain, order)
+    sizes = motion.chain_series(t, bound, bound > t, y, None, room, order)
+    q = np.full((order, 2 * chain.n + room.chain.ledger), np.nan)
+    if room.chain.ledger:
+        motion.chain_ledger(None, room, order, q)
+    motion.chain_polynomials(None, room, order, q)
+    return room, sizes, q
+
+
+def at(q, start, h):
+    """Return a polynomial without its constant term, `start`, and its derivative at h."""
+    powers = np.arange(1, len(q) + 1)
+    return start + h**powers @ q, (powers * h ** (powers - 1)) @ q
+
+
+def falls(errors, order, floor):
+    """Whether an error at h is that much larger than at h/2, unless both are rounding."""
+    large, small = (float(np.max(np.abs(error), initial=0.0)) for error in errors)
+    assert small <= floor or large >= 2 ** (order - 0.7) * small, (large, small, large / small, 2**order)
+
+
+def residuals(chain, y, t, q, h):
+    """Return how far angles, rates and works at h are off their equations."""
+    n = chain.n
+    state, rate = at(q[:, : 2 * n], y, h)
+    here = Mechanics(chain, state[:n], state[n:], t + h)
+    powers = here.powers()
+    works = at(q[:, 2 * n :], 0.0, h)[1]
+    return rate[:n] - state[n:], rate[n:] - here.accelerations(), works - [powers.get(row, 0.0) for row in LEDGER][: len(works)]
+
+
+def check_series(chain, theta, omega, t, bound, order):
+    n, y = chain.n, np.concatenate([theta, omega])
+    room, sizes, q = made_series(chain, theta, omega, t, bound, order)
+    h = math.copysign(SHARE * sizes[0] ** (-1 / order), bound - t)
+    *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
+    for errors in both:
+        falls(errors, order - 1, 1e-12)
+    falls(works, order - 1 if room.chain.swept < 2 else order - 2, 1e-12)  # of |v| the last coefficient is not found
+    ends = []
+    for step in (h, h / 2):
+        new = np.empty(2 * n)
+        motion.chain_arrival(step, y, None, room, order, new)
+        ends.append(new - at(q[:, : 2 * n], y, step)[0])
+    falls([end[:n] for end in ends], order + 1, 1e-14)
+    falls([end[n:] for end in ends], order, 1e-13)
+    last = np.abs(room.terms[[rows.X, rows.Y]]).sum(0).max(-1)
+    close(sizes, [last[order], last[order - 1], np.abs(omega).max()])
+    assert motion.chain_horizon(h, None, room, order) == h or room.chain.swept == 2
+
+
+SHARE = 0.04
+"""Part of the radius of convergence: small, so that the first term left out is the error."""
+
+
+@pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8), (4, 9)])
+def test_series(n, order):
+    for _, chain, theta, omega in cases(n):
+        for t, bound in ((0.1, 0.5), (0.4, 0.0)):
+            check_series(chain, theta, omega, t, bound, order)
+
+
+def test_series_of_quadratic_drag_from_rest():
+    """The speed grows as t, with the other sign before: forwards and back; some links without drag; a chain at rest stays."""
+    made, theta, _ = bodies(3)
+    for drag in ([0.5, 0.4, 0.3], [0.0, 0.4, 0.0]):
+        chain = Chain(made, [Gravity(9.81), Drag(0.1, drag), TipForce(1.0, 0.3)])
+        for bound in (1.0, -1.0):
+            check_series(chain, theta, np.zeros(3), 0.0, bound, 9)
+    room, sizes, q = made_series(Chain.uniform(2).with_loads(Drag(0.1, 0.2)), np.zeros(2), np.zeros(2), 0.0, 1.0, 8)
+    assert sizes == (0.0, 0.0, 0.0)
+    assert not q.any()
+    assert motion.chain_horizon(0.5, None, room, 8) == 0.5
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_steps_of_quadratic_drag_end_where_a_link_comes_to_rest(sign):
+    chain = Chain([Link.point(1.0, 1.0), Link.point(1.0, 0.5)], [Gravity(9.81), Drag(0.0, [0.3, 0.0])])
+    theta, omega = np.array([0.3, 0.3]), sign * np.array([1e-3, 1e-3])
+    room, _, q = made_series(chain, theta, omega, 0.0, 5.0 * sign, 20)
+    h = motion.chain_horizon(0.1 * sign, None, room, 20)
+    assert 0 < h * sign < 0.1
+    assert abs(at(q, np.append(np.append(theta, omega), np.zeros(7)), h)[0][2]) < 1e-9
+    assert resistance.speed_at(h, 0, room.terms, 20) <= 0 <= resistance.speed_at(h * (1 - 1e-9), 0, room.terms, 20)
+
+
+def test_steps_of_quadratic_drag_are_short_where_the_speed_converges_slowly():
+    made, theta, omega = bodies(2)
+    chain, order = Chain(made, [Gravity(9.81), Drag(0.0, [0.0, 0.3])]), 12
+    for sign in (1, -1):
+        room, *_ = made_series(chain, theta, omega, 0.0, sign, order)
+        h = motion.chain_horizon(0.5 * sign, None, room, order)
+        last = [abs(room.terms[rows.SPEED_SIZE, k, 1]) * abs(h) ** k for k in (order - 3, order - 2)]
+        assert math.copysign(1.0, h) == sign
+        assert max(last) == pytest.approx(resistance.SMALL, rel=1e-6)
+
+
+@pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8)])
+def test_every_layout_of_the_series_is_the_same(n, order):
+    """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains."""
+    for name, chain, theta, omega in cases(n):
+        room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
+        layouts = [in_lanes] if room.chain.swept else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
+        for layout in layouts:
+            other = room._replace(terms=np.zeros_like(room.terms), w=room.w.copy(), u=np.zeros_like(room.u))
+            other.terms[:, :2], other.terms[rows.DRIVE] = room.terms[:, :2], room.terms[rows.DRIVE]
+            other = other._replace(wide=other.terms, v=other.w, uv=other.u)
+            layout(other, order)
+            close(other.terms[:2], room.terms[:2], 1e-9)
+            close(other.terms[rows.LAM, : order - 2], room.terms[rows.LAM, : order - 2], 1e-9)
+
+
+def in_lanes(room, order):
+    for k in range(order - 1):
+        loads.acting_loads(k, room, True)
+        sweep.sweep_lanes(k, room.chain, room.wide, room.w, room.u)
+
+
+def in_a_vector(room, order):
+    numbers = Numbers(room.w)
+    columns = straight.matrices(room.chain.n, numbers)
+    straight.straight_orders(order, room.chain.loaded, Rows(room.terms), Rows(room.w), columns)
+
+
+def few_links(paired, room, order):
+    room.w[sweep.LC : sweep.LC + 13] = np.nan
+    sweep.levers(room.chain, room.w)
+    sums = partial(straight.paired_products, {}) if paired else sweep.products
+    straight.lanes_orders(order, straight.Loads(room.chain.n, room.chain.loaded), Terms(room.terms), room.w, sums)
+
+
+class Row(np.ndarray):
+    """A vector with what `unrolled.Number` can do besides arithmetic."""
+
+    def beside(self, other):
+        return np.concatenate([self, other]).view(Row)
+
+    def first(self):
+        return self[: len(self) // 2]
+
+    def second(self):
+        return self[len(self) // 2 :]
+
+    def swapped(self):
+        return self.second().beside(self.first())
+
+    def moved(self, by):
+        out = np.zeros_like(self)
+        out[max(by, 0) : len(self) + min(by, 0)] = self[max(-by, 0) : len(self) - max(by, 0)]
+        return out
+
+    def unit(self, i, width, value):
+        return (value * np.eye(width)[i]).view(Row)
+
+    def lane(self, i):
+        return np.full_like(self, self[i])
+
+
+class Rows:
+    """An array whose last axis is one vector."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __getitem__(self, index):
+        return self.values[index[:-1]].copy().view(Row)
+
+    def __setitem__(self, index, value):
+        self.values[index[:-1]] = value
+
+
+class Numbers(Rows):
+    """An array of numbers."""
+
+    def __getitem__(self, index):
+        return np.array(self.values[index]).view(Row)
+
+
+class Terms(Rows):
+    """An array of numbers with the parts of `unrolled.Cells`."""
+
+    def __getitem__(self, index):
+        return self.values[index]
+
+    def __setitem__(self, index, value):
+        self.values[index] = value
+
+    def part(self, first):
+        return self.values[first]
+
+    def forget(self):
+        pass
+
+
+def test_angles_of_vectors():
+    for a in [*np.linspace(-3.14, 3.14, 101), math.pi / 8 + 1e-9, -math.pi / 8, 1e-9, -1e-300]:
+        for size in (1.0, 0.3):
+            x, y = size * math.cos(a), size * math.sin(a)
+            assert motion.angle(y, x) == pytest.approx(math.atan2(y, x), rel=4e-16, abs=0)
+    assert motion.angle(1.0, 1.0) == math.pi / 4
+    assert motion.angle(0.0, 2.0) == 0.0
+    assert motion.angle(0.0, -2.0) == math.pi
+    assert motion.angle(3.0, 0.0) == math.pi / 2
+
+
+def test_sines_and_cosines_of_a_row():
+    w = np.zeros((LOAD_ROWS, 3))
+    turn(np.array([0.3, -2.0, 7.0]), 3, w)
+    close(w[S], np.sin([0.3, -2.0, 7.0]))
