@@ -29,11 +29,12 @@ from nlink import (
     Table,
     TipForce,
     formulate,
+    kernels,
     kinematics,
 )
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
-from nlink.kernels import LOAD_ROWS, S, energies, from_table, piece, turn
+from nlink.kernels import LOAD_ROWS, S, from_table, piece, turn
 from nlink.loads import LEDGER
 from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
 
@@ -67,6 +68,7 @@ def load_cases(n):
         "link damper": [LinkDamper(each(0.1, 0.5, n))],
         "torque": [JointTorque(each(-2, 2, n))],
         "sine": [JointTorque([Sine(2.0, 0.7, 0.3), Sine(-1.0, 0.4, 1.0), 0.5, 0.0][:n])],
+        "held sine": [JointTorque(Sine(2.0, 0.0, 0.5))],
         "table": [JointTorque([table, 0.7, Table([0.2], [3.0]), table][:n])],
         "drag": [Drag(each(0.1, 0.5, n))],
         "quadratic drag": [Drag(each(0.1, 0.3, n), each(0.1, 0.5, n, 4))],
@@ -143,25 +145,49 @@ def test_python_torques_that_fail():
     with pytest.raises(KeyError, match="3"):
         raise system.callback.taken()
     assert not system.failed
+    with pytest.raises(ModelError, match=r"must return a number or 1 of them, got 'much' at t = 0"):
+        formulate(Chain.uniform(1).with_loads(JointTorque(lambda t: "much")))
+
+
+def test_what_a_chain_asks_of_the_kernels():
+    """Flags, which the compiler takes as they are: what acts, in time, by velocities, and whose work is kept."""
+    sine, wind = JointTorque(Sine(1.0, 0.0, 0.5)), Drag(0.0, [0.1, 0.0])
+    for load, wanted in (
+        (None, (False, False, 0, 0)),
+        (JointSpring(1.0), (True, False, 0, 0)),
+        (JointTorque(1.0), (True, False, 0, 7)),
+        (sine, (True, True, 0, 7)),
+        (JointTorque(Table([0.0], [1.0])), (True, True, 0, 7)),
+        (JointTorque(math.sin), (True, True, 0, 7)),
+        (Drag(0.1), (True, False, 1, 7)),
+        (TipForce(1.0, 0.0), (True, False, 1, 7)),
+        (FollowerForce(1.0), (True, False, 1, 7)),
+        (wind, (True, False, 2, 7)),
+    ):
+        numbers = formulate(Chain.uniform(2).with_loads(*([load] if load else []))).parameters.chain
+        got = (numbers.loaded, numbers.timed, numbers.swept, numbers.ledger)
+        assert got == wanted, load
+        assert [type(value) for value in got] == [bool, bool, int, int], load
 
 
 def test_tables():
-    knots, values = [0.1, 0.2, 0.35, 0.7], [1.0, -2.0, 3.0, 0.5]
+    knots, values = [0.1, 0.2, 0.35, 0.7], [1.1, -2.0, 3.3, 0.4]
     table = np.array([(0.0, 9.0), (9.0, 9.0), *zip(knots, values, strict=True), (0.15, -9.0), (0.3, -9.0)])
     for t in (-1.0, 0.1, 0.15, 0.2, 0.3, 0.35, 0.5, 0.7, 8.0):
         assert from_table(t, table, 2, 6) == pytest.approx(np.interp(t, knots, values), abs=1e-15)
-    assert from_table(3.0, table, 2, 3) == 1.0
+    assert [from_table(t, table, 2, 6) for t in knots] == values
+    assert from_table(3.0, table, 2, 3) == 1.1
     assert from_table(3.0, table, 2, 2) == 0.0
     for bound, ahead, value, slope in (
-        (0.2, True, -2.0, -30.0),
-        (0.2, False, -2.0, 100 / 3),
-        (0.1, True, 1.0, 0.0),
-        (0.1, False, 1.0, -30.0),
-        (0.7, True, 0.5, -2.5 / 0.35),
-        (0.7, False, 0.5, 0.0),
-        (0.3, True, -2.0 + 10 / 3, 100 / 3),
-        (5.0, True, 0.5, 0.0),
-        (-1.0, False, 1.0, 0.0),
+        (0.2, True, -2.0, -31.0),
+        (0.2, False, -2.0, 5.3 / 0.15),
+        (0.1, True, 1.1, 0.0),
+        (0.1, False, 1.1, -31.0),
+        (0.7, True, 0.4, -2.9 / 0.35),
+        (0.7, False, 0.4, 0.0),
+        (0.3, True, -2.0 + 0.53 / 0.15, 5.3 / 0.15),
+        (5.0, True, 0.4, 0.0),
+        (-1.0, False, 1.1, 0.0),
     ):
         assert piece(bound, ahead, table, 2, 6) == pytest.approx((value, slope), abs=1e-12)
 
@@ -286,7 +312,9 @@ def test_energies(n):
         close(np.array(system.energy(np.hstack(many)))[:, 0], [kinetic, potential])
         w, frame = np.zeros((LOAD_ROWS, n)), 0.7
         turn(theta - frame, n, w)
-        close(energies(theta, np.append(9.0, omega), 1, system.parameters.chain, w, math.sin(frame), math.cos(frame)), [kinetic, potential])
+        given = theta, np.append(9.0, omega), 1, system.parameters.chain, w, math.sin(frame), math.cos(frame)
+        close(kernels.energies(*given), [kinetic, potential])
+        close(kernels.energy(*given), kinetic + potential)
 
 
 # Power series ----------------------------------------------------------------------------------------------------------------
