@@ -41,6 +41,8 @@ TESTS = ROOT / "tests" / "uncompiled.py"
 KNOWN = ROOT / "docs" / "mutants.md"
 COMPILE_TIME = {"overload", "intrinsic"}
 """Decorators of functions that only the compiler runs."""
+BY_TYPES = {"_alone", "of_one_chain"}
+"""Functions that those ask about types."""
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.Pow: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -118,12 +120,15 @@ def left_out(node: ast.AST) -> bool:
     """Whether a node is an import, a text, a docstring, or a function of the compiler."""
     if isinstance(node, ast.FunctionDef):
         decorators = {getattr(each.func if isinstance(each, ast.Call) else each, "id", "") for each in node.decorator_list}
-        return bool(decorators & COMPILE_TIME)
+        return bool(decorators & COMPILE_TIME) or node.name in BY_TYPES
     return isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Raise | ast.Assert)
 
 
 def parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the children of a node without types and decorators."""
+    """Yield the children of a node without types and decorators; of `alike` without the example, which gives the type alone."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "alike":
+        yield node.args[0]
+        return
     for name, value in ast.iter_fields(node):
         if name not in ("annotation", "returns", "decorator_list", "ctx", "op", "ops"):
             yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, ast.AST))

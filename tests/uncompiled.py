@@ -38,6 +38,8 @@ from nlink.kernels import LOAD_ROWS, S, from_table, piece, turn
 from nlink.loads import LEDGER
 from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
 
+LEFT = -7.0
+"""What scratch holds from a use before: it must not matter."""
 CLOSE = 1e-11
 """Of quantities of order 1 to 100, computed in two ways by sums of a few products."""
 
@@ -97,6 +99,7 @@ def full(system, theta, omega):
 def test_accelerations_and_powers(n):
     for name, chain, theta, omega in cases(n):
         system = formulate(chain)
+        system._w += LEFT
         for t in (-0.4, 0.31, 0.5, 5.0):
             here = Mechanics(chain, theta, omega, t)
             got = system.rates(t, full(system, theta, omega))
@@ -238,7 +241,7 @@ def test_hamilton(n):
     """M omega and back; the momentum changes by dT/dtheta, by a complex step, and the generalised forces."""
     for _, chain, theta, omega in cases(n):
         system, here = formulate(chain), Mechanics(chain, theta, omega, 0.31)
-        y, w = full(system, theta, omega), system.scratch()
+        y, w = full(system, theta, omega), system.scratch() + LEFT
         z, back, out = np.full_like(y, np.nan), np.full_like(y, np.nan), np.full_like(y, np.nan)
         recursive.to_momenta(y, system.parameters, z, w)
         close(z, np.concatenate([theta, here.mass_matrix() @ omega, y[2 * n :]]))
@@ -321,9 +324,10 @@ def test_energies(n):
 
 
 def room_of(chain, order):
-    terms = np.zeros((SERIES_ROWS, order + 2, chain.n))
+    terms = np.full((SERIES_ROWS, order + 2, chain.n), LEFT)
+    terms[[rows.X, rows.Y], :2] = terms[rows.SPEED_SIZE] = 0.0
     terms[rows.X, 0] = 1.0
-    w, u = np.zeros((2, SERIES_SCRATCH, chain.n))
+    w, u = np.full((2, SERIES_SCRATCH, chain.n), LEFT)
     return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, None, (0,) * order)
 
 
@@ -391,6 +395,27 @@ def test_series(n, order):
             check_series(chain, theta, omega, t, bound, order)
 
 
+@pytest.mark.parametrize(("n", "seed"), [(5, 1), (6, 0)])
+def test_series_of_more_links_than_two_pairs(n, seed):
+    made, theta, omega = bodies(n, seed)
+    for acting in ([], [JointSpring(1.0), LinkDamper(0.2)]):
+        check_series(Chain(made, [Gravity(9.81), *acting]), theta, omega, 0.0, 1.0, 8)
+
+
+def test_the_rate_at_the_end_of_a_step_is_that_of_the_angle():
+    """Even where the truncated unit vector is longer than 1: both are of the same vector, to the third power of what is too much."""
+    _, chain, theta, omega = list(cases(3))[-1]
+    y, order = np.concatenate([theta, omega]), 8
+    room, sizes, _ = made_series(chain, theta, omega, 0.1, 0.5, order)
+    h, new, ends = 0.55 * sizes[0] ** (-1 / order), np.empty(6), []
+    for step in (h - 1e-6, h, h + 1e-6):
+        motion.chain_arrival(step, y, None, room, order, new)
+        ends.append(new.copy())
+    longer = max(abs(math.hypot(*motion.position(h, room.wide, order, i)[:2]) - 1) for i in range(3))
+    assert 1e-4 < longer < 3e-3
+    np.testing.assert_allclose(ends[1][3:], (ends[2] - ends[0])[:3] / 2e-6, rtol=20 * longer**3, atol=1e-8)
+
+
 def test_series_of_quadratic_drag_from_rest():
     """The speed grows as t, with the other sign before: forwards and back; some links without drag; a chain at rest stays."""
     made, theta, _ = bodies(3)
@@ -429,15 +454,19 @@ def test_steps_of_quadratic_drag_are_short_where_the_speed_converges_slowly():
 @pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8)])
 def test_every_layout_of_the_series_is_the_same(n, order):
     """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains."""
-    for name, chain, theta, omega in cases(n):
+    for _, chain, theta, omega in cases(n):
         room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
+        kept = [rows.RATE] if room.chain.swept else [rows.RATE, rows.MOMENT]
         layouts = [in_lanes] if room.chain.swept else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
         for layout in layouts:
-            other = room._replace(terms=np.zeros_like(room.terms), w=room.w.copy(), u=np.zeros_like(room.u))
+            other = room._replace(terms=np.full_like(room.terms, LEFT), w=room.w.copy(), u=np.full_like(room.u, LEFT))
+            other.terms[rows.SPEED_SIZE] = 0.0
             other.terms[:, :2], other.terms[rows.DRIVE] = room.terms[:, :2], room.terms[rows.DRIVE]
             other = other._replace(wide=other.terms, v=other.w, uv=other.u)
             layout(other, order)
-            close(other.terms[:2], room.terms[:2], 1e-9)
+            close(other.terms[:2, : order + 1], room.terms[:2, : order + 1], 1e-9)
+            if room.chain.loaded:
+                close(other.terms[kept, : order - 1], room.terms[kept, : order - 1], 1e-9)
             close(other.terms[rows.LAM, : order - 2], room.terms[rows.LAM, : order - 2], 1e-9)
 
 
@@ -494,9 +523,11 @@ class Rows:
         self.values = values
 
     def __getitem__(self, index):
+        assert index[-1] == 0
         return self.values[index[:-1]].copy().view(Row)
 
     def __setitem__(self, index, value):
+        assert index[-1] == 0
         self.values[index[:-1]] = value
 
 
