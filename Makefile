@@ -6,13 +6,14 @@ OLDEST := .venv-oldest
 OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
   contract simulation runfile streaming cli plot animate maps ensemble_store ensemble_dask studio)
 
-.PHONY: help setup system demo test test-oldest torture lint format bench clean
+.PHONY: help setup system demo test test-oldest torture mutants lint format bench clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
 	@echo "make test    set up, run the tests"
 	@echo "make test-oldest  run part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make torture attack nlink with hostile inputs, faults and signals; write docs/reliability.md"
+	@echo "make mutants change the mechanics one small thing at a time; list what no test notices"
 	@echo "make lint    style, types and layers"
 	@echo "make bench   compare the speed with other packages"
 
@@ -62,6 +63,9 @@ test-oldest: $(OLDEST)/ready
 
 torture: $(VENV)/dev
 	PYTHONPATH=tests $(BIN)/python -m torture
+
+mutants: $(VENV)/dev
+	$(BIN)/python scripts/mutants.py
 
 lint: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -173,6 +173,13 @@ def test_what_a_chain_asks_of_the_kernels():
         assert [type(value) for value in got] == [bool, bool, int, int], load
 
 
+def test_what_is_computed_side_by_side():
+    """Open chains whose loads are compiled, and no others."""
+    two = Chain.uniform(2)
+    for chain, beside in ((two, True), (Chain.uniform(3, pin=(1.0, 0.0)), False), (two.with_loads(JointTorque(math.sin)), False)):
+        assert (recursive.Recursive().side_by_side(formulate(chain).parameters.chain) is not None) == beside
+
+
 def test_tables():
     knots, values = [0.1, 0.2, 0.35, 0.7], [1.1, -2.0, 3.3, 0.4]
     table = np.array([(0.0, 9.0), (9.0, 9.0), *zip(knots, values, strict=True), (0.15, -9.0), (0.3, -9.0)])
