@@ -378,7 +378,7 @@ def check_series(chain, theta, omega, t, bound, order):
     *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
     for errors in both:
         falls(errors, order - 1, 1e-12)
-    falls(works, order - 1 if room.chain.swept < 2 else order - 2, 1e-12)  # of |v| the last coefficient is not found
+    falls(works, order if room.chain.swept < 2 else order - 2, 1e-12)  # of |v| the last coefficient is not found
     ends = []
     for step in (h, h / 2):
         new = np.empty(2 * n)
@@ -430,6 +430,10 @@ def test_series_of_quadratic_drag_from_rest():
         chain = Chain(made, [Gravity(9.81), Drag(0.1, drag), TipForce(1.0, 0.3)])
         for bound in (1.0, -1.0):
             check_series(chain, theta, np.zeros(3), 0.0, bound, 9)
+    late = Chain(made, [Drag(0.1, 0.4), JointTorque(Table([-1.0, 1.0], [-2.0, 2.0]))])
+    check_series(late, theta, np.zeros(3), 0.0, -1.0, 9)  # speed as t^2
+    some = Chain(made, [Gravity(9.81), Drag(0.1, 0.4)])
+    check_series(some, theta, np.array([0.0, 1.5, 0.0]), 0.0, -1.0, 9)
     room, sizes, q = made_series(Chain.uniform(2).with_loads(Drag(0.1, 0.2)), np.zeros(2), np.zeros(2), 0.0, 1.0, 8)
     assert sizes == (0.0, 0.0, 0.0)
     assert not q.any()
@@ -456,6 +460,34 @@ def test_steps_of_quadratic_drag_are_short_where_the_speed_converges_slowly():
         last = [abs(room.terms[rows.SPEED_SIZE, k, 1]) * abs(h) ** k for k in (order - 3, order - 2)]
         assert math.copysign(1.0, h) == sign
         assert max(last) == pytest.approx(resistance.SMALL, rel=1e-6)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_horizon_of_given_speeds(sign):
+    """The first zero of a dragged link's speed, or where one of its last two terms is SMALL; other links do not count."""
+    order, room = 10, room_of(Chain.uniform(2).with_loads(Drag(0.0, [0.3, 0.0])), 10)
+    size, room.w[rows.FIRST] = room.terms[rows.SPEED_SIZE], 0.0
+    size[:] = 0.0
+    size[0], size[1] = 1.0, [-sign / 0.05, -sign / 0.02]
+    assert motion.chain_horizon(0.5 * sign, None, room, order) == pytest.approx(0.05 * sign, rel=1e-12)
+    assert motion.chain_horizon(0.04 * sign, None, room, order) == 0.04 * sign
+    room.w[rows.FIRST, 0] = -1.0
+    assert motion.chain_horizon(0.5 * sign, None, room, order) == 0.5 * sign
+    room.w[rows.FIRST, 0], size[1], size[order - 4], size[order - 1] = 0.0, 0.0, 1e3, 1e9
+    assert motion.chain_horizon(0.5 * sign, None, room, order) == 0.5 * sign
+    for k in (order - 3, order - 2):
+        size[order - 3 :] = 0.0
+        size[k] = 1e6
+        assert motion.chain_horizon(0.5 * sign, None, room, order) == pytest.approx(sign * (resistance.SMALL / 1e6) ** (1 / k))
+
+
+@pytest.mark.parametrize("order", [8, 9])
+def test_positions_are_polynomials(order):
+    coefficients = np.random.default_rng(order).normal(size=(2, order + 1))
+    coefficients[:, 0], h = (1.0, 0.0), 0.7
+    wanted = [np.polyval(each[::-1], h) for each in coefficients]
+    slopes = [np.polyval(np.polyder(each[::-1]), h) for each in coefficients]
+    close(motion.position(h, coefficients[:, :, None], order, 0), wanted + slopes)
 
 
 @pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8)])
