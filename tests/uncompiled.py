@@ -52,7 +52,10 @@ def close(got, wanted, within=CLOSE):
 def bodies(n, seed=0):
     """Return n links with their centres of mass off the line, and a state."""
     rng = np.random.default_rng([seed, n])
-    made = [Link(rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.3), 0.4 - 0.1 * i) for i in range(n)]
+    made = [
+        Link(rng.uniform(0.5, 1.5), rng.uniform(0.5, 2), rng.uniform(0.1, 0.9), rng.uniform(0.1, 0.3), 0.4 - 0.1 * i)
+        for i in range(n)
+    ]
     return made, rng.uniform(-3, 3, n), rng.uniform(-2, 2, n)
 
 
@@ -78,7 +81,9 @@ def load_cases(n):
         "tip": [TipForce(1.0, -0.5)],
     }
     joint = [JointTorque([1.5, Sine(2.0, 0.7, 0.3), table, 0.2][:n])]
-    together = [load for name in ("spring", "joint damper", "link damper", "quadratic drag", "follower", "tip") for load in alone[name]]
+    together = [
+        load for name in ("spring", "joint damper", "link damper", "quadratic drag", "follower", "tip") for load in alone[name]
+    ]
     return {**alone, "all": together + joint}
 
 
@@ -332,7 +337,7 @@ def test_energies(n):
 
 def room_of(chain, order):
     terms = np.full((SERIES_ROWS, order + 2, chain.n), LEFT)
-    terms[[rows.X, rows.Y], :2] = terms[rows.SPEED_SIZE] = 0.0
+    terms[[rows.X, rows.Y], :2] = terms[rows.SPEED_SIZE, order - 1 :] = 0.0
     terms[rows.X, 0] = 1.0
     w, u = np.full((2, SERIES_SCRATCH, chain.n), LEFT)
     return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, None, (0,) * order)
