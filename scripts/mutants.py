@@ -277,7 +277,7 @@ def main() -> int:
                 print(f"survived: line {each.line} of {each.name}", flush=True)
     new = [each for each in left if each.name not in expected]
     print(
-        f"{len(chosen)} of {len(found)} mutants: {len(chosen) - len(left)} noticed, {len(left) - len(new)} known to change nothing, "
+        f"{len(chosen)} of {len(found)} mutants: {len(chosen) - len(left)} noticed, {len(left) - len(new)} known, "
         f"{len(new)} survived ({time.monotonic() - start:.0f} s)"
     )
     return 1 if new else 0

@@ -1,4 +1,4 @@
-"""The mechanics and the power series as plain Python, against the independent mechanics of `helpers`: compact enough to run for each
+"""The mechanics and the power series as plain Python, against the independent mechanics of `helpers`: quick enough to run for each
 mutant (docs/mutants.md). It needs NUMBA_DISABLE_JIT=1; `test_uncompiled.py` runs it so.
 
 The series is held against the equations of motion themselves: with coefficients up to h^K the residual of theta'' shrinks as
@@ -415,7 +415,7 @@ def test_series_of_more_links_than_two_pairs(n, seed):
 
 
 def test_the_rate_at_the_end_of_a_step_is_that_of_the_angle():
-    """Even where the truncated unit vector is longer than 1: both are of the same vector, to the third power of what is too much."""
+    """Even where the truncated unit vector is longer than 1: both are of one vector, to the third power of the excess."""
     _, chain, theta, omega = list(cases(3))[-1]
     y, order = np.concatenate([theta, omega]), 8
     room, sizes, _ = made_series(chain, theta, omega, 0.1, 0.5, order)
