@@ -171,7 +171,7 @@ def _table(vary: Any) -> dict[Any, Any]:
 
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:
-    values = numbers_of(name, given)
+    values = numbers_of(name, given, np.inf)  # a member that is too fast gets its status
     if name == "theta" and np.abs(values[np.isfinite(values)]).max(initial=0.0) > WIDEST_ANGLE:
         raise ModelError(f"theta must be within {WIDEST_ANGLE:g} rad: a larger angle loses digits; take it modulo 2 pi")
     finite = np.isfinite(values)

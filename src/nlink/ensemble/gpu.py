@@ -6,6 +6,7 @@ the next is sent to the card, and the one before is fetched from it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import defaultdict, deque
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._check import BackendError, ModelError
 from nlink.ensemble.backends import CALLER, Block, Results, Sink
 from nlink.ensemble.job import Halted, Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
@@ -74,8 +75,20 @@ class Cuda:
                     yield landed(*under_way.popleft(), sink)
             except Halted:
                 return
+            except Exception as error:
+                if not of_cuda(error):
+                    raise
+                said = " ".join(str(error).split())[:150]
+                rest = "with a store the same call goes on, on another GPU or by Threads()"
+                raise BackendError(f"the GPU failed ({said}); {rest}") from error
             finally:
-                card.halt()
+                with contextlib.suppress(Exception):  # a GPU that is lost cannot be halted
+                    card.halt()
+
+
+def of_cuda(error: Exception) -> bool:
+    """Whether an error comes from the GPU's driver, by whichever of its Python interfaces."""
+    return "cuda" in type(error).__name__.lower()
 
 
 def landed(block: Block, landing: Landing, sink: Sink) -> tuple[Block, Results]:
@@ -156,8 +169,8 @@ class Flight:
         self.job, self.card, self.stream, self.taken = job, card, next(card.streams), []
         try:
             self._set_off()
-        except card.cuda.cudadrv.driver.CudaAPIError as error:
-            if "MEMORY" in str(error).upper():
+        except Exception as error:
+            if of_cuda(error) and "MEMORY" in str(error).upper():
                 raise MemoryError(str(error)) from error
             raise
 

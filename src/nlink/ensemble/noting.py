@@ -14,7 +14,6 @@ from nlink.lanes import alike, where
 from nlink.system import arrival
 
 FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
-STATUS = ("finished", "event", "not_finite", "too_many_steps")
 T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT, NEXT, RETRY, BOUND = range(11)
 """Rows of numbers of a lane: its time, step and number of steps, whether it is not finite, whether it may have come to its end, its
 energy at the start and drift, a time between; and for steps that may fail: the size to try next, whether the last one failed, and

@@ -235,14 +235,14 @@ def _counted(link: str) -> int:
     return int(link) if len(link) < 10 else 0
 
 
-def numbers_of(where: str, given: Any) -> np.ndarray:
-    """Return values as an array of floats, if they are numbers."""
+def numbers_of(where: str, given: Any, most: float = LARGEST) -> np.ndarray:
+    """Return values as an array of floats, if they are numbers, up to `most` in magnitude."""
     try:
         values = np.asarray(given, float)
     except (TypeError, ValueError, OverflowError):
         raise ModelError(f"{where} must be an array of numbers, got {shown(given)}") from None
-    if np.abs(values[np.isfinite(values)]).max(initial=0.0) > LARGEST:
-        raise ModelError(f"{where} must be at most {LARGEST:g} in magnitude")
+    if np.abs(values[np.isfinite(values)]).max(initial=0.0) > most:
+        raise ModelError(f"{where} must be at most {most:g} in magnitude")
     return values
 
 
