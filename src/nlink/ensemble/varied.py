@@ -226,7 +226,7 @@ def _column(key: str, given: Any, n: int, members: int) -> Column:
     if link and parameter.component is not None:
         raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
     if link and not 1 <= _counted(link) <= n:
-        raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {shown(link)}")
+        raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {link[:SHORT]}")
     return Column(parameter, [int(link) - 1] if link else range(n), _values(name, parameter.field, given, members))
 
 

@@ -16,7 +16,6 @@ import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
@@ -98,12 +97,13 @@ def lagrange_rates(t, y, p, out, w):
         out[n + i] = w[FORCE, i]
 
 
-@cache
 def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
     """Return the module with the compiled function for n links, written and compiled if it is not in the cache yet."""
     folder = FOLDER / "generated"
     name = f"lagrange_{n}_{'simplified' if simplify else 'raw'}_{'substitution' if substitution else 'matrix'}"
     path = folder / f"{name}.py"
+    if f"{PACKAGE}.{name}" in sys.modules:
+        return sys.modules[f"{PACKAGE}.{name}"]
     if not _whole(path):
         from nlink.symbolic.kernel import source
 
@@ -115,16 +115,24 @@ def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
                 temporary.write_text(f"{SEAL}{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
     sys.modules.setdefault(PACKAGE, ModuleType(PACKAGE))
     module = sys.modules[f"{PACKAGE}.{name}"] = ModuleType(f"{PACKAGE}.{name}")  # where Numba looks for it
-    exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    try:
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
     return module
 
 
 def _whole(path: Path) -> bool:
-    """Whether a generated module is there as it was written: its first line has the checksum of the rest."""
-    if not path.is_file():
+    """Whether a generated module is there as it was written: its first line has the checksum of the rest, if it has one."""
+    content = path.read_bytes() if path.is_file() else b""
+    head, _, text = content.partition(b"\n")
+    if head.startswith(SEAL.encode()):
+        return head == SEAL.encode() + hashlib.sha256(text).hexdigest().encode()
+    try:
+        return bool(compile(content, str(path), "exec")) and bool(content.strip())
+    except (SyntaxError, ValueError):
         return False
-    head, _, text = path.read_bytes().partition(b"\n")
-    return head == SEAL.encode() + hashlib.sha256(text).hexdigest().encode()
 
 
 def compiled(function: Callable[..., None]) -> Any:

@@ -150,6 +150,9 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
     film = _ffmpeg().write_frames(str(path), frames.look.size, fps=fps, **options)
     try:
         film.send(None)
+    except (OSError, RuntimeError, LookupError):
+        raise OSError("ffmpeg, which writes MP4, does not start; install nlink[video] anew, or write a .gif") from None
+    try:
         for k in range(len(frames)):
             film.send(frames.draw(k).tobytes())
             if progress:
