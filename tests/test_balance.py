@@ -21,7 +21,6 @@ from nlink import (
     Event,
     Gauss,
     JointTorque,
-    Link,
     Scipy,
     SimulationError,
     Taylor,
@@ -149,18 +148,6 @@ def test_a_whole_period_does_not_pass_for_rest(method):
 @pytest.mark.parametrize("method", [DOP853, RK45, lambda rtol, atol: Taylor.like(rtol, atol)], ids=["DOP853", "RK45", "Taylor"])
 def test_a_chain_at_rest_may_tremble(method, theta, tol):
     simulate(Chain.uniform(3), theta, t_end=5.0, integrator=method(tol, tol))
-
-
-def test_a_run_stops_at_the_last_finite_point():
-    """An unstable spring lets the energy overflow long before the angles do."""
-    chain = Chain([Link.rod(1.0, 1e100)], [nlink.Gravity(0.0), JointTorque(lambda t: 3e199 * math.exp(20 * t))])
-    run = simulate(chain, 0.0, t_end=2.0, integrator=DOP853(max_steps=FEW), save=0.001, strict=False)
-    assert run.status.code == "not_finite"
-    assert 0.1 < run.t[-1] < 1.9
-    assert run.checkpoint is not None
-    assert 0.0 <= run.checkpoint.t - run.t[-1] < 0.01
-    for name, values in columns(run).items():
-        assert name == "checkpoint" or np.isfinite(values).all(), name
 
 
 def test_hinges_that_come_apart_are_inaccurate():

@@ -38,6 +38,7 @@ def test_exponents_as_json(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_the_exponents(tmp_path: Path) -> None:
+    assert call("lyapunov", "point-2", "--until", "1", "-q", cwd=tmp_path).returncode == 0  # compiled from here on
     process = subprocess.Popen(
         [COMMAND, "lyapunov", "point-2", "--until", "1e7", "--json"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"},

@@ -204,7 +204,7 @@ def test_tables():
         (5.0, True, 0.4, 0.0),
         (-1.0, False, 1.1, 0.0),
     ):
-        assert piece(bound, ahead, table, 2, 6) == pytest.approx((value, slope), abs=1e-12)
+        assert piece(bound, bound, ahead, table, 2, 6) == pytest.approx((value, slope), abs=1e-12)
 
 
 # Closed chains -----------------------------------------------------------------------------------------------------------

@@ -51,6 +51,8 @@ class Interrupt:
 
     def press(self, number: int = signal.SIGINT, frame: Any = None) -> None:
         """Ask to stop; the second time, raise KeyboardInterrupt."""
+        for answer in _answer:
+            answer.answered += 1
         if self._pressed:
             raise KeyboardInterrupt
         self._pressed = True
@@ -70,7 +72,7 @@ class Answer:
     """Answers signals for the command."""
 
     def __init__(self) -> None:
-        self.count, self.over = 0, False
+        self.count, self.answered, self.over = 0, 0, False
         self._numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup, or in the background
         read, write = os.pipe()
         os.set_blocking(write, False)
@@ -109,7 +111,8 @@ class Answer:
         while True:
             numbers = os.read(read, 64)
             self.count += sum(number in self._numbers for number in numbers)
-            if self.count and not self.over and (not _active or self.count > 1):
+            waiting = self.count > self.answered and not _active  # else a loop has answered, or will
+            if not self.over and (waiting or self.count > 1):
                 self._leave()
 
     def _leave(self) -> None:

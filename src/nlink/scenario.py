@@ -120,7 +120,7 @@ class Scenario:
         for name, check in (("theta", angle_or_each), ("omega", number_or_each)):
             value = check(name, getattr(self, name))
             object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
-        if isinstance(self.title, str) and len(self.title.splitlines()) > 1:
+        if isinstance(self.title, str) and self.title.splitlines() != [self.title]:
             object.__setattr__(self, "title", " ".join(self.title.split()))
         line("title", self.title)
 
@@ -291,7 +291,9 @@ class LostFunction:
 
     def __call__(self, t: float) -> float:
         """Refuse: the function is not here."""
-        raise ModelError(f"the torque was the Python function {shown(self.name)}, which a file cannot hold; simulate again with it")
+        raise ModelError(
+            f"the torque was the Python function {self.name[:200]!r}, which a file cannot hold; simulate again with it"
+        )
 
 
 def _load_name(load: Load) -> str:

@@ -2,7 +2,8 @@
 
     python -m torture [--only WORDS] [--cases N]
 
-With --only, attacks whose names hold these words; with --cases, at most N cases of each. Then docs/reliability.md stays as it is.
+With --only, attacks whose names hold these words, and docs/reliability.md stays as it is. With --cases, at most N cases of each;
+the page says so.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from torture.attack import Absent, Attack, Measure
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 NOTHING = Measure(0.0)
+ALL = 10**9
 BEGIN, END = "<!-- table: make torture -->", "<!-- end of table -->"
 
 
@@ -73,13 +75,14 @@ def table(rows: list[Row]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def write(rows: list[Row]) -> None:
+def write(rows: list[Row], cases: int) -> None:
     """Put the table into the page."""
     text = PAGE.read_text()
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     total, held = sum(row.tried for row in rows), sum(row.held for row in rows)
     where = f"nlink {nlink.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    head = f"{datetime.date.today().isoformat()}, {where}: {held:,} of {total:,} cases held."
+    part = f" At most {cases} cases of each attack were tried." if cases < ALL else ""
+    head = f"{datetime.date.today().isoformat()}, {where}: {held:,} of {total:,} cases held.{part}"
     PAGE.write_text(f"{before}{BEGIN}\n{head}\n\n{table(rows)}\n{END}{after}")
 
 
@@ -87,7 +90,7 @@ def main() -> int:
     """Run the attacks; return 1 if one did not hold."""
     parser = argparse.ArgumentParser(prog="torture")
     parser.add_argument("--only", default="")
-    parser.add_argument("--cases", type=int, default=10**9)
+    parser.add_argument("--cases", type=int, default=ALL)
     options = parser.parse_args()
     rows = []
     for attack in load().values():
@@ -95,8 +98,8 @@ def main() -> int:
             print(f"{attack.name} ...", file=sys.stderr, flush=True)
             rows.append(attacked(attack, options.cases))
     print(table(rows))
-    if not options.only and options.cases == 10**9:
-        write(rows)
+    if not options.only:
+        write(rows, options.cases)
     return int(any(row.held < row.tried for row in rows))
 
 
