@@ -49,7 +49,7 @@ def assert_sound(run: nlink.Run, share: float = MOST) -> None:
         assert np.isfinite(values).all(), name
     energy = run.energy()
     exchanged = energy.kinetic.max() + np.ptp(energy.potential) + sum(np.abs(w).max() for w in energy.work.values())
-    lost = 100 * np.abs(run.chain.mass).sum() * 1e-3  # J: a chain at rest that trembles by a few hundredths of a rad
+    lost = 0.1 * (run.chain.mass + run.chain.inertia).sum()  # J: a chain at rest that trembles by a few hundredths of a rad
     assert np.abs(energy.residual).max() <= 1.5 * share * exchanged + lost  # saved points miss the largest energies
 
 
