@@ -2,8 +2,8 @@
 
     python -m torture [--only WORDS] [--cases N]
 
-With --only, attacks whose names hold these words, and docs/reliability.md stays as it is. With --cases, at most N cases of each;
-the page says so.
+With --only, attacks whose names hold one of these words (separated by commas); the other rows of the table stay. With --cases, at
+most N cases of each. A row says when it was measured, and how many of its cases were tried.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from torture.attack import Absent, Attack, Measure
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 NOTHING = Measure(0.0)
-ALL = 10**9
 BEGIN, END = "<!-- table: make torture -->", "<!-- end of table -->"
+HEAD = ("attack", "must hold", "tried", "held", "worst time", "worst memory", "date")
+TRIED, HELD = HEAD.index("tried"), HEAD.index("held")
+Cells = tuple[str, ...]
 
 
 @dataclass
@@ -39,17 +41,19 @@ class Row:
     worst: Measure = NOTHING
     absent: str = ""
 
-    def cells(self) -> list[str]:
+    def cells(self) -> Cells:
         """Return the row of the table."""
         memory = f"{self.worst.megabytes:.0f} MB" if self.worst.megabytes else "-"
-        count = f"{self.tried:,}" if self.tried else f"0 ({self.absent})"
-        return [self.attack.name, self.attack.claim, count, f"{self.held:,}", f"{self.worst.seconds:.2g} s", memory]
+        count = f"{self.tried:,}" + (f" of {self.attack.full:,}" if self.tried < self.attack.full else "")
+        tried = f"{count} ({self.absent})" if self.absent else count
+        today = datetime.date.today().isoformat()
+        return (self.attack.name, self.attack.claim, tried, f"{self.held:,}", f"{self.worst.seconds:.2g} s", memory, today)
 
 
-def attacked(attack: Attack, cases: int) -> Row:
+def attacked(attack: Attack, cases: int | None) -> Row:
     """Try the cases of an attack."""
     row = Row(attack)
-    for k in range(min(cases, attack.full)):
+    for k in range(attack.full)[:cases]:
         folder = Path(tempfile.mkdtemp(prefix="nlink-torture-"))
         begun = time.perf_counter()
         try:
@@ -68,38 +72,40 @@ def attacked(attack: Attack, cases: int) -> Row:
     return row
 
 
-def table(rows: list[Row]) -> str:
+def table(rows: list[Cells]) -> str:
     """Return the table as Markdown."""
-    head = ["attack", "must hold", "tried", "held", "worst time", "worst memory"]
-    lines = [head, ["-"] * len(head), *(row.cells() for row in rows)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [HEAD, ("-",) * len(HEAD), *rows])
 
 
-def write(rows: list[Row], cases: int) -> None:
+def recorded() -> dict[str, Cells]:
+    """Return the rows that the page has, by the name of their attack."""
+    lines = PAGE.read_text().split(BEGIN)[1].split(END)[0].splitlines()
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines if line.startswith("|")]
+    return {cells[0]: cells for cells in rows[2:]}
+
+
+def write(rows: dict[str, Cells]) -> None:
     """Put the table into the page."""
-    text = PAGE.read_text()
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    total, held = sum(row.tried for row in rows), sum(row.held for row in rows)
+    before, after = PAGE.read_text().split(BEGIN)[0], PAGE.read_text().split(END)[1]
+    tried, held = (sum(int(cells[at].split()[0].replace(",", "")) for cells in rows.values()) for at in (TRIED, HELD))
     where = f"nlink {nlink.__version__}, Python {platform.python_version()}, {platform.system()} {platform.machine()}"
-    part = f" At most {cases} cases of each attack were tried." if cases < ALL else ""
-    head = f"{datetime.date.today().isoformat()}, {where}: {held:,} of {total:,} cases held.{part}"
-    PAGE.write_text(f"{before}{BEGIN}\n{head}\n\n{table(rows)}\n{END}{after}")
+    PAGE.write_text(f"{before}{BEGIN}\n{where}: {held:,} of {tried:,} cases held.\n\n{table(list(rows.values()))}\n{END}{after}")
 
 
 def main() -> int:
     """Run the attacks; return 1 if one did not hold."""
     parser = argparse.ArgumentParser(prog="torture")
     parser.add_argument("--only", default="")
-    parser.add_argument("--cases", type=int, default=ALL)
+    parser.add_argument("--cases", type=int)
     options = parser.parse_args()
-    rows = []
-    for attack in load().values():
-        if options.only in attack.name:
+    known, attacks, rows = recorded(), load(), []
+    for attack in attacks.values():
+        if any(word in attack.name for word in options.only.split(",")):
             print(f"{attack.name} ...", file=sys.stderr, flush=True)
             rows.append(attacked(attack, options.cases))
-    print(table(rows))
-    if not options.only:
-        write(rows, options.cases)
+            known[attack.name] = rows[-1].cells()
+            write({name: known[name] for name in attacks if name in known})
+    print(table([row.cells() for row in rows]))
     return int(any(row.held < row.tried for row in rows))
 
 
