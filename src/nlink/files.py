@@ -1,6 +1,6 @@
 """What nlink writes, replaces and removes: files written whole or not at all, locks, and temporary folders.
 
-A file takes the place of another only if nlink made that one too: it is empty, or bears nlink's name (see `own`). Until it is
+A file takes the place of another only if nlink made that one too: it is empty, or bears a mark of nlink (see `own`). Until it is
 whole it stands beside its place under a hidden name, .STEM.nlink-XXXXXXXX.SUFFIX, locked by its process; after a kill the next
 process that writes there removes it.
 """
@@ -26,8 +26,16 @@ except ImportError:  # not on Windows, where an open file cannot be replaced any
 
 SCRATCH_MARK = ".nlink-scratch"
 """The file that marks a temporary folder as nlink's own, locked by the process that uses it."""
-NAME = b"nlink"
-"""What a picture, page or text that nlink made holds near its start or its end."""
+MARKS = (
+    b'<meta name="generator" content="nlink',  # pages
+    b"Software\0nlink ",  # PNG
+    b"<dc:title>nlink ",  # SVG: its creator
+    b"/Creator (nlink ",  # PDF
+    b"!\xfe\x05nlink",  # GIF: its comment
+    b"data\0\0\0\x01\0\0\0\0nlink",  # MP4: its comment
+    b"# A model of nlink",
+)
+"""What a file that nlink made holds near its start or its end. The word nlink alone says nothing: a thesis may have it."""
 NEAR = 65_536
 ANYTHING = r"(?s)"
 """A pattern for what begins a file inside a folder of nlink's own: whatever stands there may be replaced."""
@@ -42,7 +50,7 @@ def written_whole(path: Path, begin: str = "") -> Iterator[Path]:
     """Yield a temporary file beside `path` that takes its place when the block ends well and vanishes otherwise.
 
     It is on the disk before it is renamed, so that neither a kill nor a power cut leaves half a file under the name. What it
-    replaces must be nlink's own; a file that cannot bear its name (a table) is known by the pattern `begin` of its first line.
+    replaces must be nlink's own; a file that has none of the MARKS (a table, a text) is known by the pattern `begin` of its start.
     """
     path = real(path)
     refuse_foreign(path, begin)
@@ -77,7 +85,7 @@ def refuse_foreign(path: Path, begin: str = "") -> None:
 
 
 def own(path: Path, begin: str = "") -> bool:
-    """Whether nlink made a file: by its first line, by an attribute of netCDF files, or by its name near the start or the end."""
+    """Whether nlink made a file: by the pattern of its start, by an attribute of netCDF files, or by one of the MARKS."""
     if path.suffix == ".nc":
         import h5py
 
@@ -88,7 +96,7 @@ def own(path: Path, begin: str = "") -> bool:
         start = file.read(NEAR)
         file.seek(max(0, path.stat().st_size - NEAR))
         end = file.read(NEAR)
-    return bool(re.match(begin.encode(), start)) if begin else NAME in start.lower() or NAME in end.lower()
+    return bool(re.match(begin.encode(), start)) if begin else any(mark in start or mark in end for mark in MARKS)
 
 
 def hidden(path: Path) -> tuple[Path, int]:

@@ -152,7 +152,7 @@ def files_that_are_someone_elses(k: int, folder: Path) -> Measure:
     target = folder / name
     kind = k // 11 % 3
     if kind == 0:
-        target.write_bytes(b"a thesis of three years\n" * 100)
+        target.write_bytes(b"a thesis of three years, made with nlink; its equations were derived by nlink\n" * 100)
     elif kind == 1:
         target.mkdir()
         (target / "mine.txt").write_text("mine")

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from nlink.symbolic import Equations
 
 FORMATS = {"text": ".txt", "latex": ".tex", "python": ".py", "c": ".c", "matlab": ".m", "julia": ".jl"}
+DERIVED = (
+    r'([^\n]*\n){0,7}[^\n]*(derived by nlink|"source": "nlink")|\d+ (rigid link|point mass)(es|s)? in (absolute|relative) angles'
+)
+"""What begins a file that this command has written."""
 
 
 def derive(
@@ -79,6 +83,6 @@ def _put(text: str, output: Path | None) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    with written_whole(output, r"\d+ (rigid link|point mass)" if text[0].isdigit() else "") as temporary:
+    with written_whole(output, DERIVED) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"nlink: wrote {output}", file=sys.stderr)

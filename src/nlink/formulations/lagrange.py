@@ -111,7 +111,7 @@ def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
         folder.mkdir(exist_ok=True)
         if not _whole(path):  # another process may have been faster: a new date would make its compiled code stale
             path.unlink(missing_ok=True)
-            with written_whole(path) as temporary:
+            with written_whole(path, SEAL) as temporary:
                 temporary.write_text(f"{SEAL}{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
     sys.modules.setdefault(PACKAGE, ModuleType(PACKAGE))
     module = sys.modules[f"{PACKAGE}.{name}"] = ModuleType(f"{PACKAGE}.{name}")  # where Numba looks for it
