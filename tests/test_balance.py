@@ -223,3 +223,16 @@ def test_presets_use_a_hundredth_of_what_is_allowed(name):
     assert run.status.code == "finished"
     assert_sound(run, 1e-8)
     json.dumps(run.status._asdict())
+
+
+@pytest.mark.parametrize("step", [0.001, 0.003])
+@pytest.mark.parametrize("save", [0.001, 0.01])
+@pytest.mark.parametrize("growth", [150.0, 200.0, 300.0, 400.0])
+def test_a_run_that_overflows_ends_at_its_last_finite_point(growth, save, step):
+    """Kinetic energies overflow before the rates do: the place to go on from must be one that the columns can show."""
+    chain = Chain([nlink.Link.rod(1.0, 1e100)], [nlink.Gravity(9.81), JointTorque(lambda t: 3e109 * np.exp(growth * t))])
+    run = simulate(chain, [1.0], t_end=1.0, integrator=RK4(step), save=save, strict=False)
+    assert run.status.code == "not_finite"
+    assert run.checkpoint is not None
+    assert 0 <= run.checkpoint.t - run.t[-1] < max(save, step) * 1.001
+    assert all(np.isfinite(values).all() for values in columns(run).values())

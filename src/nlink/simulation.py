@@ -260,6 +260,8 @@ def _loop(
             record.weigh(chunk.t[few][::-1], chunk.y[few][::-1])
         if chunk.code not in (RUNNING, ARRIVED):
             record.read_out()
+            if record.broken:
+                return _not_finite(method, record.last.t), record.last
             where = Mark(t, 0.0, chunk.y[-1].copy(), None, t, 0) if cut else stepper.mark
             return _failure(chunk, system, method, t, record.balance.off(method, stepper.steps)), where
         bounds = beyond(bounds, t, sign)
