@@ -110,6 +110,22 @@ def test_a_start_is_closed_by_the_smallest_change(data):
     assert found.moved == pytest.approx(np.abs(change).max(), abs=1e-15)
 
 
+@pytest.mark.parametrize("turned", [1.0, 1e3, 1e5, 1e8])
+def test_a_start_is_closed_after_many_turns(turned):
+    chain = linkage((1, 3, 2.5), 2.5)
+    near = assemble(chain, [3.0, 2.1, -0.1])
+    far = assemble(chain, np.array([3.0, 2.1, -0.1]) + 2 * np.pi * turned)
+    assert np.abs(far.theta - near.theta - 2 * np.pi * turned).max() < 10 * np.spacing(2 * np.pi * turned)
+
+
+def test_steps_that_turn_a_linkage_without_measure_are_not_looked_through_without_end():
+    chain = linkage((1, 1, 1), 1.0)
+    run = simulate(
+        chain, [3.0, np.pi / 2, 3.0 - np.pi], [1e10, 0, 1e10], t_end=2.0, integrator="RK4(step=1.0)", save=1.0, strict=False
+    )
+    assert not run.status.ok
+
+
 def test_both_changes_are_reported():
     chain = linkage((1, 3, 2.5), 2.5)
     run = simulate(chain, [3.0, 2.1, -0.1], [-2, 0, 0], t_end=0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from torture import load
-from torture.attack import Absent
+from torture.attack import Absent, Undecided
 
 CASES = [(attack, k) for attack in load().values() for k in range(attack.sample)]
 
@@ -13,5 +13,5 @@ CASES = [(attack, k) for attack in load().values() for k in range(attack.sample)
 def test_an_attack(attack, k, tmp_path):
     try:
         attack.trial(k, tmp_path)
-    except Absent as reason:
+    except (Absent, Undecided) as reason:
         pytest.skip(str(reason))

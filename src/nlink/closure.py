@@ -92,19 +92,20 @@ def assemble(chain: Chain, theta: Any, omega: Any = None) -> Assembly:
 def nearest(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
     """Return the angles nearest to `start` that close a chain of this total length, however far away they are."""
     theta, before = start.copy(), math.inf
+    rounding = max(1e-12, 4 * float(np.spacing(np.abs(start).max())))  # of angles: after many turns a tip cannot be nearer
     for _ in range(200):
         J, miss = jacobian(chain, theta), gap(chain, theta)
         inverse = np.linalg.pinv(J, rcond=SINGULAR)
         away = theta - start
         step = -inverse @ miss - (away - inverse @ (J @ away))
         change = float(np.abs(step).max())
-        if change >= before and change < 1e-12:
+        if change >= before and change < rounding:
             break
         theta, before = theta + step, change
         if change == 0.0:
             break
     left = float(np.hypot(*gap(chain, theta)))
-    if left > 1e-12 * total:
+    if left > rounding * total:
         raise ModelError(f"the start cannot be closed: its last tip stays {left:g} m from the pin; give another start")
     return theta
 

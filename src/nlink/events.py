@@ -34,6 +34,8 @@ UNSURE = 1e-4
 PASSAGE_CUTS = 9
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
+MOST_LOOKS = 10_000
+"""Looks at one step at most. A method that turns a link by more in a step is lost, and its status will say so."""
 MOST_EVENT_NUMBERS = 20_000_000
 """Numbers of all states at which links turn over within a few steps: a long chain can do so everywhere at once."""
 MOST_IN_A_STEP = 8
@@ -83,7 +85,7 @@ def passages(chunk: Chunk, system: System) -> list[Occurrence]:
     if chain.pin is None or len(chunk.t) < 2:
         return []
     turned = np.abs(np.diff(chunk.t)) * np.abs(system.decode(chunk.y[:, :size])[1]).max(-1)[:-1]
-    looks = np.maximum(LOOKS, np.ceil(turned / TURN)).astype(int)
+    looks = np.clip(np.ceil(turned / TURN), LOOKS, MOST_LOOKS).astype(int)
     inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(looks.tolist())]
     t = np.append(np.concatenate(inner), chunk.t[-1])
     going, _ = closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))

@@ -21,12 +21,12 @@ from pathlib import Path
 
 import nlink
 from torture import load
-from torture.attack import Absent, Attack, Measure
+from torture.attack import Absent, Attack, Measure, Undecided
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 NOTHING = Measure(0.0)
 BEGIN, END = "<!-- table: make torture -->", "<!-- end of table -->"
-HEAD = ("attack", "must hold", "tried", "held", "worst time", "worst memory", "date")
+HEAD = ("attack", "must hold", "tried", "held", "worst time", "worst memory", "date", "remarks")
 TRIED, HELD = HEAD.index("tried"), HEAD.index("held")
 Cells = tuple[str, ...]
 
@@ -40,14 +40,15 @@ class Row:
     held: int = 0
     worst: Measure = NOTHING
     absent: str = ""
+    undecided: int = 0
 
     def cells(self) -> Cells:
         """Return the row of the table."""
         memory = f"{self.worst.megabytes:.0f} MB" if self.worst.megabytes else "-"
         count = f"{self.tried:,}" + (f" of {self.attack.full:,}" if self.tried < self.attack.full else "")
-        tried = f"{count} ({self.absent})" if self.absent else count
-        today = datetime.date.today().isoformat()
-        return (self.attack.name, self.attack.claim, tried, f"{self.held:,}", f"{self.worst.seconds:.2g} s", memory, today)
+        today, undecided = datetime.date.today().isoformat(), f"{self.undecided} undecided" * bool(self.undecided)
+        remarks = "; ".join(filter(None, [self.absent, undecided, self.attack.remark()]))
+        return (self.attack.name, self.attack.claim, count, f"{self.held:,}", f"{self.worst.seconds:.2g} s", memory, today, remarks)
 
 
 def attacked(attack: Attack, cases: int | None) -> Row:
@@ -64,6 +65,8 @@ def attacked(attack: Attack, cases: int | None) -> Row:
         except Absent as reason:
             row.absent = str(reason)
             break
+        except Undecided:
+            row.undecided += 1
         except Exception:
             row.tried += 1
             print(f"\nBROKEN: {attack.name}, case {k}\n{traceback.format_exc()}", file=sys.stderr, flush=True)

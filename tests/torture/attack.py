@@ -8,7 +8,8 @@
 
 `full` cases are tried by `make torture`, the first `sample` of them by `make test`. A case gets a folder of its own, which is
 removed afterwards. It may return a Measure of what counts (seconds from a signal to the exit, memory of a child process); else
-its own duration counts. A case that needs something absent here raises Absent with the reason.
+its own duration counts. A case that needs something absent here raises Absent with the reason; one that cannot be judged raises
+Undecided, and counts neither as tried nor as held.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class Absent(Exception):
     """Something that a case needs is not on this machine; the message says what."""
 
 
+class Undecided(Exception):
+    """What is right is not known well enough to judge a case."""
+
+
 class Measure(NamedTuple):
     """What a case cost: seconds, and megabytes of the largest process (0: not measured)."""
 
@@ -45,16 +50,20 @@ class Attack:
     full: int
     sample: int
     trial: Callable[[int, Path], Measure | None]
+    remark: Callable[[], str]
+    """What else is to be said when the cases have been tried."""
 
 
 ATTACKS: dict[str, Attack] = {}
 
 
-def attack(claim: str, *, full: int, sample: int = 1) -> Callable[[Callable[[int, Path], Measure | None]], Attack]:
+def attack(
+    claim: str, *, full: int, sample: int = 1, remark: Callable[[], str] = str
+) -> Callable[[Callable[[int, Path], Measure | None]], Attack]:
     """Register a function as an attack under its name."""
 
     def register(trial: Callable[[int, Path], Measure | None]) -> Attack:
-        made = Attack(trial.__name__.replace("_", " "), claim, full, min(sample, full), trial)
+        made = Attack(trial.__name__.replace("_", " "), claim, full, min(sample, full), trial, remark)
         assert made.name not in ATTACKS, made.name
         ATTACKS[made.name] = made
         return made
