@@ -7,6 +7,7 @@ that died finds them there. Without a store a task is one block, whose results c
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -94,6 +95,7 @@ class Dask:
             return
         with ExitStack() as opened:
             address = opened.enter_context(local_cluster()) if given is None else given
+            opened.enter_context(_silenced("distributed.client"))
             yield opened.enter_context(_connected(address))
 
 
@@ -116,6 +118,18 @@ def local_cluster() -> Iterator[Any]:
             yield cluster
         finally:
             threading.Thread(target=cluster.close).start()  # takes a second, for which nobody need wait
+
+
+@contextmanager
+def _silenced(name: str) -> Iterator[None]:
+    """Let a logger say nothing for a while: tracebacks of a connection that broke, of which a BackendError tells in a sentence."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 _closing = np.zeros(1, np.int64)
