@@ -102,10 +102,12 @@ def schedulers_that_die_and_come_back(k: int, folder: Path) -> Measure:
     with contextlib.ExitStack() as again, worker(port, folder / "1"), scheduler(port) as first:
         killer = threading.Thread(target=kill, args=(first,))
         killer.start()
+        said = "nothing"
         try:
-            assert told(simulate_many(**arguments(), backend=backend, store=store)) == wanted
+            simulate_many(**arguments(), backend=backend, store=store)
         except BackendError as error:
-            assert "scheduler" in str(error), error
+            said = str(error)
+        assert "the Dask scheduler went away" in said, said
         killer.join()
         seconds = time.perf_counter() - lost[0]
         assert seconds < PATIENCE, f"ended {seconds:.0f} s after the scheduler"
