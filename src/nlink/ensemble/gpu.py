@@ -78,6 +78,7 @@ class Cuda:
             except Exception as error:
                 if not of_cuda(error):
                     raise
+                leave_if_lost(cuda)
                 said = " ".join(str(error).split())[:150]
                 rest = "with a store the same call goes on, on another GPU or by Threads()"
                 raise BackendError(f"the GPU failed ({said}); {rest}") from error
@@ -89,6 +90,15 @@ class Cuda:
 def of_cuda(error: Exception) -> bool:
     """Whether an error comes from the GPU's driver, by whichever of its Python interfaces."""
     return "cuda" in type(error).__name__.lower()
+
+
+def leave_if_lost(cuda: Any) -> None:
+    """Leave what is on a GPU that answers no more: each attempt to free it would fail with a traceback, up to the exit of Python."""
+    try:
+        cuda.synchronize()
+    except Exception:
+        with contextlib.suppress(AttributeError):  # of numba-cuda, not documented
+            cuda.current_context().memory_manager.deallocations.clear = lambda: None
 
 
 def landed(block: Block, landing: Landing, sink: Sink) -> tuple[Block, Results]:
