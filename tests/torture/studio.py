@@ -333,6 +333,7 @@ def killed_studios(k: int, folder: Path) -> None:
 
 
 SOAK, WARM = 500, 40
+HOUR, PAUSE = 3600.0, 0.5
 
 
 @attack(f"{SOAK} runs in a row: memory grows by less than 5 %", full=1, sample=0)
@@ -347,4 +348,23 @@ def a_studio_in_use_for_long(k: int, folder: Path) -> Measure:
             assert _run(line, f"s{j}")["type"] == "done"
         after = server().memory()
     assert after < 1.05 * before, f"from {before:.1f} MB to {after:.1f} MB"
+    return Measure(time.perf_counter() - begun, after)
+
+
+@attack("an hour of tabs, runs and hostile requests: memory grows by less than 5 % after the first third", full=1, sample=0)
+def studios_in_traffic(k: int, folder: Path) -> Measure:
+    rng, begun, before, turns = random.Random(k), time.perf_counter(), 0.0, 0
+    while time.perf_counter() < begun + HOUR:
+        with tab(f"traffic{turns}") as line:
+            for j in range(3):
+                assert _run(line, f"{turns}-{j}")["type"] == "done"
+        for _ in range(10):
+            method, path, body, headers = request(rng)
+            answered(*server().ask(method, path, body, **headers))
+        turns += 1
+        if not before and time.perf_counter() > begun + HOUR / 3:
+            before = server().memory()
+        time.sleep(PAUSE)  # people look at what they see
+    after = server().memory()
+    assert after < 1.05 * before, f"from {before:.1f} MB to {after:.1f} MB in {turns} turns"
     return Measure(time.perf_counter() - begun, after)
