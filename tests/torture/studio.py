@@ -357,7 +357,7 @@ def studios_in_traffic(k: int, folder: Path) -> Measure:
     while time.perf_counter() < begun + HOUR:
         with tab(f"traffic{turns}") as line:
             for j in range(3):
-                assert _run(line, f"{turns}-{j}")["type"] == "done"
+                assert _run(line, f"j{turns}x{j}")["type"] == "done"
         for _ in range(10):
             method, path, body, headers = request(rng)
             answered(*server().ask(method, path, body, **headers))

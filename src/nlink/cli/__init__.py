@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from typing import Annotated
 
 import typer
@@ -68,6 +69,7 @@ def command() -> int:
     """Run the command; turn what goes wrong into a sentence, and return the exit code."""
     open_standard_streams()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it talks about its own cache folder
+    warnings.showwarning = _warn
     try:
         return app(standalone_mode=False, prog_name="nlink") or 0
     except KeyboardInterrupt:
@@ -88,6 +90,11 @@ def command() -> int:
             raise
         error.show()  # pyright: ignore[reportAttributeAccessIssue]
         return error.exit_code  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """Print a warning as one line, like every other sentence."""
+    _say(str(message) if category is UserWarning else f"{category.__name__}: {message}", 0)
 
 
 def _say(text: str, code: int) -> int:
