@@ -267,3 +267,17 @@ def test_hidden_files_of_killed_processes_are_removed_and_no_others(run, tmp_pat
     assert not left.exists()
     assert used.exists()
     assert all(path.exists() for path in mine)
+
+
+def test_a_run_whose_checksum_has_lost_its_name_is_refused(path):
+    path.write_bytes(path.read_bytes().replace(b'"checksum"', b'"cxecksum"'))
+    with pytest.raises(RunFileError, match="its log says what nlink does not write"):
+        nlink.load(path)
+
+
+@pytest.mark.parametrize("name", ["notes.html", "notes.svg", "notes.pdf", "notes.toml", "notes.gif", "notes.nc"])
+def test_a_file_that_only_mentions_nlink_is_not_replaced(tmp_path, name):
+    (tmp_path / name).write_text("what I did with nlink 0.1.0, derived by nlink")
+    with pytest.raises(OSError, match="nlink did not make it"), written_whole(tmp_path / name) as temporary:
+        temporary.write_text("# A model of nlink")
+    assert (tmp_path / name).read_text().startswith("what I did")

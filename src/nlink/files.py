@@ -37,6 +37,8 @@ MARKS = (
 )
 """What a file that nlink made holds near its start or its end. The word nlink alone says nothing: a thesis may have it."""
 NEAR = 65_536
+HDF5 = b"\x89HDF\r\n\x1a\n"
+"""What a netCDF file begins with."""
 ANYTHING = r"(?s)"
 """A pattern for what begins a file inside a folder of nlink's own: whatever stands there may be replaced."""
 UNFINISHED: set[Path] = set()
@@ -86,17 +88,23 @@ def refuse_foreign(path: Path, begin: str = "") -> None:
 
 def own(path: Path, begin: str = "") -> bool:
     """Whether nlink made a file: by the pattern of its start, by an attribute of netCDF files, or by one of the MARKS."""
-    if path.suffix == ".nc":
-        import h5py
-
-        with contextlib.suppress(OSError, RuntimeError, UnicodeError), h5py.File(path, "r", locking=False) as file:
-            return any(name.startswith("nlink") for name in file.attrs)
-        return False
     with path.open("rb") as file:
         start = file.read(NEAR)
         file.seek(max(0, path.stat().st_size - NEAR))
         end = file.read(NEAR)
+    if start.startswith(HDF5) and not begin:
+        return _has_attribute(path)
     return bool(re.match(begin.encode(), start)) if begin else any(mark in start or mark in end for mark in MARKS)
+
+
+def _has_attribute(path: Path) -> bool:
+    """Whether a netCDF file, perhaps one that is being written, has an attribute of nlink."""
+    import h5py
+
+    for swmr in (True, False):
+        with contextlib.suppress(OSError, RuntimeError, UnicodeError), h5py.File(path, "r", locking=False, swmr=swmr) as file:
+            return any(name.startswith("nlink") for name in file.attrs)
+    return False
 
 
 def hidden(path: Path) -> tuple[Path, int]:

@@ -14,6 +14,8 @@ from nlink.scenario import Scenario
 
 MOST = 2**53
 """Largest count."""
+LINE = {"counts", "status", "stats", "checkpoint", "trusted_until", "checksum"}
+"""What a line of the log may hold. A letter of "checksum" that has changed must not make a run an unfinished one."""
 TEXTS = ("version", "date", "command", "formulation", "integrator")
 
 
@@ -46,6 +48,8 @@ def meta_in(fixed: dict[str, Any]) -> dict[str, Any]:
 
 def counts_in(line: dict[str, Any]) -> dict[str, int]:
     """Return how many saved points, steps and events there are."""
+    if set(line) - LINE:
+        raise Refused("its log says what nlink does not write")
     counts = entry(line, "counts", dict)
     return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
 

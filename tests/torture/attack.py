@@ -14,6 +14,7 @@ Undecided, and counts neither as tried nor as held.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -114,6 +115,14 @@ def start_python(*words: str | Path, cwd: Path, **environment: str) -> subproces
     )
 
 
+def _peak(pid: int) -> float:
+    """Return the most megabytes that a process has had so far. (Its rusage would count its parent's, from before it was loaded.)"""
+    with contextlib.suppress(OSError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+    return 0.0
+
+
 def ended(process: subprocess.Popen[bytes], timeout: float = 300.0) -> Outcome:
     """Wait for a process; fail if it does not end in time."""
     begun, texts = time.perf_counter(), {}
@@ -125,7 +134,11 @@ def ended(process: subprocess.Popen[bytes], timeout: float = 300.0) -> Outcome:
         reader.start()
     late = threading.Timer(timeout, process.kill)
     late.start()
-    _, status, usage = os.wait4(process.pid, 0)
+    memory = 0.0
+    while not os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG):
+        memory = max(memory, _peak(process.pid))
+        time.sleep(0.002)
+    _, status = os.waitpid(process.pid, 0)
     late.cancel()
     seconds = time.perf_counter() - begun
     for reader, pipe in zip(readers, (process.stdout, process.stderr), strict=True):
@@ -135,4 +148,4 @@ def ended(process: subprocess.Popen[bytes], timeout: float = 300.0) -> Outcome:
     process.returncode = os.waitstatus_to_exitcode(status)
     assert seconds < timeout, f"still running after {timeout:g} s: {texts.get('err', b'')[-2000:]!r}"
     out, err = (texts.get(name, b"").decode(errors="replace") for name in ("out", "err"))
-    return Outcome(process.returncode, out, err, Measure(seconds, usage.ru_maxrss / 1024))
+    return Outcome(process.returncode, out, err, Measure(seconds, memory))

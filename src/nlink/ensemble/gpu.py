@@ -93,7 +93,7 @@ def of_cuda(error: Exception) -> bool:
 
 
 def leave_if_lost(cuda: Any) -> None:
-    """Leave what is on a GPU that answers no more: each attempt to free it would fail with a traceback, up to the exit of Python."""
+    """Leave what is on a GPU that answers no more: each attempt to free it would fail with a traceback, up to the exit."""
     try:
         cuda.synchronize()
     except Exception:
