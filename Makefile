@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
-  contract simulation runfile streaming cli plot animate maps ensemble_store ensemble_dask studio)
+  contract simulation scenario lagrange integrators runfile released streaming cli plot animate maps ensemble_store ensemble_dask studio)
 
 .PHONY: help setup system demo test test-oldest torture mutants lint format bench clean
 
@@ -53,10 +53,9 @@ $(OLDEST)/ready: pyproject.toml scripts/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(PYTHON) scripts/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/bin/python -m pip install --quiet --constraint $(OLDEST)/constraints.txt --editable '.[web,video,dae,cluster]' \
-	  pytest pytest-xdist hypothesis mpmath 'httpx<0.28'
+	  pytest pytest-xdist hypothesis mpmath httpx
 	@touch $@
 
-# The test client of the oldest FastAPI needs httpx before 0.28.
 # Old libraries warn of what newer ones have changed, so that a warning is no failure here.
 test-oldest: $(OLDEST)/ready
 	$(OLDEST)/bin/python -m pytest -n 2 --dist loadfile -W default $(OLDEST_TESTS)

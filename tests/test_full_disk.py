@@ -9,6 +9,7 @@ import pytest
 from full_disk import NoDisk, small_disk
 
 import nlink
+from nlink.files import MARKS
 
 SAVE = """
 import sys, nlink
@@ -78,7 +79,7 @@ def test_pictures_pages_and_tables_that_do_not_fit_leave_what_was_there(tmp_path
     }.get(name[2:], ["animate", run, "-q", "-o"])
     try:
         with small_disk(tmp_path / "small", 8) as disk:
-            old = b"t [s],old" if name == "x.csv" else b"made by nlink"
+            old = b"t [s],old" if name == "x.csv" else MARKS[0]
             (disk / name).write_bytes(old)
             done = command(*words, disk / name)
             assert done.returncode == 5, done.stderr
