@@ -467,6 +467,18 @@ def test_steps_of_quadratic_drag_are_short_where_the_speed_converges_slowly():
         assert max(last) == pytest.approx(resistance.SMALL, rel=1e-6)
 
 
+def test_a_link_at_rest_has_no_speed_whatever_its_neighbours_do():
+    order, room = 8, room_of(Chain.uniform(2).with_loads(Drag(0.0, 0.3)), 8)
+    u = np.zeros((max(rows.ACROSS, rows.DRAWN) + 1, 2))
+    for i in range(2):
+        room.w[rows.FIRST], room.terms[:] = 0.0, 0.0
+        for k in range(order - 1):
+            resistance.one_resist(k, i, True, 0.0, 0.0, room.chain, room.terms, room.w, u)
+        assert room.w[rows.FIRST].tolist() == [-1.0, 0.0][:: 1 - 2 * i]
+        assert not room.terms[rows.SPEED_SIZE, : order - 1, i].any()
+        assert not u.any()
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_horizon_of_given_speeds(sign):
     """The first zero of a dragged link's speed, or where one of its last two terms is SMALL; other links do not count."""
