@@ -103,7 +103,12 @@ def start(*words: str | Path, cwd: Path, **environment: str) -> subprocess.Popen
 
 
 def start_python(*words: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[bytes]:
-    """Start this Python with some arguments. SIGINT works in it also where the parent ignores it."""
+    """Start this Python with some arguments. Signals work in it also where the parent ignores them (under nohup, in the background)."""
+
+    def listen() -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
     return subprocess.Popen(
         [sys.executable, *map(str, words)],
         cwd=cwd,
@@ -111,7 +116,7 @@ def start_python(*words: str | Path, cwd: Path, **environment: str) -> subproces
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=listen,
     )
 
 
