@@ -103,7 +103,7 @@ def start(*words: str | Path, cwd: Path, **environment: str) -> subprocess.Popen
 
 
 def start_python(*words: str | Path, cwd: Path, **environment: str) -> subprocess.Popen[bytes]:
-    """Start this Python with some arguments. Signals work in it also where the parent ignores them (under nohup, in the background)."""
+    """Start this Python with some arguments. Signals work in it also where the parent ignores them, as under nohup."""
 
     def listen() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
