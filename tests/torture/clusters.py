@@ -21,6 +21,7 @@ import numpy as np
 from nlink import Chain, Final, FlipTime, Threads, simulate_many
 from nlink._check import BackendError
 from torture.attack import Absent, Measure, attack
+from torture.stores import told
 
 MEMBERS = 4000
 PATIENCE = 60.0
@@ -30,10 +31,6 @@ PATIENCE = 60.0
 def arguments() -> dict[str, Any]:
     theta = np.random.default_rng(2).uniform(-3.0, 3.0, (MEMBERS, 2))
     return {"chain": Chain.uniform(2), "theta": theta, "t_end": 60.0, "keep": (Final(), FlipTime())}
-
-
-def told(found: Any) -> dict[str, bytes]:
-    return {str(name): np.ascontiguousarray(found[name].values).tobytes() for name in found}
 
 
 @functools.cache
