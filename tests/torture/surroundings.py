@@ -46,7 +46,7 @@ print("held")
 
 def held(code: str, folder: Path, *words: str) -> Measure:
     """Run a script that says so if it holds."""
-    done = ended(start_python("-c", code, *words, cwd=folder))
+    done = ended(start_python("-c", code, *words, cwd=folder, PYTHONDEVMODE=""))  # where asyncio tells of slow tasks
     assert (done.code, done.out, done.err) == (0, "held\n", ""), done
     return done.cost
 

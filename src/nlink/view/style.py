@@ -71,5 +71,5 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = 130) 
     image, key = io.BytesIO(), "Software" if kind == "png" else "Creator"
     figure.savefig(image, format=kind, dpi=dpi, metadata={key: f"nlink {__version__}"})
     with written_whole(path) as temporary:
-        temporary.write_bytes(image.getbuffer())
+        temporary.write_bytes(image.getvalue())
     return path
