@@ -214,3 +214,13 @@ def test_presets_hold_what_they_say():
     assert offaxis.chain.links[0] == Link(0.3, 2.0, 0.2, 0.2, 0.05)
     assert nlink.preset("rayleigh-4").theta == pytest.approx([2 * math.pi / 3] * 4)
     assert nlink.preset("chaotic-3-springs-friction").settings.t_end == 40
+
+
+def test_a_text_that_quotes_a_model_is_not_replaced(tmp_path):
+    notes = tmp_path / "notes.md"
+    notes.write_text("My model:\n\n# A model of nlink\nlinks = 3\n")
+    with pytest.raises(OSError, match="nlink did not make it"):
+        nlink.preset("nice-3").save(notes)
+    nlink.preset("nice-3").save(tmp_path / "m.toml")
+    nlink.preset("nice-5").save(tmp_path / "m.toml")
+    assert notes.read_text().startswith("My model")

@@ -35,7 +35,7 @@ PASSAGE_CUTS = 9
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
 MOST_LOOKS = 10_000
-"""Looks at one step at most. A method that turns a link by more in a step is lost, and its status will say so."""
+"""Looks at one step at most. A step that turns a link by more than MOST_LOOKS * TURN can pass dead positions that are not seen."""
 MOST_EVENT_NUMBERS = 20_000_000
 """Numbers of all states at which links turn over within a few steps: a long chain can do so everywhere at once."""
 MOST_IN_A_STEP = 8

@@ -33,7 +33,6 @@ MARKS = (
     b"/Creator (nlink ",  # PDF
     b"!\xfe\x05nlink",  # GIF: its comment
     b"data\0\0\0\x01\0\0\0\0nlink",  # MP4: its comment
-    b"# A model of nlink",
 )
 """What a file that nlink made holds near its start or its end. The word nlink alone says nothing: a thesis may have it."""
 NEAR = 65_536

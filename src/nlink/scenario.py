@@ -66,6 +66,8 @@ LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 FLIPS = ("record", "stop", "off")
 SHAPES = ("line", "zigzag", "hanging")
+SAVED = "# A model of nlink"
+"""The first line of a model file that nlink has written."""
 
 
 @dataclass(frozen=True)
@@ -166,8 +168,8 @@ class Scenario:
         """Write the scenario as a model file (TOML), whole or not at all."""
         import tomli_w
 
-        text = f"# A model of nlink\n{tomli_w.dumps(self.to_dict())}"
-        with written_whole(Path(path)) as temporary:
+        text = f"{SAVED}\n{tomli_w.dumps(self.to_dict())}"
+        with written_whole(Path(path), SAVED) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 
