@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -49,6 +50,20 @@ def test_help_imports_no_heavy_package(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_process_ends_with_its_code_after_all_exit_functions() -> None:
+    program = """
+        import atexit, nlink.cli, nlink.__main__
+        def command():
+            atexit.register(print, "removed")
+            return 7
+        nlink.cli.command = command
+        nlink.__main__.main()
+    """
+    command, buffered = [sys.executable, "-c", textwrap.dedent(program)], {**os.environ, "PYTHONUNBUFFERED": ""}
+    done = subprocess.run(command, env=buffered, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (7, "removed\n", "")
 
 
 def test_run_prints_what_happened_and_saves(tmp_path: Path) -> None:

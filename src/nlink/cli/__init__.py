@@ -71,7 +71,9 @@ def command() -> int:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it talks about its own cache folder
     warnings.showwarning = _warn
     try:
-        return app(standalone_mode=False, prog_name="nlink") or 0
+        code = app(standalone_mode=False, prog_name="nlink") or 0
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except ModelError as error:
