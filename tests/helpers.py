@@ -15,6 +15,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+import nlink
 from nlink import (
     Chain,
     Drag,
@@ -31,10 +32,18 @@ from nlink import (
     TipForce,
 )
 
-FORMULATIONS = ("recursive", "momentum", "projection")
-"""Those in angles; the constrained ones, `linear` and `lagrange` have tests of their own."""
+APART = {
+    "lagrange": "compiles for each number of links, and takes few: test_lagrange.py",
+    "linear": "another model, of small motion: test_contract.py and test_compare.py hold it",
+    "maximal": "coordinates under constraints, so that states and powers have other meanings: test_constrained.py",
+    "natural": "like maximal",
+}
+"""Formulations that the shared tests leave out, and why."""
+
+FORMULATIONS = tuple(name for name in nlink.FORMULATIONS if name not in APART)
 
 INTEGRATORS = {
+    "Taylor": "Taylor(tol=1e-12)",
     "DOP853": "DOP853(rtol=1e-10, atol=1e-10)",
     "RK45": "RK45(rtol=1e-9, atol=1e-9)",
     "RK4": "RK4(step=0.001)",
@@ -42,10 +51,19 @@ INTEGRATORS = {
     "Radau": "Scipy(method='Radau', rtol=1e-8, atol=1e-8)",
     "BDF": "Scipy(method='BDF', rtol=1e-8, atol=1e-8)",
     "LSODA": "Scipy(method='LSODA', rtol=1e-10, atol=1e-10)",
+    "IDA": "IDA(rtol=1e-9, atol=1e-9)",
 }
 """One working setting of every method; the short runs of the tests are followed to better than 1e-5 by each."""
 
-COMPILED = ("DOP853", "RK45", "RK4", "Gauss")
+
+def settings(name: str) -> dict[str, str]:
+    """Return how `simulate` is to use an integrator: its setting, and the formulation where it does not take the default."""
+    return {"integrator": INTEGRATORS[name]} | ({"formulation": "natural"} if name == "IDA" else {})
+
+
+OF_FUNCTIONS = tuple(name for name in INTEGRATORS if name != "Taylor")
+"""Methods that take a torque that is a Python function: there is no series of one."""
+COMPILED = ("Taylor", "DOP853", "RK45", "RK4", "Gauss")
 FIXED = ("RK4", "Gauss")
 
 TOLERANCE = {

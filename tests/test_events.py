@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers import COMPILED, FORMULATIONS, INTEGRATORS, TOLERANCE, reference
+from helpers import COMPILED, FORMULATIONS, INTEGRATORS, TOLERANCE, reference, settings
 
 from nlink import Chain, Event, Flip, Gravity, JointTorque, Link, ModelError, Scenario, Settings, simulate
 from nlink.events import turns
@@ -50,7 +50,7 @@ def test_a_chain_without_the_energy_never_flips():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_link_that_spins_freely_flips_at_known_times(name, sign):
     """theta = 0.3 + 4 t (or backwards): flips at every odd multiple of pi, each once, in order."""
-    run = simulate(FREE, 0.3, 4.0, t_end=sign * 10.0, integrator=INTEGRATORS[name], events=Flip())
+    run = simulate(FREE, 0.3, 4.0, t_end=sign * 10.0, **settings(name), events=Flip())
     wanted = [(sign * (2 * k + 1) * math.pi - 0.3) / 4 for k in range(10) if abs((sign * (2 * k + 1) * math.pi - 0.3) / 4) < 10]
     assert len(wanted) >= 6
     np.testing.assert_allclose([event.t for event in run.events], wanted, atol=1e-6)
@@ -68,8 +68,8 @@ def test_several_turns_within_one_step():
 @pytest.mark.parametrize(("direction", "parity"), [(0, None), (1, 1), (-1, 0)])
 def test_directions(name, direction, parity):
     """One rod passes straight down first to the left (minus), then to the right, and so on."""
-    run = simulate(Chain.uniform(1), 0.5, t_end=10.0, integrator=INTEGRATORS[name], events=passes(0.0, direction=direction))
-    every = simulate(Chain.uniform(1), 0.5, t_end=10.0, integrator=INTEGRATORS[name], events=passes(0.0)).events
+    run = simulate(Chain.uniform(1), 0.5, t_end=10.0, **settings(name), events=passes(0.0, direction=direction))
+    every = simulate(Chain.uniform(1), 0.5, t_end=10.0, **settings(name), events=passes(0.0)).events
     assert [event.info["direction"] for event in every] == [(-1) ** (k + 1) for k in range(len(every))]
     assert len(every) > 10
     wanted = every if parity is None else every[parity::2]
@@ -78,7 +78,7 @@ def test_directions(name, direction, parity):
 
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_a_terminal_event_ends_the_run_there(name):
-    options = {"t_end": 5.0, "integrator": INTEGRATORS[name], "save": 0.1}
+    options = {"t_end": 5.0, **settings(name), "save": 0.1}
     run = simulate(Chain.uniform(2), [1.0, 2.0], events=passes(0.25, terminal=True, name="low"), **options)
     assert run.status == ("event", f"stopped at t = {run.events[0].t:.9g} s by low", "")
     event = run.events[0]
@@ -203,7 +203,7 @@ def test_turns():
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_resume_goes_on_after_a_terminal_event(name):
     """Stopped at each passage and resumed, the run finds every passage once, and the motion is the uninterrupted one."""
-    chain, options = Chain.uniform(1), {"integrator": INTEGRATORS[name], "save": 0.05}
+    chain, options = Chain.uniform(1), {**settings(name), "save": 0.05}
     whole = simulate(chain, 0.5, t_end=3.0, events=passes(0.0), **options)
     run = simulate(chain, 0.5, t_end=3.0, events=passes(0.0, terminal=True), **options)
     for _ in range(len(whole.events) - 1):
@@ -221,7 +221,7 @@ def test_resume_goes_on_after_a_terminal_event(name):
 def test_resume_neither_loses_nor_repeats_events(name):
     """Whatever the end of the first part, also just behind an event, in the step that will be taken again."""
     chain, event = Chain.uniform(2), Event(lambda t, theta, omega: theta[0], name="down")
-    options = {"integrator": INTEGRATORS[name], "events": (event, Flip())}
+    options = {**settings(name), "events": (event, Flip())}
     whole = simulate(chain, [1.0, 2.0], t_end=8.0, **options)
     times = [e.t for e in whole.events]
     assert len(times) > 8

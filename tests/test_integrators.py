@@ -7,7 +7,18 @@ import math
 
 import numpy as np
 import pytest
-from helpers import COMPILED, FIXED, FORMULATIONS, INTEGRATORS, TOLERANCE, random_chain, reference, start_angles
+from helpers import (
+    COMPILED,
+    FIXED,
+    FORMULATIONS,
+    INTEGRATORS,
+    OF_FUNCTIONS,
+    TOLERANCE,
+    random_chain,
+    reference,
+    settings,
+    start_angles,
+)
 from scipy.special import ellipk
 
 from nlink import (
@@ -32,6 +43,7 @@ from nlink import (
     Table,
     TipForce,
     formulate,
+    integrators,
     simulate,
 )
 from nlink.integrators import gauss, integrator_record
@@ -315,7 +327,7 @@ def test_gauss_needs_hamiltons_form():
 def test_every_method_gives_the_same_motion(name):
     chain, theta, omega = random_chain(3)
     exact = simulate(chain, theta, omega, t_end=1.5, rtol=1e-13, atol=1e-13, save=0.1)
-    run = simulate(chain, theta, omega, t_end=1.5, integrator=INTEGRATORS[name], save=0.1)
+    run = simulate(chain, theta, omega, t_end=1.5, **settings(name), save=0.1)
     assert run.status.code == "finished"
     np.testing.assert_allclose(run.theta, exact.theta, atol=TOLERANCE["method"])
     np.testing.assert_allclose(run.omega, exact.omega, atol=20 * TOLERANCE["method"])
@@ -345,7 +357,7 @@ def test_what_is_saved_never_changes_the_steps(name, backwards):
 @pytest.mark.parametrize("name", ["Radau", "LSODA"])
 def test_what_is_saved_never_changes_the_steps_of_scipy(name):
     chain, theta, omega = random_chain(2)
-    runs = [simulate(chain, theta, omega, t_end=1.0, integrator=INTEGRATORS[name], save=save) for save in (1.0, 0.01)]
+    runs = [simulate(chain, theta, omega, t_end=1.0, **settings(name), save=save) for save in (1.0, 0.01)]
     assert runs[0].stats.steps == runs[1].stats.steps
     np.testing.assert_array_equal(runs[0].theta[-1], runs[1].theta[-1])
 
@@ -477,10 +489,10 @@ def test_gauss_that_cannot_solve_its_stages_says_so():
     assert np.all(np.isfinite(run.theta))
 
 
-@pytest.mark.parametrize("name", INTEGRATORS)
+@pytest.mark.parametrize("name", OF_FUNCTIONS)
 def test_a_torque_that_stops_being_a_number(name):
     chain = Chain.uniform(2).with_loads(JointTorque(lambda t: math.nan if t > 0.5 else 0.1))
-    run = simulate(chain, [1.0, 2.0], t_end=1.0, integrator=INTEGRATORS[name], strict=False)
+    run = simulate(chain, [1.0, 2.0], t_end=1.0, **settings(name), strict=False)
     assert run.status.code in ("not_finite", "step_too_small")
     assert 0.45 < run.t[-1] <= 0.5
     for series in ("theta", "omega", "alpha", "kinetic"):
@@ -567,8 +579,15 @@ def test_unknown_methods_are_refused_with_the_list():
 def test_knots_of_tables_bound_the_steps():
     """Every knot inside the run is the end of a step, whatever the method; knots outside are not."""
     chain = Chain.uniform(2).with_loads(JointTorque([Table([-1.0, 0.1234, 0.7, 5.0], [0.0, 3.0, -3.0, 0.0]), Table([0.31], [1.0])]))
-    for name in INTEGRATORS.values():
-        run = simulate(chain, 0.5, t_end=1.0, integrator=name, save=(1.0,))
+    for name in INTEGRATORS:
+        run = simulate(chain, 0.5, t_end=1.0, **settings(name), save=(1.0,))
         assert {0.1234, 0.31, 0.7} <= set(run.knots.t.tolist()), name
         assert run.knots.t[-1] <= 1.0
         assert np.all(np.diff(run.knots.t) > 0)
+
+
+def test_the_shared_table_holds_every_integrator_of_the_package():
+    assert {integrator_record(setting, 1e-9, 1e-9).name for setting in INTEGRATORS.values()} >= set(integrators.INTEGRATORS) - {
+        "Scipy"
+    }
+    assert {"Radau", "BDF", "LSODA"} <= set(INTEGRATORS), "methods of Scipy"

@@ -138,12 +138,13 @@ class IDAStepper(Stepper):
         from sksundae import ida
 
         (n, block), p, mark = self.shape, self.system.parameters, self.mark
-        f = self.system.rates(mark.t, mark.y, strict=False)
+        y = self.system.settled(mark.y[None], plain=True)[0][0]  # a state between two steps is off its constraints by their error
+        f = self.system.rates(mark.t, y, strict=False)
         size = p.nq * p.chain.n
         z, rate, atol = np.zeros(self.shape), np.zeros(self.shape), np.full(self.shape, UNCONTROLLED)
-        z[:, : 2 * p.nq] = np.hstack([mark.y[:size].reshape(n, -1), mark.y[size : 2 * size].reshape(n, -1)])
+        z[:, : 2 * p.nq] = np.hstack([y[:size].reshape(n, -1), y[size : 2 * size].reshape(n, -1)])
         rate[:, : 2 * p.nq] = np.hstack([f[:size].reshape(n, -1), f[size : 2 * size].reshape(n, -1)])
-        z[:, 2 * p.nq : 2 * p.nq + p.nl] = self.system.multipliers(mark.t, mark.y).T
+        z[:, 2 * p.nq : 2 * p.nq + p.nl] = self.system.multipliers(mark.t, y).T
         atol[:, : 2 * p.nq] = max(SHARE * self.record.atol, FINEST)
         banded = {"linsolver": "band", "lband": 2 * block - 1, "uband": 2 * block - 1} if n > 2 else {}
         solver = ida.IDA(
