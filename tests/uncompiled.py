@@ -539,7 +539,7 @@ def in_a_vector(room, order):
 
 
 def few_links(paired, room, order):
-    room.w[sweep.LC : sweep.LC + 13] = np.nan
+    room.w[rows.LC : rows.GY + 1] = np.nan
     sweep.levers(room.chain, room.w)
     sums = partial(straight.paired_products, {}) if paired else sweep.products
     straight.lanes_orders(order, straight.Loads(room.chain.n, room.chain.loaded), Terms(room.terms), room.w, sums)
