@@ -428,6 +428,21 @@ def test_the_rate_at_the_end_of_a_step_is_that_of_the_angle():
     np.testing.assert_allclose(ends[1][3:], (ends[2] - ends[0])[:3] / 2e-6, rtol=20 * longer**3, atol=1e-8)
 
 
+@pytest.mark.parametrize("order", [8, 9])
+def test_the_work_of_sines_is_found_to_the_last_coefficient(order):
+    """Power is torque times relative rate: a product of two series, of which that of a sine is known."""
+    made, theta, omega = bodies(3)
+    sines, t, powers = [Sine(2.0, 0.7, 0.3), Sine(-1.0, 0.4, 1.0), Sine(1.5, 0.5)], 0.1, np.arange(order)
+    *_, q = made_series(Chain(made, [Gravity(9.81), JointTorque(sines)]), theta, omega, t, 0.5, order)
+    rate = np.diff(np.vstack([omega, q[:-1, 3:6]]), axis=1, prepend=0.0)
+    power = np.zeros(order)
+    for i, sine in enumerate(sines):
+        pulse = 2 * math.pi * sine.frequency
+        slopes = sine.amplitude * pulse**powers * np.sin(pulse * t + sine.phase + powers * math.pi / 2)
+        power += np.convolve(slopes / [math.factorial(k) for k in powers], rate[:, i])[:order]
+    close(q[:, 6], power / (powers + 1))
+
+
 def test_series_of_quadratic_drag_from_rest():
     """The speed grows as t, with the other sign before: forwards and back; some links without drag; a chain at rest stays."""
     made, theta, _ = bodies(3)
