@@ -513,6 +513,15 @@ def test_the_horizon_of_given_speeds(sign):
         assert motion.chain_horizon(0.5 * sign, None, room, order) == pytest.approx(sign * (resistance.SMALL / 1e6) ** (1 / k))
 
 
+def test_speeds_are_polynomials():
+    """Up to the power order - 2: of |v| the last coefficient is not found."""
+    order, size = 8, np.random.default_rng(8).normal(size=(10, 2))
+    terms = np.full((SERIES_ROWS, 10, 2), np.nan)
+    terms[rows.SPEED_SIZE] = size
+    for i in range(2):
+        close(resistance.speed_at(0.7, i, terms, order), np.polyval(size[order - 2 :: -1, i], 0.7))
+
+
 @pytest.mark.parametrize("order", [8, 9])
 def test_positions_are_polynomials(order):
     coefficients = np.random.default_rng(order).normal(size=(2, order + 1))
