@@ -495,6 +495,16 @@ def test_a_link_at_rest_has_no_speed_whatever_its_neighbours_do():
 
 
 @pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("h", "first"), [(0.05, 0.02), (0.1, 0.02), (0.2, 0.02), (0.03, 0.02), (0.015, 0.015)])
+def test_a_speed_that_passes_through_zero_twice_in_a_step(h, first, sign):
+    """The size of a speed is (t - 0.02) (t - 0.04), in 1/s^2."""
+    room = room_of(Chain.uniform(1).with_loads(Drag(0.0, 0.3)), 10)
+    room.w[rows.FIRST], room.terms[:] = 0.0, 0.0
+    room.terms[rows.SPEED_SIZE, :3, 0] = 0.02 * 0.04, -0.06 * sign, 1.0
+    assert motion.chain_horizon(h * sign, None, room, 10) == pytest.approx(first * sign, rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
 def test_the_horizon_of_given_speeds(sign):
     """The first zero of a dragged link's speed, or where one of its last two terms is SMALL; other links do not count."""
     order, room = 10, room_of(Chain.uniform(2).with_loads(Drag(0.0, [0.3, 0.0])), 10)

@@ -21,6 +21,8 @@ from nlink.lanes import VecArray
 
 SMALL = 1e-12
 """m/s: how large the last terms of the size of a velocity may be."""
+LOOKS = 8
+"""Points of a step at which the size of a velocity is looked at."""
 STILL = 1e-12
 """m/s, m/s^2, ...: a coefficient of the velocity below this is none."""
 
@@ -104,23 +106,43 @@ def one_resisted(k, i, p, terms):
 
 @kernel
 def one_horizon(h, p, terms, w, order):
-    """See `drag_horizon`: halving finds where the size of a velocity would become negative."""
+    """See `drag_horizon`: the first sign change of the size of a velocity, between `LOOKS` points and at the minima among them."""
     for i in range(p.n):
         if p.links[QUADRATIC_DRAG, i] == 0.0 or w[FIRST, i] < 0.0:
             continue
         for k in range(order - 3, order - 1):
             longest = (SMALL / max(abs(terms[SPEED_SIZE, k, i]), 1e-200)) ** (1.0 / k)
             h = math.copysign(min(abs(h), longest), h)
-        if speed_at(h, i, terms, order) < 0.0:
-            low, high = 0.0, h
-            for _ in range(80):
-                middle = 0.5 * (low + high)
-                if speed_at(middle, i, terms, order) < 0.0:
-                    high = middle
-                else:
-                    low = middle
-            h = high
+        h = first_rest(h, i, terms, order)
     return h
+
+
+@kernel
+def first_rest(h, i, terms, order):
+    """Return the time within a step h at which link i first comes to rest; h if it does not."""
+    step, before, here = h / LOOKS, terms[SPEED_SIZE, 0, i], speed_at(h / LOOKS, i, terms, order)
+    for k in range(1, LOOKS + 1):
+        after = speed_at((k + 1) * step, i, terms, order) if k < LOOKS else here
+        at, value = k * step, here
+        if here >= 0.0 and here < before and here < after:  # the parabola through three points has its minimum here
+            at += 0.5 * step * (before - after) / (before - 2.0 * here + after)
+            value = speed_at(at, i, terms, order)
+        if value < 0.0:
+            return bisected((k - 1) * step, at, i, terms, order)
+        before, here = here, after
+    return h
+
+
+@kernel
+def bisected(low, high, i, terms, order):
+    """Return where the size of a velocity changes its sign between two times."""
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        if speed_at(middle, i, terms, order) < 0.0:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 @kernel
