@@ -19,8 +19,8 @@ from main_road import best, repeat
 from numba import njit
 
 import nlink
-from nlink.closure import assemble, zigzag
 from nlink.formulations.loop import OM, TH, finish, sweep_loop, turn_from
+from nlink.mechanics.loop_closure import assemble, zigzag
 
 CRANK = nlink.Chain([nlink.Link.rod(x, x) for x in (1.0, 3.0, 2.5)], [nlink.Gravity(9.81)], pin=(2.5, 0.0))
 CRANK_START = [3.0, 2.0937994689477035, -0.09618392000485854], [-2.0, 0.03716100805322943, -0.7732946506211682]

@@ -25,7 +25,7 @@ import numpy as np
 from numba import njit
 
 import nlink
-from nlink.system import rates, rhs
+from nlink.mechanics.system import rates, rhs
 
 TOLERANCE = 1e-9
 COMMAND = Path(sys.executable).with_name("nlink")

@@ -34,8 +34,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 FILES = (
-    "kinematics.py", "kernels.py", "formulations/recursive.py", "formulations/series/loads.py", "formulations/series/motion.py",
-    "formulations/series/resistance.py", "formulations/series/straight.py", "formulations/series/sweep.py",
+    "mechanics/kinematics.py", "mechanics/kernels.py", "formulations/recursive.py", "formulations/series/loads.py",
+    "formulations/series/motion.py", "formulations/series/resistance.py", "formulations/series/straight.py",
+    "formulations/series/sweep.py",
 )  # fmt: skip
 TESTS = ROOT / "tests" / "uncompiled.py"
 KNOWN = ROOT / "docs" / "mutants.md"

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from made_run import made_run
 
-from nlink.chain import Chain, Link
-from nlink.loads import Gravity
-from nlink.run import Occurrence, Run
+from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.loads import Gravity
+from nlink.run.run import Occurrence, Run
 
 
 def made_loop(n: int = 3, *, times: Any = None, spin: float = 6.0, dead: tuple[float, ...] = (), inner: float = 1.0) -> Run:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from nlink import kinematics
-from nlink.chain import Chain
-from nlink.run import Run, Stats, Status, Track
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run, Stats, Status, Track
 from nlink.scenario import Scenario
 
 

@@ -16,10 +16,10 @@ from made_loop import made_loop
 from made_run import made_run, motion
 from PIL import Image, ImageSequence
 
-from nlink import kinematics
-from nlink._check import ModelError
-from nlink.chain import Chain, Link
-from nlink.run import Run
+from nlink._support.checks import ModelError
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain, Link
+from nlink.run.run import Run
 from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
 from nlink.view.frames import Frames, Look, frame_times

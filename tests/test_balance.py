@@ -27,8 +27,8 @@ from nlink import (
     simulate,
     simulate_many,
 )
-from nlink.balance import MOST
 from nlink.cli import app
+from nlink.simulation.balance import MOST
 
 CHAOTIC = [1.5, 3.0, 1.5]
 

@@ -26,7 +26,7 @@ from nlink import (
     Table,
     TipForce,
 )
-from nlink.chain import wrapped
+from nlink.mechanics.chain import wrapped
 
 NOT_NUMBERS = [True, False, "1", None, [1.0], (1.0,), {}, np.True_, np.False_, 1j, b"1", np.array([1.0])]
 

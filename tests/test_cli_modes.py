@@ -10,11 +10,11 @@ import pytest
 from PIL import Image, ImageSequence
 from test_cli import call
 
-from nlink import closure, kinematics
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import linearize
-from nlink.chain import Chain
-from nlink.loads import Gravity, JointDamper
+from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import Gravity, JointDamper
 from nlink.scenario import preset
 from nlink.view.modes import TURN, _motion, bent, eigenvalues_figure, shapes_figure
 
@@ -169,11 +169,11 @@ def test_a_bent_loop_stays_closed() -> None:
     small = linearize(chain, equilibrium(chain).theta)
     for mode in small.table():
         motion = _motion(small, mode, 2.0)
-        assert np.abs(closure.gap(chain, motion.theta)).max() < 1e-9 * chain.length.sum()
+        assert np.abs(loop_closure.gap(chain, motion.theta)).max() < 1e-9 * chain.length.sum()
     tight = Chain.uniform(3, pin=(2.999, 0.0))
     stiff = linearize(tight, equilibrium(tight).theta)
     theta = bent(stiff, TURN * stiff.table()[0].shape.real)
-    assert np.hypot(*closure.gap(tight, theta)) < 1e-8
+    assert np.hypot(*loop_closure.gap(tight, theta)) < 1e-8
 
 
 def test_a_complex_mode_moves_with_its_phases() -> None:

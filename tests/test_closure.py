@@ -15,8 +15,19 @@ from scipy.optimize import fsolve
 
 import nlink
 from nlink import Chain, JointDamper, JointSpring, JointTorque, Link, LinkDamper, ModelError, TipForce, formulate, simulate
-from nlink.closure import Assembly, assemble, branches, defects, driven, gap, jacobian, smallest_singular_value, tangent, zigzag
-from nlink.loads import Gravity
+from nlink.mechanics.loads import Gravity
+from nlink.mechanics.loop_closure import (
+    Assembly,
+    assemble,
+    branches,
+    defects,
+    driven,
+    gap,
+    jacobian,
+    smallest_singular_value,
+    tangent,
+    zigzag,
+)
 
 CLOSING = ("recursive", "momentum", "maximal", "natural")
 CHANGE_POINTS = {

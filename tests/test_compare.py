@@ -13,8 +13,8 @@ import nlink
 from nlink import DOP853, RK4, RK45, Chain, Gauss, ModelError, Scenario, Settings, Taylor, compare, preset, simulate, trusted_until
 from nlink.analysis.compare import Row
 from nlink.analysis.trust import difference, within
-from nlink.run import Status
-from nlink.simulation import SimulationInterrupted
+from nlink.run.run import Status
+from nlink.simulation.integrate import SimulationInterrupted
 from nlink.view.compare import compare_figure, overlay_figure, save_comparison
 
 FORMULATIONS = tuple(nlink.FORMULATIONS)

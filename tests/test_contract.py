@@ -9,8 +9,8 @@ import pytest
 from helpers import TOLERANCE, random_chain, relative_difference
 
 from nlink import FORMULATIONS, Chain, JointTorque, Linear, formulate
-from nlink.chain import Link
-from nlink.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, LinkDamper, TipForce
+from nlink.mechanics.chain import Link
+from nlink.mechanics.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, LinkDamper, TipForce
 
 EXACT = [name for name in FORMULATIONS if name != "linear"]
 STATES = 5

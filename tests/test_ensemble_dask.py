@@ -13,7 +13,7 @@ from made_ensemble import Noted, Unpacked, arguments, unpacked_count
 from test_ensemble_store import done, same, started, wait_for
 
 from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Reducer, Samples, Threads, simulate_many
-from nlink._check import BackendError
+from nlink._support.checks import BackendError
 from nlink.ensemble import cluster
 from nlink.ensemble.backends import CALLER
 

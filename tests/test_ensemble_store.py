@@ -14,13 +14,13 @@ import pytest
 from made_ensemble import arguments
 
 from nlink import Chain, Final, FlipTime, Samples, Threads, simulate_many
+from nlink._support.files import hold
 from nlink.ensemble import make_job, sizing
 from nlink.ensemble.backends import CALLER
 from nlink.ensemble.fingerprint import digest
 from nlink.ensemble.results import blocks
 from nlink.ensemble.sizing import block_size
 from nlink.ensemble.store import StoreError
-from nlink.files import hold
 
 pytest.importorskip("zarr")
 MADE = Path(__file__).with_name("made_ensemble.py")

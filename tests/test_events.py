@@ -7,7 +7,7 @@ import pytest
 from helpers import COMPILED, FORMULATIONS, INTEGRATORS, TOLERANCE, reference, settings
 
 from nlink import Chain, Event, Flip, Gravity, JointTorque, Link, ModelError, Scenario, Settings, simulate
-from nlink.events import turns
+from nlink.simulation.events import turns
 
 FREE = Chain([Link(1.0, 1.0, 0.5, 0.1)])  # no loads: turns at a constant rate
 

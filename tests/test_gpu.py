@@ -15,8 +15,8 @@ from numpy.testing import assert_allclose
 
 import nlink
 from nlink import Chain, Cuda, Drag, Final, FlipTime, FollowerForce, JointDamper, JointSpring, JointTorque, Sine, Table, Threads
-from nlink._jit import uncached
-from nlink.duals import duals
+from nlink.compiled.duals import duals
+from nlink.compiled.jit import uncached
 from nlink.ensemble import gpu, make_job
 from nlink.ensemble.job import ON, Halted
 from nlink.ensemble.lanes_engine import deviations, limits_of, steady
@@ -26,7 +26,7 @@ from nlink.ensemble.stages_march import ONE, room_for, set_out
 from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
-from nlink.system import ORDER_BY_ORDER, UNROLLED_LANES, SeriesRoom, way_by
+from nlink.mechanics.system import ORDER_BY_ORDER, UNROLLED_LANES, SeriesRoom, way_by
 
 SWING = (JointSpring(1.0), JointDamper(0.1), JointTorque(Sine(1.0, 0.5, 0.0)))
 LOADS = {

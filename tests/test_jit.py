@@ -16,37 +16,37 @@ import pytest
 from helpers import python, random_chain
 
 import nlink
-from nlink import _cache, _jit
+from nlink.compiled import cache_folder, jit
 
 
 def test_the_cache_folder_follows_the_sources(tmp_path, monkeypatch):
     package = tmp_path / "nlink"
-    shutil.copytree(_jit.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(jit.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setenv("NLINK_CACHE_DIR", str(tmp_path / "cache"))
-    assert _jit.cache_folder().parent == tmp_path / "cache" / "nlink"
-    monkeypatch.setattr(_jit, "PACKAGE", package)
-    before = _jit.cache_folder()
-    assert before == _jit.cache_folder()
+    assert jit.cache_folder().parent == tmp_path / "cache" / "nlink"
+    monkeypatch.setattr(jit, "PACKAGE", package)
+    before = jit.cache_folder()
+    assert before == jit.cache_folder()
     with (package / "formulations" / "recursive.py").open("a") as source:
         source.write("# changed\n")
-    assert _jit.cache_folder() != before
+    assert jit.cache_folder() != before
 
 
 def test_compiled_code_lives_where_the_cache_looks():
     """A kernel outside COMPILED would run old code after an edit."""
-    for path in _jit.PACKAGE.rglob("*.py"):
-        if not _jit.compiled(path):
+    for path in jit.PACKAGE.rglob("*.py"):
+        if not jit.compiled(path):
             text = path.read_text()
             assert "import numba" not in text, path
             assert "from numba" not in text, path
-            assert not re.search(r"_jit import .*(kernel|entry)", text), path
+            assert not re.search(r"compiled.jit import .*(kernel|entry)", text), path
 
 
 def test_a_cache_folder_that_cannot_be_written_is_replaced(tmp_path, monkeypatch):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
     monkeypatch.setenv("NLINK_CACHE_DIR", str(blocked))
-    folder = _jit.cache_folder()
+    folder = jit.cache_folder()
     assert folder.is_dir()
     assert blocked not in folder.parents
 
@@ -58,16 +58,16 @@ def kernels(parent, count, marked=True):
         folder.mkdir(parents=True)
         (folder / "x.nbi").write_text("")
         if marked:
-            (folder / _cache.MARK).write_text("")
+            (folder / cache_folder.MARK).write_text("")
         os.utime(folder, (k, k))
     return folders
 
 
 def test_old_cache_folders_are_tidied(tmp_path):
     folders = kernels(tmp_path, 7)
-    (tmp_path / _cache.MARK).write_text("")
-    _cache.tidy(folders[0])
-    assert sorted(tmp_path.glob("kernels-*")) == [folders[0], *folders[-_cache.KEEP + 1 :]]
+    (tmp_path / cache_folder.MARK).write_text("")
+    cache_folder.tidy(folders[0])
+    assert sorted(tmp_path.glob("kernels-*")) == [folders[0], *folders[-cache_folder.KEEP + 1 :]]
 
 
 @pytest.mark.parametrize("spoilt", ["parent without mark", "folders without mark", "links", "other names"])
@@ -75,14 +75,14 @@ def test_folders_that_nlink_did_not_make_are_never_removed(tmp_path, spoilt):
     own = tmp_path / "nlink"
     folders = kernels(own, 7, marked=spoilt != "folders without mark")
     if spoilt != "parent without mark":
-        (own / _cache.MARK).write_text("")
+        (own / cache_folder.MARK).write_text("")
     if spoilt == "links":
         for folder in folders[1:]:
             folder.rename(tmp_path / folder.name)
             folder.symlink_to(tmp_path / folder.name)
     if spoilt == "other names":
         folders = [folders[0]] + [folder.rename(own / f"my-{folder.name}") for folder in folders[1:]]
-    _cache.tidy(folders[0])
+    cache_folder.tidy(folders[0])
     assert all((folder / "x.nbi").exists() for folder in folders)
 
 
@@ -92,16 +92,16 @@ def test_a_folder_nlink_that_is_someone_elses_is_left_alone(tmp_path, monkeypatc
     for name in ("src", "docs", ".git"):
         (clone / name).mkdir(parents=True)
     before = sorted(clone.rglob("*"))
-    folder = _jit.cache_folder()
-    _cache.tidy(folder)
+    folder = jit.cache_folder()
+    cache_folder.tidy(folder)
     assert folder.parent == tmp_path / "nlink-cache"
     assert sorted(clone.rglob("*")) == before
 
 
 FALLBACK = """
 import os, sys
-from nlink import _jit
-print(_jit.FOLDER, flush=True)
+from nlink.compiled import jit
+print(jit.FOLDER, flush=True)
 if len(sys.argv) > 1: os.kill(os.getpid(), 9)
 """
 

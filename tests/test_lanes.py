@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import nlink
 from nlink import Chain, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, ModelError, Sine, Taylor, TipForce
-from nlink._jit import uncached
-from nlink.duals import dual, rate_of
+from nlink.compiled.duals import dual, rate_of
+from nlink.compiled.jit import uncached
+from nlink.compiled.simd import alike, anywhere, columns, power, sincos, value_of, where
 from nlink.integrators.tangent import TangentStepper
-from nlink.lanes import alike, anywhere, columns, power, sincos, value_of, where
 
 LOADS = (JointSpring(2.0, 0.1), JointDamper(0.1), LinkDamper(0.05), JointTorque(Sine(1.0, 0.7, 0.2)))
 SWEPT = (*LOADS, Drag(0.2), FollowerForce(0.5), TipForce(0.3, 0.2))

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import nlink
-from nlink._check import ModelError, angle_or_each, line, nearest, number, number_or_each, printable, shown, whole
+from nlink._support.checks import ModelError, angle_or_each, line, nearest, number, number_or_each, printable, shown, whole
+from nlink._support.modelfile import MOST_DEPTH, read_model, tables
 from nlink.formulations.stabilization import AugmentedLagrangian
 from nlink.integrators import Taylor
-from nlink.modelfile import MOST_DEPTH, read_model, tables
 from nlink.scenario import Scenario
 
 

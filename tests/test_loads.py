@@ -19,7 +19,7 @@ from nlink import (
     Table,
     TipForce,
 )
-from nlink.loads import LEDGER, LOADS
+from nlink.mechanics.loads import LEDGER, LOADS
 
 ONE = [
     (Gravity, "g", {}),

@@ -37,7 +37,7 @@ from nlink import (
 from nlink.analysis.barrier import cheapest_flip, margin, ruled
 from nlink.analysis.maps import OUTPUTS
 from nlink.analysis.plane import centres
-from nlink.kinematics import potential_energy
+from nlink.mechanics.kinematics import potential_energy
 from nlink.view.maps import FORBIDDEN, chaos_page, heading, map_figure, plain, save_map_picture, summary
 
 PI = math.pi

@@ -17,11 +17,11 @@ from made_loop import made_loop
 from made_run import made_run, motion
 
 import nlink
-from nlink._check import ModelError
-from nlink.chain import Chain, Link, wrapped
+from nlink._support.checks import ModelError
 from nlink.cli import main
-from nlink.loads import FollowerForce, Gravity, JointSpring, TipForce
-from nlink.run import Occurrence, Run, Status
+from nlink.mechanics.chain import Chain, Link, wrapped
+from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
+from nlink.run.run import Occurrence, Run, Status
 from nlink.view.animate import animate
 from nlink.view.map_page import Layer, map_page, stability_page
 from nlink.view.modes_page import MOST, modes_page

@@ -23,9 +23,9 @@ from made_run import made_run
 from PIL import Image
 
 import nlink
-from nlink.chain import Chain, Link
-from nlink.loads import FollowerForce, Gravity, JointSpring, TipForce
-from nlink.run import Occurrence, Run, Status
+from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
+from nlink.run.run import Occurrence, Run, Status
 from nlink.view.map_page import Layer, map_page
 from nlink.view.modes_page import modes_page
 from nlink.view.page import notebook_frame
@@ -126,7 +126,7 @@ def test_the_motion_that_is_shown_is_that_of_the_run(browser, file):
         shown = page.evaluate(look, times)
     for t, (angles, x, y) in zip(times, shown, strict=True):
         np.testing.assert_allclose(angles, run.at([t]).theta[0], atol=1e-4)
-        np.testing.assert_allclose(np.stack([x, y], 1), nlink.kinematics.hinges(run.chain, np.array(angles)), atol=1e-12)
+        np.testing.assert_allclose(np.stack([x, y], 1), nlink.mechanics.kinematics.hinges(run.chain, np.array(angles)), atol=1e-12)
 
 
 def test_it_plays_pauses_steps_and_stops(browser, file):

@@ -13,9 +13,9 @@ from made_run import made_run, motion
 from matplotlib.figure import Figure
 from PIL import Image
 
-from nlink import kinematics
-from nlink._check import ModelError
-from nlink.run import Run
+from nlink._support.checks import ModelError
+from nlink.mechanics import kinematics
+from nlink.run.run import Run
 from nlink.view import plot
 from nlink.view.plot import PLOTS, figure, save_plots, suiting
 
@@ -409,6 +409,6 @@ def test_a_folder_that_cannot_be_made_is_an_os_error(tmp_path):
 
 
 def test_pictures_need_no_solver_and_no_pyplot():
-    heavy = "{'numba', 'scipy', 'sympy', 'tkinter', 'matplotlib.pyplot', 'nlink.simulation'}"
+    heavy = "{'numba', 'scipy', 'sympy', 'tkinter', 'matplotlib.pyplot', 'nlink.simulation.integrate'}"
     code = f"import sys, nlink.view.plot, nlink.view.animate, nlink.view.live; print({heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"

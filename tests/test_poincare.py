@@ -30,7 +30,7 @@ from nlink import (
     simulate,
     starts_on_energy,
 )
-from nlink.chain import wrapped
+from nlink.mechanics.chain import wrapped
 
 CHAIN = Chain.uniform(2, shape="point")
 

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from nlink import DOP853, INTEGRATORS, RK4, RK45, Gauss, ModelError, Scipy
+from nlink._support.records import record
 from nlink.integrators import integrator_record
-from nlink.records import record
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from helpers import python
 
 import nlink
 from nlink import Chain, Flip, JointDamper, JointTorque, ModelError, Sine
-from nlink.files import hold, written_whole
-from nlink.runfile import RunFileError
+from nlink._support.files import hold, written_whole
+from nlink.run.file import RunFileError
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_nothing_outside_the_file_is_read(path, tmp_path):
 def test_a_failed_save_leaves_the_old_file_alone(run, path, monkeypatch):
     old = path.read_bytes()
     full = lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))  # noqa: E731
-    monkeypatch.setattr("nlink.runwriter.RunWriter._log", full)
+    monkeypatch.setattr("nlink.run.writer.RunWriter._log", full)
     with pytest.raises(RunFileError, match=r"cannot write .*run.nc: No space left on device"):
         run.save(path)
     assert path.read_bytes() == old
@@ -172,13 +172,13 @@ def test_a_place_that_cannot_be_written_says_so(run, tmp_path):
 def test_a_killed_save_leaves_no_file_under_the_name(tmp_path):
     path = tmp_path / "big.nc"
     code = f"""
-import os, nlink, nlink.runwriter
+import os, nlink, nlink.run.writer
 run = nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0)
-real = nlink.runwriter.RunWriter.commit
+real = nlink.run.writer.RunWriter.commit
 def killed(*arguments, **options):
     real(*arguments, **options)
     os._exit(9)
-nlink.runwriter.RunWriter.commit = killed
+nlink.run.writer.RunWriter.commit = killed
 try:
     run.save({str(path)!r})
 finally:

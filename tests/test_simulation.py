@@ -49,7 +49,7 @@ from nlink import (
     recording,
     simulate,
 )
-from nlink.recording import saved_times
+from nlink.simulation.recording import saved_times
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential")

@@ -36,7 +36,7 @@ from nlink import (
 )
 from nlink.analysis.cycle import amplitudes
 from nlink.analysis.stability_map import DIVERGENCE, FLUTTER, STABLE
-from nlink.closure import tangent
+from nlink.mechanics.loop_closure import tangent
 
 MG = 0.01 * 9.8
 

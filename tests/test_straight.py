@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nlink import Chain, formulate
-from nlink._jit import uncached
+from nlink.compiled.jit import uncached
 from nlink.ensemble.stages import METHOD, STAGES, Work, begin, step
 from nlink.formulations.side_by_side import SideBySide, straight_accelerations
 

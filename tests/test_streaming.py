@@ -15,9 +15,9 @@ from helpers import python
 
 import nlink
 from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, runfile, simulate, simulation, streaming
-from nlink.runfile import RunFileError, Stored
-from nlink.runwriter import Claim
-from nlink.streaming import Thinning
+from nlink.run.file import RunFileError, Stored
+from nlink.run.writer import Claim
+from nlink.simulation.streaming import Thinning
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
 COMMAND = [str(Path(sys.executable).with_name("nlink"))]
@@ -270,7 +270,7 @@ def test_events_of_the_repeated_step_are_kept_once(tmp_path):
 
 def test_a_run_killed_just_before_it_had_its_name_is_given_it(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("nlink.runwriter.os.fsync", lambda _: (_ for _ in ()).throw(RuntimeError("killed")))
+        patch.setattr("nlink.run.writer.os.fsync", lambda _: (_ for _ in ()).throw(RuntimeError("killed")))
         with pytest.raises(RunFileError, match="killed"):
             simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc.part"]
@@ -294,7 +294,7 @@ def test_a_run_that_cannot_be_put_in_place_is_kept_beside_and_said(tmp_path, mon
     def refused(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("nlink.runwriter.put_in_place", refused)
+    monkeypatch.setattr("nlink.run.writer.put_in_place", refused)
     with pytest.raises(RunFileError, match=r"Permission denied; the run is whole all the same, in .*x.nc.part"):
         nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "x.nc")
     monkeypatch.undo()

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import nlink
-from nlink.chain import Chain, Link
-from nlink.events import Flip
-from nlink.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, JointTorque, LinkDamper, Sine, TipForce
+from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, JointTorque, LinkDamper, Sine, TipForce
 from nlink.scenario import Scenario, Settings, preset, presets
+from nlink.simulation.events import Flip
 
 pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 

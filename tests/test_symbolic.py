@@ -13,7 +13,7 @@ import sympy as sp
 from helpers import Mechanics, energy, random_chain, torques_at
 
 from nlink import Chain, Drag, Gravity, JointDamper, JointSpring, Link, LinkDamper, ModelError, derive, formulate, kinematics
-from nlink.loads import LOADS
+from nlink.mechanics.loads import LOADS
 from nlink.symbolic.trigonometry import collected
 
 ALL = tuple(LOADS)

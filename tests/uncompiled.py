@@ -34,9 +34,9 @@ from nlink import (
 )
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
-from nlink.kernels import LOAD_ROWS, S, from_table, piece, turn
-from nlink.loads import LEDGER
-from nlink.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
+from nlink.mechanics.kernels import LOAD_ROWS, S, from_table, piece, turn
+from nlink.mechanics.loads import LEDGER
+from nlink.mechanics.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
 
 LEFT = -7.0
 """What scratch holds from a use before: it must not matter."""

@@ -7,8 +7,8 @@ import contextlib
 import os
 import sys
 
-from nlink.descriptors import open_standard_streams
-from nlink.interrupt import answer_signals
+from nlink._support.descriptors import open_standard_streams
+from nlink._support.interrupt import answer_signals
 
 
 def main() -> None:

@@ -38,8 +38,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlink import closure
-from nlink._check import (
+from nlink._support.checks import (
     ModelError,
     angle_or_each,
     choice,
@@ -53,14 +52,15 @@ from nlink._check import (
     spread,
     whole,
 )
-from nlink.chain import MOST_LINKS, Chain, Link
-from nlink.files import written_whole
-from nlink.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
-from nlink.modelfile import read_model, tables
-from nlink.records import MOST_LETTERS
+from nlink._support.files import written_whole
+from nlink._support.modelfile import read_model, tables
+from nlink._support.records import MOST_LETTERS
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import MOST_LINKS, Chain, Link
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
@@ -128,7 +128,7 @@ class Scenario:
 
     def run(self, **options: Any) -> Run:
         """Simulate the scenario and return its Run; `options` go to `simulate` (file, progress, strict, events)."""
-        from nlink.simulation import simulate_scenario  # the loop stands behind: see the layers
+        from nlink.simulation.integrate import simulate_scenario  # the loop stands behind: see the layers
 
         return simulate_scenario(self, **options)
 
@@ -364,7 +364,7 @@ def _driven(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ..
         raise ModelError(f"start has both drive and {clash[0]}; give one")
     if "drive" not in table:
         raise ModelError("start.branch needs start.drive, the angle of the first link")
-    return tuple(closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open")).tolist())
+    return tuple(loop_closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open")).tolist())
 
 
 def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
@@ -375,5 +375,5 @@ def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...
     if shape == "line":
         return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * n
     if shape == "zigzag" and chain.pin:
-        return tuple(closure.zigzag(chain).tolist())
+        return tuple(loop_closure.zigzag(chain).tolist())
     return tuple(math.pi if i % 2 else math.pi / 2 for i in range(n)) if shape == "zigzag" else (0.0,) * n

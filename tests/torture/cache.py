@@ -83,7 +83,7 @@ def cache_folders_that_are_someone_elses(k: int, folder: Path) -> Measure:
         {"NLINK_CACHE_DIR": "x" * 5000, **home},
     ]
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
-    done = ended(start_python("-c", "import nlink._jit", cwd=cache, **{**os.environ, **places[k]}))
+    done = ended(start_python("-c", "import nlink.compiled.jit", cwd=cache, **{**os.environ, **places[k]}))
     assert (done.code, done.err) == (0, ""), done.err[-2000:]
     after = {path: path.stat().st_mtime_ns for path in before if path.exists()}
     assert after == before

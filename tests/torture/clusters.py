@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from nlink import Chain, Final, FlipTime, Threads, simulate_many
-from nlink._check import BackendError
+from nlink._support.checks import BackendError
 from torture.attack import Absent, Measure, attack
 from torture.stores import told
 

@@ -20,8 +20,8 @@ from made_run import made_run, motion
 import nlink
 from nlink.analysis import mapfile
 from nlink.analysis.mapfile import MapFileError
-from nlink.runfile import UNSUMMED, RunFileError, _digest
-from nlink.runwriter import checksum
+from nlink.run.file import UNSUMMED, RunFileError, _digest
+from nlink.run.writer import checksum
 from torture.attack import Measure, attack, ended, start, start_python
 
 RELEASED = Path(__file__).parents[1] / "data" / "released"
@@ -517,7 +517,7 @@ SIZES: dict[str, tuple[str, Change, Change | None]] = {
 }  # fmt: skip
 CODE = """
 import resource, sys, time, nlink
-from nlink import runfile
+from nlink.run.run import file
 from nlink.analysis import mapfile
 import h5py
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

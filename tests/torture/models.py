@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.scenario import Scenario, preset_table, presets, read_model
 from torture import mutations
 from torture.attack import Measure, attack, ended, nlink, start_python
@@ -44,9 +44,9 @@ def refused(said: str) -> None:
 
 def checked(table: Any) -> None:
     """Build a scenario, with its records; it may only be refused in one sentence."""
+    from nlink._support.records import record
     from nlink.formulations import FORMULATIONS
     from nlink.integrators import integrator_record
-    from nlink.records import record
 
     try:
         scenario = Scenario.from_dict(table)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from made_run import made_run
 
-from nlink.chain import Chain
-from nlink.loads import Gravity, JointTorque
-from nlink.run import Occurrence, Run
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import Gravity, JointTorque
+from nlink.run.run import Occurrence, Run
 from nlink.scenario import LostFunction, Scenario
 from torture.attack import Absent, attack
 

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import kernels
-from nlink.chain import Chain
 from nlink.ensemble.noting import TIP, G
 from nlink.ensemble.varied import Varied
-from nlink.kinematics import kinetic_energy
-from nlink.loads import Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+from nlink.mechanics import kernels
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kinematics import kinetic_energy
+from nlink.mechanics.loads import Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
 
 GRID = 721
 """Angles of a link among which the cheapest way over is looked for, before it is refined."""

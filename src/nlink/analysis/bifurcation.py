@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, number
+from nlink._support.checks import ModelError, number
+from nlink._support.progress import Bar
 from nlink.analysis.poincare import Points, Section, Strobe, poincare
-from nlink.chain import Chain, wrapped
-from nlink.loads import JointSpring, JointTorque, Sine
-from nlink.progress import Bar
-from nlink.run import Status
+from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.loads import JointSpring, JointTorque, Sine
+from nlink.run.run import Status
 
 SAME = 1e-3
 """Points nearer than this, in rad and rad/s, are one when periods are counted."""

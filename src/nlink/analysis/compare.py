@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.records import record
 from nlink.analysis.trust import ANGLE, APPROXIMATE, UNSTATED, Witnesses, difference, nodes, rerun, tighter, usable, within
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import Taylor, integrator_record
 from nlink.integrators.base import Integrator
-from nlink.records import record
-from nlink.run import Run, Status
+from nlink.mechanics.system import Formulation
+from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
-from nlink.system import Formulation
 
 HEAD = ("formulation", "integrator", "difference", "within", "trusted", "violation", "energy", "steps", "evaluations", "time")
 UNITS = ("", "", "rad", "until s", "until s", "", "J", "", "", "s")

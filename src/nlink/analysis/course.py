@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from nlink import closure, kinematics
-from nlink._check import ModelError, whole
+from nlink._support.checks import ModelError, whole
 from nlink.analysis.variations import Leg, follower, tangent_frame, volume
-from nlink.chain import Chain
 from nlink.integrators.base import ARRIVED, NOT_FINITE
-from nlink.run import Status
+from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
 """Growth of one deviation over another at which the time between two QRs is shortened, and at which a part is done again."""
@@ -38,8 +38,8 @@ class Course:
             raise ModelError(f"lyapunov needs a Chain, got {type(chain).__name__}")
         self.chain, self.follower = chain, follower(chain, tol)
         system = self.follower.system
-        start = closure.assemble(chain, system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega))
-        stuck = closure.stuck(chain, start.theta, start.omega)
+        start = loop_closure.assemble(chain, system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega))
+        stuck = loop_closure.stuck(chain, start.theta, start.omega)
         if stuck:
             raise ModelError(f"{stuck[0]}; {stuck[1]}")
         frame = tangent_frame(chain, start.theta, start.omega)
@@ -96,7 +96,7 @@ class Course:
         if self.chain.pin is None:
             return False
         theta, _ = self.follower.system.decode(leg.y[: self.follower.system.size])
-        return bool(closure.smallest_singular_value(self.chain, theta) < DEAD)
+        return bool(loop_closure.smallest_singular_value(self.chain, theta) < DEAD)
 
     def angles(self) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink.chain import Chain
-from nlink.run import Run
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run
 
 STEADY = 1e-3
 """Change of the amplitude over the last part of a run, as a part of it, below which it has settled."""
@@ -71,7 +71,7 @@ def amplitudes(
     chain_of: Callable[[float], Chain], loads: Any, theta: Any, *, t_end: float, progress: Callable[[int, int], None] | None = None
 ) -> list[LimitCycle | None]:
     """Return the limit cycle on which the chain settles at each load, each run started where the one before ended."""
-    from nlink.simulation import simulate
+    from nlink.simulation.integrate import simulate
 
     start, rates, found = theta, None, []
     for k, load in enumerate(np.asarray(loads, float).tolist()):

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from nlink import closure, derivatives, kinematics
-from nlink._check import ModelError, number, whole
+from nlink._support.checks import ModelError, number, whole
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.variations import across
-from nlink.chain import Chain
+from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics.chain import Chain
 
 MOST_STARTS = 1_000_000
 TRIES = 20
@@ -24,7 +24,7 @@ def on_energy(chain: Chain, energy: float, theta: Any, omega: Any = None, *, lin
     """Return the rates (..., N) of an open chain at angles theta (..., N) with the rate of one link (from 0) chosen so that kinetic
     and potential energy make `energy` in J; the larger of two. The other rates are those of omega, or zero.
 
-    >>> from nlink.chain import Chain
+    >>> from nlink.mechanics.chain import Chain
     >>> chain = Chain.uniform(2)
     >>> omega = on_energy(chain, 0.0, [0.0, 0.3], [0.0, 1.0])
     >>> bool(abs(sum(kinematics.energies(chain, np.array([0.0, 0.3]), omega))) < 1e-12)
@@ -40,7 +40,7 @@ def on_energy(chain: Chain, energy: float, theta: Any, omega: Any = None, *, lin
     if theta.shape[-1:] != (chain.n,):
         raise ModelError(f"theta must hold {chain.n} angles in its last axis, got shape {theta.shape}")
     rates[..., link] = 0.0
-    M = derivatives.mass_matrix(chain, theta)
+    M = linearised.mass_matrix(chain, theta)
     lacking = energy - kinematics.potential_energy(chain, theta) - kinematics.kinetic_energy(chain, theta, rates)
     half, other = M[..., link, link], (M[..., link, :] * rates).sum(-1)
     inside = other**2 + 2 * half * lacking
@@ -69,7 +69,7 @@ def _rest(chain: Chain) -> np.ndarray:
     try:
         return equilibrium(chain).theta
     except ModelError:
-        return closure.zigzag(chain) if chain.pin else np.zeros(chain.n)
+        return loop_closure.zigzag(chain) if chain.pin else np.zeros(chain.n)
 
 
 def _angles(chain: Chain, energy: float, rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -78,7 +78,7 @@ def _angles(chain: Chain, energy: float, rest: np.ndarray, rng: np.random.Genera
         for _ in range(TRIES):
             theta = rest + rng.uniform(-reach, reach, chain.n)
             try:
-                theta = closure.nearest(chain, theta, float(chain.length.sum())) if chain.pin else theta
+                theta = loop_closure.nearest(chain, theta, float(chain.length.sum())) if chain.pin else theta
             except ModelError:
                 continue
             if kinematics.potential_energy(chain, theta) < energy:
@@ -90,7 +90,7 @@ def _angles(chain: Chain, energy: float, rest: np.ndarray, rng: np.random.Genera
 def _rates(chain: Chain, energy: float, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rates of any direction, evenly in the metric of the masses, with the kinetic energy that is left."""
     basis, _ = across(chain, theta, np.zeros(chain.n))
-    M = basis.T @ derivatives.mass_matrix(chain, theta) @ basis
+    M = basis.T @ linearised.mass_matrix(chain, theta) @ basis
     way = basis @ np.linalg.solve(np.linalg.cholesky(M).T, rng.standard_normal(len(M)))
     left = energy - float(kinematics.potential_energy(chain, theta))
     return way * math.sqrt(left / float(kinematics.kinetic_energy(chain, theta, way)))

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import closure
-from nlink._check import ModelError, angle_or_each, spread
+from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink.analysis.linearize import geometric, linearize, pin_force, statics
-from nlink.chain import Chain, wrapped
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import Chain, wrapped
 
 TRIES = 200
 EXACT = 1e-12
@@ -36,13 +36,13 @@ class Equilibrium(NamedTuple):
 def equilibrium(chain: Chain, guess: Any = None) -> Equilibrium:
     """Return the equilibrium that Newton's method finds from `guess` (rad): from straight down, or from a zig-zag to the pin.
 
-    >>> from nlink.chain import Chain
+    >>> from nlink.mechanics.chain import Chain
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
     theta = np.array(spread("guess", angle_or_each("guess", _first(chain) if guess is None else guess), chain.n, "links"))
     if chain.pin:
-        theta = closure.assemble(chain, theta).theta
+        theta = loop_closure.assemble(chain, theta).theta
     settle = chain.pin is not None and guess is None
     theta, left, scale, force = _newton(chain, theta, settle)
     for _ in range(PUSHES if settle else 0):  # a fold or a summit: pushed off it, downhill
@@ -76,7 +76,7 @@ def equilibria(chain: Chain) -> list[Equilibrium]:
 
 
 def _first(chain: Chain) -> Any:
-    return tuple(closure.zigzag(chain).tolist()) if chain.pin else 0.0
+    return tuple(loop_closure.zigzag(chain).tolist()) if chain.pin else 0.0
 
 
 def _starts(chain: Chain) -> Any:
@@ -84,15 +84,15 @@ def _starts(chain: Chain) -> Any:
         yield from itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)
         return
     for angle in np.linspace(-math.pi, math.pi, 48, endpoint=False):
-        for branch in closure.BRANCHES:
+        for branch in loop_closure.BRANCHES:
             try:
-                yield closure.driven(chain, float(angle), branch).tolist()
+                yield loop_closure.driven(chain, float(angle), branch).tolist()
             except ModelError:
                 continue
     rng = np.random.default_rng(0)
     for _ in range(STARTS if chain.n > 3 else 0):  # more freedom than the driving angle
         try:
-            yield closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
+            yield loop_closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
         except ModelError:
             continue
 
@@ -129,7 +129,7 @@ def _moved(chain: Chain, theta: np.ndarray) -> Any:
     if chain.pin is None:
         return theta
     try:
-        return closure.assemble(chain, theta).theta
+        return loop_closure.assemble(chain, theta).theta
     except ModelError:
         return None
 
@@ -139,8 +139,8 @@ def _reduced(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
     force of the pin.
     """
     left, K, scale = statics(chain, theta)
-    basis = closure.tangent(chain, theta)
+    basis = loop_closure.tangent(chain, theta)
     if chain.pin is None:
         return left, K, basis, scale, None
-    force = pin_force(closure.jacobian(chain, theta), left)
+    force = pin_force(loop_closure.jacobian(chain, theta), left)
     return basis.T @ left, basis.T @ (K + geometric(chain, theta, force)) @ basis, basis, scale, force

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from nlink._check import number
+from nlink._support.checks import number
 from nlink.analysis.course import Course, Failure, told
-from nlink.chain import Chain
-from nlink.flows import FlowError
+from nlink.mechanics.chain import Chain
+from nlink.simulation.flow import FlowError
 
 FINE = 1e-16
 """Error of a step."""

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import closure, derivatives
-from nlink._check import ModelError, angle_or_each, choice, number_or_each, spread
-from nlink.chain import Chain
+from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
+from nlink.mechanics import linearised, loop_closure
+from nlink.mechanics.chain import Chain
 
 BALANCE = 1e-8
 """Moment left over at an equilibrium, as a part of the largest moment there."""
@@ -146,7 +146,7 @@ def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: s
 
     About a state that is no equilibrium they are those about the motion through it, at that moment.
 
-    >>> from nlink.chain import Chain
+    >>> from nlink.mechanics.chain import Chain
     >>> linearize(Chain.uniform(2)).frequencies.round(4).tolist()
     [2.6801, 7.1887]
     """
@@ -168,17 +168,17 @@ def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: s
 
 def matrices(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M, C, K in absolute angles of a chain without its pin."""
-    M, C, K = derivatives.inertial(chain, theta, omega, alpha)
-    _, dampings, stiffnesses = derivatives.working(chain, theta, omega)
-    return M, C + dampings.sum(0), K + derivatives.conservative(chain, theta)[1] + stiffnesses.sum(0)
+    M, C, K = linearised.inertial(chain, theta, omega, alpha)
+    _, dampings, stiffnesses = linearised.working(chain, theta, omega)
+    return M, C + dampings.sum(0), K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0)
 
 
 def statics(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the moments (N,) left over at rest, their stiffness (N, N), and the size of moments there."""
     rest = np.zeros(chain.n)
-    force, stiffness = derivatives.conservative(chain, theta)
-    forces, _, stiffnesses = derivatives.working(chain, theta, rest)
-    torques = derivatives.steady_torques(chain)
+    force, stiffness = linearised.conservative(chain, theta)
+    forces, _, stiffnesses = linearised.working(chain, theta, rest)
+    torques = linearised.steady_torques(chain)
     scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300)
     return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0), float(scale)
 
@@ -204,8 +204,8 @@ def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndar
     if omega.any():
         raise ModelError("a closed chain is linearised about an equilibrium, at rest; leave omega out")
     left, _, scale = statics(chain, theta)
-    J, basis = closure.jacobian(chain, theta), closure.tangent(chain, theta)
-    away = np.hypot(*closure.gap(chain, theta)) > BALANCE * chain.length.sum()
+    J, basis = loop_closure.jacobian(chain, theta), loop_closure.tangent(chain, theta)
+    away = np.hypot(*loop_closure.gap(chain, theta)) > BALANCE * chain.length.sum()
     if away or np.abs(basis.T @ left).max(initial=0.0) > BALANCE * scale:
         raise ModelError("a closed chain is linearised where it closes and can rest; give the theta of equilibrium(chain, guess)")
     force = pin_force(J, left)
@@ -223,4 +223,4 @@ def pin_force(J: np.ndarray, left: np.ndarray) -> np.ndarray:
 def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Return the stiffness (N, N) that a force at the tip gives by turning the links: diag(l e.f)."""
     e = np.stack([np.sin(theta), -np.cos(theta)], -1)
-    return derivatives.diagonal(chain.length * (e @ force))
+    return linearised.diagonal(chain.length * (e @ force))

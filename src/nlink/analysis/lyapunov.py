@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, number
+from nlink._support.checks import ModelError, number
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar, Notice
 from nlink.analysis.course import Course, Failure, told
-from nlink.chain import Chain
-from nlink.interrupt import Interrupt
-from nlink.progress import Bar, Notice
-from nlink.run import Status
-from nlink.simulation import COMPILING
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Status
+from nlink.simulation.integrate import COMPILING
 
 TOLERANCE = 1e-13
 """Error of a step."""

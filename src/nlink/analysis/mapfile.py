@@ -12,12 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
+from nlink._support.files import written_whole
+from nlink._support.guarded import (
+    Refused,
+    Unread,
+    attribute,
+    attributes_of,
+    check_array,
+    guarded,
+    opened_hdf5,
+    parsed,
+    variables_of,
+)
 from nlink.analysis.maps import Map
 from nlink.analysis.plane import centres, make_plane
-from nlink.files import written_whole
-from nlink.guarded import Refused, Unread, attribute, attributes_of, check_array, guarded, opened_hdf5, parsed, variables_of
-from nlink.runtables import links_in
+from nlink.run.tables import links_in
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import SHORT, ModelError, choice, listed, whole
+from nlink._support.checks import SHORT, ModelError, choice, listed, whole
+from nlink._support.progress import Notice
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
-from nlink.chain import Chain
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
-from nlink.progress import Notice
-from nlink.simulation import COMPILING
+from nlink.mechanics.chain import Chain
+from nlink.simulation.integrate import COMPILING
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""

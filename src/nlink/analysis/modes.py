@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nlink import kinematics
-from nlink._check import angle_or_each, spread, whole
+from nlink._support.checks import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
-from nlink.chain import Chain
-from nlink.loads import Drag, FollowerForce, JointDamper, JointSpring, LinkDamper, TipForce
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import Drag, FollowerForce, JointDamper, JointSpring, LinkDamper, TipForce
 
 LONG = 300
 """Links from which the structure pays."""
@@ -23,7 +23,7 @@ LONG = 300
 def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mode]:
     """Return the modes about `theta` (straight down, if not given), by growing frequency; the first `count` if given.
 
-    >>> from nlink.chain import Chain
+    >>> from nlink.mechanics.chain import Chain
     >>> round(modes(Chain.uniform(10_000), count=1)[0].frequency, 6)
     0.037661
     """

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
+from nlink._support.checks import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
 from nlink.analysis.barrier import margin
-from nlink.chain import Chain
 from nlink.ensemble.varied import Varied
-from nlink.loads import JointSpring, JointTorque, TipForce
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import JointSpring, JointTorque, TipForce
 
 PERIODS = 40.0
 """Length of a map in units of sqrt(l/g), l being the mean length of the links."""

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from nlink import closure, derivatives, kinematics
-from nlink._check import WIDEST_ANGLE, ModelError, number, shown, whole
+from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar, Notice
 from nlink.analysis.variations import Motion
-from nlink.chain import Chain
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, Chunk
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
-from nlink.interrupt import Interrupt
-from nlink.progress import Bar, Notice
-from nlink.run import Status
-from nlink.simulation import COMPILING
-from nlink.system import System
+from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System
+from nlink.run.run import Status
+from nlink.simulation.integrate import COMPILING
 
 TOLERANCE, TOLERANCE_CLOSED = 1e-13, 1e-11
 LOOKS, TURN = 4, 0.5
@@ -156,8 +156,8 @@ def _starts(system: System, theta: Any, omega: Any) -> list[np.ndarray]:
         raise ModelError(f"omega must hold a row for each of the {len(rows)} starts in theta, got {len(rates)}; give as many")
     out = []
     for angles, speeds in zip(rows, rates, strict=True):
-        start = closure.assemble(system.chain, system.angles("theta", angles), system.angles("omega", speeds))
-        stuck = closure.stuck(system.chain, start.theta, start.omega)
+        start = loop_closure.assemble(system.chain, system.angles("theta", angles), system.angles("omega", speeds))
+        stuck = loop_closure.stuck(system.chain, start.theta, start.omega)
         if stuck:
             raise ModelError(f"{stuck[0]}; {stuck[1]}")
         out.append(np.concatenate([system.encode(start.theta, start.omega), np.zeros(system.full_size - system.size)]))
@@ -221,7 +221,7 @@ class _Finder:
         kinetic, potential = kinematics.energies(system.chain, theta, omega)
         residual = kinetic + potential - energy - states[:, system.size :].sum(1)
         t = np.concatenate([found[0] for found in self.found] or [np.empty(0)])
-        momentum = (derivatives.mass_matrix(system.chain, theta) @ omega[..., None])[..., 0]
+        momentum = (linearised.mass_matrix(system.chain, theta) @ omega[..., None])[..., 0]
         return Points(self.section, theta, omega, momentum, t, start, residual, tuple(self.status), np.array(self.last))
 
 

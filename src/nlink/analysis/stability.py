@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, shown
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, Linearization, linearize, statics
-from nlink.chain import Chain
+from nlink.mechanics.chain import Chain
 
 POINTS = 48
 """Parts into which a path is divided first."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from nlink.analysis.linearize import FLAT, linearize
 from nlink.analysis.stability import STILL, Path, balanced
-from nlink.chain import Chain
+from nlink.mechanics.chain import Chain
 
 STABLE, FLUTTER, DIVERGENCE = range(3)
 KINDS = ("stable", "flutter", "divergence")

@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, number
+from nlink._support.checks import ModelError, number
+from nlink._support.records import record
 from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import integrator_record
 from nlink.integrators.runge_kutta import DOP853
-from nlink.loads import JointTorque
-from nlink.records import record
-from nlink.run import Run
+from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.system import Formulation
+from nlink.run.run import Run
 from nlink.scenario import LostFunction, Scenario
-from nlink.simulation import SimulationError, SimulationInterrupted
-from nlink.system import Formulation
+from nlink.simulation.integrate import SimulationError, SimulationInterrupted
 
 ANGLE = 1e-3
 """Difference in rad beyond which an angle is not trusted."""

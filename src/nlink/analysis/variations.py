@@ -24,15 +24,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import closure, derivatives, kinematics
 from nlink.analysis.linearize import matrices
-from nlink.chain import Chain
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Mark
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
-from nlink.system import System, beyond, rates_many
+from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System, beyond, rates_many
 
 STAGES = 5
 TURN, FAR = 0.4, 1.5
@@ -203,7 +203,7 @@ class Motion:
 def _damped(chain: Chain) -> bool:
     """Whether some load depends on the rates."""
     rest = np.zeros(chain.n)
-    return bool(derivatives.working(chain, rest, rest + 1.0)[1].any())
+    return bool(linearised.working(chain, rest, rest + 1.0)[1].any())
 
 
 def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
@@ -216,8 +216,8 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
         A[:, n:] = -np.linalg.solve(M, np.concatenate([K, C], -1))
         return A
     e, t = kinematics.directions(theta)
-    l, J = chain.length[:, None], closure.jacobian(chain, theta)  # noqa: E741
-    K = K + derivatives.diagonal(chain.length * (e @ tip[:, :, None])[..., 0])
+    l, J = chain.length[:, None], loop_closure.jacobian(chain, theta)  # noqa: E741
+    K = K + linearised.diagonal(chain.length * (e @ tip[:, :, None])[..., 0])
     bent = -l * (e * alpha[..., None] + t * omega[..., None] ** 2)
     left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), np.concatenate([J, np.zeros((len(J), 2, 2))], -1)], 1)
     swung = np.swapaxes(np.concatenate([bent, -2 * l * e * omega[..., None]], 1), 1, 2)
@@ -241,12 +241,12 @@ def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarr
     if chain.pin is None:
         basis = np.broadcast_to(np.eye(chain.n), (*theta.shape, chain.n))
         return basis, np.zeros_like(basis)
-    J = closure.jacobian(chain, theta)
+    J = loop_closure.jacobian(chain, theta)
     rows = np.linalg.svd(J)[2]
     basis = np.swapaxes(rows[..., chain.n - freedom(chain) :, :], -1, -2)
     e, _ = kinematics.directions(theta)
     turned = np.swapaxes(-(chain.length * omega)[..., None] * e, -1, -2)
-    return basis, -np.linalg.pinv(J, rcond=closure.SINGULAR) @ (turned @ basis)
+    return basis, -np.linalg.pinv(J, rcond=loop_closure.SINGULAR) @ (turned @ basis)
 
 
 def freedom(chain: Chain) -> int:
@@ -267,12 +267,12 @@ def volume(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> float:
     """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta."""
     basis, follow = across(chain, theta, omega)
     tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
-    return float(0.5 * tilt - np.linalg.slogdet(basis.T @ derivatives.mass_matrix(chain, theta) @ basis)[1])
+    return float(0.5 * tilt - np.linalg.slogdet(basis.T @ linearised.mass_matrix(chain, theta) @ basis)[1])
 
 
 def contraction(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return tr(M^-1 C) (K,) of the loads at states (K, N), along the free directions: the rate at which volumes shrink."""
-    M, C = derivatives.mass_matrix(chain, theta), derivatives.working(chain, theta, omega)[1].sum(0)
+    M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
     if chain.pin is not None:
         basis, _ = across(chain, theta, omega)
         M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))

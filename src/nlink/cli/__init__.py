@@ -13,11 +13,11 @@ from typing import Annotated
 
 import typer
 
-from nlink._check import BackendError, ModelError, printable
-from nlink._version import __version__
+from nlink._support.checks import BackendError, ModelError, printable
+from nlink._support.descriptors import open_standard_streams
+from nlink._support.interrupt import asked_to_leave
+from nlink._support.version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
-from nlink.descriptors import open_standard_streams
-from nlink.interrupt import asked_to_leave
 
 MOST_SAID = 800
 """Letters of a sentence: more would only be a name that is too long to read."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.cli.common import DEFAULT
 from nlink.cli.run import FAILED, INTERRUPTED
 from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:
-    from nlink.run import Status
+    from nlink.run.run import Status
     from nlink.scenario import Scenario
 
 SHOWN = 20

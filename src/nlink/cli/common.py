@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlink._check import ModelError, number, shown
-from nlink.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
+from nlink._support.checks import ModelError, number, shown
+from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
 from nlink.scenario import preset_table, presets, read_model
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 DEFAULT = "chaotic-5"
 
@@ -58,12 +58,12 @@ def _value(text: str) -> Any:
 
 def load_run(path: Path, newest: bool = False) -> Run:
     """Read a run file, or say how to make one; with `newest` the run that is being written under its name, or was cut off."""
-    from nlink import runfile
-    from nlink.runfile import RunFileError, load
+    from nlink.run import file
+    from nlink.run.file import RunFileError, load
 
     if path.suffix == ".toml" or (not path.exists() and str(path) in presets()):
         raise RunFileError(f"{path} is a model, not a run; make one with: nlink run {path}")
-    return load(runfile.newest(path) if newest else path)
+    return load(file.newest(path) if newest else path)
 
 
 def free_name(stem: str, suffix: str) -> Path:

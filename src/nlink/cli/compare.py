@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nlink._check import ModelError, choice
+from nlink._support.checks import ModelError, choice
 from nlink.cli.common import model_table
 from nlink.cli.run import FAILED, INTERRUPTED, changed
 
@@ -42,7 +42,7 @@ def compare(
     Examples: nlink compare chaotic-3 | nlink compare chaotic-3 --rtol 1e-3 --atol 1e-6 --integrator RK45 -o plots
     """
     from nlink.analysis import compare as analysis
-    from nlink.simulation import SimulationError
+    from nlink.simulation.integrate import SimulationError
 
     name, table = model_table(model)
     scenario = changed(name, table, {"links": links, "run.t_end": until}, settings or [])

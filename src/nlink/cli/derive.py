@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nlink._check import choice
-from nlink.files import written_whole
-from nlink.loads import LOADS
+from nlink._support.checks import choice
+from nlink._support.files import written_whole
+from nlink.mechanics.loads import LOADS
 
 if TYPE_CHECKING:
     from nlink.symbolic import Equations

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from nlink._check import choice
+from nlink._support.checks import choice
+from nlink._support.files import written_whole
 from nlink.cli.common import load_run
-from nlink.files import written_whole
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 Columns = dict[str, np.ndarray]
 

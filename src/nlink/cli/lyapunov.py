@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import number
+from nlink._support.checks import number
 from nlink.cli.chaos import SHOWN, Csv, Json, Links, Model, Output, Quiet, Set, end, refuse, report
 from nlink.cli.common import DEFAULT, model_table
 from nlink.cli.run import changed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, shown, whole
+from nlink._support.checks import ModelError, shown, whole
 from nlink.cli.common import free_name, model_table, pair
 from nlink.cli.run import INTERRUPTED, changed
 

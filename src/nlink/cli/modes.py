@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, choice, whole
-from nlink.chain import wrapped
+from nlink._support.checks import ModelError, choice, whole
+from nlink._support.progress import Bar
 from nlink.cli.common import DEFAULT, model_table
 from nlink.cli.run import changed
-from nlink.progress import Bar
+from nlink.mechanics.chain import wrapped
 from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from nlink._support.progress import Bar
 from nlink.cli.common import load_run, pair
-from nlink.progress import Bar
 
 RunFile = Annotated[Path, typer.Argument(help="A run (.nc).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

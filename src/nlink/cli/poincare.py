@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, known_keys, number, shown, whole
+from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli.chaos import SHOWN, Csv, Json, Links, Model, Output, Quiet, SectionText, Set, end, refuse, report, worst
 from nlink.cli.common import DEFAULT, model_table
 from nlink.cli.run import changed
@@ -73,9 +73,9 @@ def poincare(
 
 
 def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    from nlink import kinematics
     from nlink.analysis.energy_surface import starts_on_energy
-    from nlink.loads import LEDGER, LOADS
+    from nlink.mechanics import kinematics
+    from nlink.mechanics.loads import LEDGER, LOADS
 
     chain = scenario.chain
     theta, omega = np.array([scenario.theta]), np.broadcast_to(np.asarray(scenario.omega, float), (1, chain.n))

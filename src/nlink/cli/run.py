@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.cli.common import DEFAULT, free_name, load_run, model_table, put, put_text
 from nlink.cli.texts import run_table
 from nlink.scenario import Scenario
 from nlink.view.words import run_lines, scenario_lines
 
 if TYPE_CHECKING:
-    from nlink.run import Run, Status
+    from nlink.run.run import Run, Status
 
 FAILED, INTERRUPTED = 4, 130
 
@@ -43,7 +43,7 @@ def run(
 
     Examples: nlink run | nlink run chaotic-3 --until 5 | nlink run my.toml --set loads.joint_damper=0.1 -o my.nc
     """
-    from nlink.simulation import SimulationError
+    from nlink.simulation.integrate import SimulationError
 
     changes = {"links": links, "run.t_end": until, "run.formulation": formulation, "run.integrator": integrator}
     changes |= {"run.rtol": rtol, "run.atol": atol}
@@ -95,7 +95,7 @@ def _result(scenario: Scenario | None, earlier: Run | None, until: float | None,
 def _dry_run(scenario: Scenario, path: Path) -> None:
     from nlink.formulations import formulate
     from nlink.integrators import method_for
-    from nlink.recording import saved_times
+    from nlink.simulation.recording import saved_times
 
     settings = scenario.settings
     system = formulate(scenario.chain, settings.formulation)

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from nlink._check import ModelError, number
+from nlink._support.checks import ModelError, number
+from nlink._support.progress import Bar
 from nlink.cli.common import model_table
 from nlink.cli.run import changed
 from nlink.cli.varying import chains, draw, stretch, varied, write_csv, wrote
-from nlink.progress import Bar
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     from nlink.analysis.stability import Critical
-    from nlink.chain import Chain
+    from nlink.mechanics.chain import Chain
 
 
 def stability(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.cli.common import DEFAULT, load_run, model_table
 from nlink.scenario import Scenario
 

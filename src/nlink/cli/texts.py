@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlink import kinematics
-from nlink.chain import Chain
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 
 def run_table(run: Run, path: Path) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlink._check import ModelError, number, whole
+from nlink._support.checks import ModelError, number, whole
 from nlink.cli.common import put
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
-    from nlink.chain import Chain
+    from nlink.mechanics.chain import Chain
 
 SHORT = {
     "follower": "loads.follower_force",
@@ -59,7 +59,7 @@ def chains(name: str, table: dict[str, Any], *keys: str) -> Callable[..., Chain]
 
 def write_csv(path: Path, names: list[str], values: np.ndarray, quiet: bool) -> None:
     """Write columns of numbers under their names."""
-    from nlink.files import written_whole
+    from nlink._support.files import written_whole
 
     header = ",".join(names)
     with written_whole(path, re.escape(header)) as temporary:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nlink import closure
-from nlink._check import WIDEST_ANGLE, ModelError, number, shown
-from nlink.chain import Chain
+from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar
 from nlink.ensemble.backends import Backend, Threads
 from nlink.ensemble.cluster import Dask
 from nlink.ensemble.gpu import Cuda
@@ -22,9 +22,9 @@ from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
-from nlink.interrupt import Interrupt
-from nlink.progress import Bar
-from nlink.system import System
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
     import xarray
@@ -158,7 +158,7 @@ def _check_members(varied: Varied, theta: np.ndarray, omega: np.ndarray) -> None
     varied.check()
     for k in range(len(theta) if varied.base.pin else 0):
         try:
-            closure.assemble(varied.chain(k), theta[k], omega[k])
+            loop_closure.assemble(varied.chain(k), theta[k], omega[k])
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from nlink._check import whole
+from nlink._support.checks import whole
 from nlink.ensemble.job import Halted, Job, compute
 from nlink.ensemble.results import Block
 from nlink.ensemble.sizing import block_size

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import BackendError, ModelError, shown
-from nlink._version import __version__
+from nlink._support.checks import BackendError, ModelError, shown
+from nlink._support.version import __version__
 from nlink.ensemble.backends import CALLER, Results, Sink, Task, done_blocks, in_turn, left
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block
@@ -139,7 +139,7 @@ def dask_setup(worker: Any) -> None:
     """Leave Ctrl-C to the process that started this worker, and load what compiled functions need, half a second's work, before it
     asks for tasks; Dask calls this in each worker of `local_cluster`.
     """
-    from nlink._jit import get_ready
+    from nlink.compiled.jit import get_ready
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     get_ready()

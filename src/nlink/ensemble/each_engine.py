@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
+from nlink._support.interrupt import halted_by
 from nlink.ensemble.job import STATUS, Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.lanes_engine import compiled, memories
 from nlink.ensemble.varied import Varied
-from nlink.events import Flip
-from nlink.flows import FlowError
-from nlink.interrupt import halted_by
-from nlink.recording import saved_times
-from nlink.run import Run
-from nlink.simulation import simulate
+from nlink.run.run import Run
+from nlink.simulation.events import Flip
+from nlink.simulation.flow import FlowError
+from nlink.simulation.integrate import simulate
+from nlink.simulation.recording import saved_times
 
 OFTEN = 0.01
 """Seconds between the points of a run whose energies or extremes are wanted."""

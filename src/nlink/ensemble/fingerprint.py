@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._version import __version__
+from nlink._support.version import __version__
 from nlink.ensemble.job import Job
 
 

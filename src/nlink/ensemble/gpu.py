@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import BackendError, ModelError
+from nlink._support.checks import BackendError, ModelError
 from nlink.ensemble.backends import CALLER, Block, Results, Sink
 from nlink.ensemble.job import Halted, Job, side_by_side
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.noting import Kept
 from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
-from nlink.system import System
+from nlink.mechanics.system import System
 
 THREADS = 256
 MOST = 1 << 18

@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba import cuda as numba_cuda
 from numba import float64, int64, types
 
-from nlink._jit import intrinsic
-from nlink.duals import duals
+from nlink.compiled.duals import duals
+from nlink.compiled.jit import intrinsic
 from nlink.ensemble.march import Lanes, adopt, take
 from nlink.ensemble.noting import CLOCKS, EVENT, Kept
 from nlink.ensemble.single import stride
@@ -26,8 +26,16 @@ from nlink.ensemble.stages_march import ONE, Room, seat, set_out, stride_by_stag
 from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
-from nlink.kernels import LOAD_ROWS, ChainParameters
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, SeriesRoom, way_by
+from nlink.mechanics.kernels import LOAD_ROWS, ChainParameters
+from nlink.mechanics.system import (
+    ORDER_BY_ORDER,
+    SERIES_ROWS,
+    SERIES_ROWS_OF_GRAVITY,
+    SERIES_SCRATCH,
+    UNROLLED_LANES,
+    SeriesRoom,
+    way_by,
+)
 
 cuda: Any = numba_cuda
 SHORT = 6

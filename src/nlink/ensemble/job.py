@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from nlink.chain import Chain
 from nlink.ensemble.keep import Keep, Output
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
-from nlink.system import System
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System
 
 STATUS = ("finished", "event", "not_finite", "too_many_steps", "inaccurate")
 ALWAYS = {

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, line, listed, number, number_or_each, shown, whole
+from nlink._support.checks import ModelError, line, listed, number, number_or_each, shown, whole
 
 MOST_KEPT = 1_000_000
 """Numbers that a Reducer may keep of each member."""

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from nlink._jit import uncached
+from nlink.compiled.jit import uncached
 from nlink.ensemble.job import Halted, Job
 from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
 from nlink.ensemble.march import SHARED, VARIED, lanes_for, march
@@ -19,7 +19,7 @@ from nlink.ensemble.stages_march import march_by_stages, room_for
 from nlink.ensemble.tangents import DIRECTIONS, swiftness, tangent_lanes, tangent_room, tangents, tangents_by_stages
 from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
-from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System, Way, way_by
+from nlink.mechanics.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System, Way, way_by
 
 WIDTH = 16
 """Members side by side."""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from nlink._jit import INLINE, entry, kernel
+from nlink.compiled.jit import INLINE, entry, kernel
+from nlink.compiled.simd import aligned, alike, anywhere, columns, numbers, value_of, where
 from nlink.ensemble.noting import (
     BAD,
     CLOCKS,
@@ -39,9 +40,8 @@ from nlink.ensemble.noting import (
     suspect_flips,
 )  # fmt: skip
 from nlink.integrators.taylor import reach
-from nlink.kernels import ChainParameters, borrowed, turn
-from nlink.lanes import aligned, alike, anywhere, columns, numbers, value_of, where
-from nlink.system import SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
+from nlink.mechanics.kernels import ChainParameters, borrowed, turn
+from nlink.mechanics.system import SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
 NEAREST = 6755399441055744.0
 """1.5 * 2^52: adding and subtracting it rounds to the nearest whole number."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from nlink._jit import INLINE, kernel
-from nlink.kernels import energies
-from nlink.lanes import alike, where
-from nlink.system import arrival
+from nlink.compiled.jit import INLINE, kernel
+from nlink.compiled.simd import alike, where
+from nlink.mechanics.kernels import energies
+from nlink.mechanics.system import arrival
 
 FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
 T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT, NEXT, RETRY, BOUND = range(11)

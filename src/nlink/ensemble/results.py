@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from nlink._version import __version__
+from nlink._support.version import __version__
 from nlink.ensemble.job import STATUS, Job
 from nlink.ensemble.keep import Samples
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from nlink._jit import kernel
+from nlink.compiled.jit import kernel
 from nlink.ensemble.march import balance, call, outcome
 from nlink.ensemble.noting import BAD, COUNT, NEW, OLD, SPAN, SeriesPath, T, note_drift, note_extremes, note_samples
-from nlink.kernels import turn
-from nlink.system import SeriesRoom, arrival, powers, series
+from nlink.mechanics.kernels import turn
+from nlink.mechanics.system import SeriesRoom, arrival, powers, series
 
 
 @kernel

@@ -13,7 +13,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import overload
 
-from nlink._jit import INLINE, intrinsic, kernel
+from nlink.compiled.jit import INLINE, intrinsic, kernel
+from nlink.compiled.simd import alike, power, value_of, where
+from nlink.compiled.tracing import Cells, Number
 from nlink.ensemble.noting import (
     BAD,
     BOUND,
@@ -30,10 +32,8 @@ from nlink.ensemble.noting import (
 )
 from nlink.formulations.side_by_side import straight_accelerations
 from nlink.integrators.tableaus import DOP853_TABLEAU, of_accelerations
-from nlink.kernels import turn
-from nlink.lanes import alike, power, value_of, where
-from nlink.system import rhs
-from nlink.unrolled import Cells, Number
+from nlink.mechanics.kernels import turn
+from nlink.mechanics.system import rhs
 
 METHOD = of_accelerations(DOP853_TABLEAU)
 STAGES = DOP853_TABLEAU.stages

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._jit import apart, entry, kernel
+from nlink.compiled.jit import apart, entry, kernel
+from nlink.compiled.simd import aligned, anywhere, columns, numbers
 from nlink.ensemble.march import borrowed_kept, call, lane_chain, outcome, own_numbers, take
 from nlink.ensemble.noting import (
     BETWEEN,
@@ -30,8 +31,7 @@ from nlink.ensemble.noting import (
 from nlink.ensemble.stages import STAGES, Work, evaluate, pace, step
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
-from nlink.kernels import turn
-from nlink.lanes import aligned, anywhere, columns, numbers
+from nlink.mechanics.kernels import turn
 
 ONE = (0,)
 """As long as one lane is wide."""

@@ -29,15 +29,15 @@ from typing import Any, ClassVar
 import numpy as np
 import xarray
 
-from nlink._check import BackendError
+from nlink._support.checks import BackendError
+from nlink._support.files import ANYTHING, fcntl, hold, written_whole
+from nlink._support.guarded import Refused, entry, parsed
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar
 from nlink.ensemble.backends import Backend, Results, Sink
 from nlink.ensemble.fingerprint import difference, fingerprint, parts
 from nlink.ensemble.job import Job
 from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinates, settings
-from nlink.files import ANYTHING, fcntl, hold, written_whole
-from nlink.guarded import Refused, entry, parsed
-from nlink.interrupt import Interrupt
-from nlink.progress import Bar
 
 FORMAT = 2
 """Since 2 with digests."""

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from nlink._jit import entry, kernel
-from nlink.duals import duals
+from nlink.compiled.duals import duals
+from nlink.compiled.jit import entry, kernel
+from nlink.compiled.simd import aligned, alike, anywhere, columns, numbers, value_of, where
 from nlink.ensemble.march import adopt, borrowed_lanes, ending, judge, lane_chain, lanes_for, start
 from nlink.ensemble.noting import AT, BETWEEN, COUNT, FINISHED, FLAG, NEW, OLD, SPAN, T
 from nlink.ensemble.stages import Work, attempt, begin
@@ -23,8 +24,7 @@ from nlink.ensemble.stages_march import borrowed_room, pass_break, room_for, set
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.integrators.taylor import reach
-from nlink.lanes import aligned, alike, anywhere, columns, numbers, value_of, where
-from nlink.system import SeriesRoom, arrival, rhs, series
+from nlink.mechanics.system import SeriesRoom, arrival, rhs, series
 
 DIRECTIONS = (0,) * 8
 """As long as the number of deviations that are followed side by side."""

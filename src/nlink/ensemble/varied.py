@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import kernels
-from nlink._check import LARGEST, SHORT, ModelError, shown
-from nlink.chain import Chain, Link
+from nlink._support.checks import LARGEST, SHORT, ModelError, shown
 from nlink.ensemble.noting import TIP, G
-from nlink.loads import (
+from nlink.mechanics import kernels
+from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.loads import (
     Drag,
     FollowerForce,
     Gravity,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import nlink.formulations.series  # noqa: F401  registers the series of the motion
-from nlink.chain import Chain
+from nlink._support.records import record
 from nlink.formulations.lagrange import Lagrange
 from nlink.formulations.linear import Linear
 from nlink.formulations.maximal import Maximal
@@ -13,8 +13,8 @@ from nlink.formulations.momentum import Momentum
 from nlink.formulations.natural import Natural
 from nlink.formulations.projection import TangentProjection
 from nlink.formulations.recursive import Recursive
-from nlink.records import record
-from nlink.system import Formulation, System
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import Formulation, System
 
 FORMULATIONS: dict[str, type[Formulation]] = {
     "recursive": Recursive,

@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._jit import kernel
-from nlink.chain import Chain
+from nlink._support.records import record
+from nlink.compiled.jit import kernel
 from nlink.formulations.loop import DISTANCE, OM, TH, frame_of, on_a_dead_position, shut, tip_force, turn_from, turn_through
 from nlink.formulations.pieces import (
     ACC,
@@ -50,7 +50,8 @@ from nlink.formulations.pieces import (
 )
 from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
 from nlink.formulations.stabilization import STABILIZATIONS
-from nlink.kernels import (
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import (
     FX,
     FY,
     LENGTH,
@@ -65,8 +66,7 @@ from nlink.kernels import (
     S,
     apply_loads,
 )
-from nlink.records import record
-from nlink.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation
+from nlink.mechanics.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation
 
 
 class ConstrainedFormulation(Formulation):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nlink._jit import kernel
+from nlink.compiled.jit import kernel
 
 
 @kernel

@@ -27,14 +27,14 @@ from numba.core import sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, overload
 
-from nlink._check import ModelError, choice, shown
-from nlink._jit import FOLDER, INLINE
-from nlink._kernel_cache import KernelCache
-from nlink.chain import Chain
-from nlink.files import written_whole
+from nlink._support.checks import ModelError, choice, shown
+from nlink._support.files import written_whole
+from nlink.compiled.jit import FOLDER, INLINE
+from nlink.compiled.kernel_cache import KernelCache
 from nlink.formulations.dense import solve
-from nlink.kernels import LOAD_ROWS, ChainParameters, apply_loads, turn
-from nlink.system import AngleFormulation, right_hand_side
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import LOAD_ROWS, ChainParameters, apply_loads, turn
+from nlink.mechanics.system import AngleFormulation, right_hand_side
 
 LARGEST = 20
 """Links: beyond, deriving and compiling takes minutes, and each evaluation longer than that of any other formulation."""

@@ -16,13 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink import kinematics
-from nlink._check import ModelError, angle_or_each, spread
-from nlink.chain import Chain
-from nlink.derivatives import conservative, differences, mass_matrix, working
-from nlink.kernels import LOAD_ROWS, TQ, ChainParameters, drive
-from nlink.loads import JointTorque
-from nlink.system import AngleFormulation, right_hand_side
+from nlink._support.checks import ModelError, angle_or_each, spread
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import LOAD_ROWS, TQ, ChainParameters, drive
+from nlink.mechanics.linearised import conservative, differences, mass_matrix, working
+from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.system import AngleFormulation, right_hand_side
 
 BALANCE = 1e-9
 """Largest force left over at an equilibrium, relative to the largest of the forces that balance there."""

@@ -23,8 +23,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._jit import entry, kernel
-from nlink.kernels import (
+from nlink.compiled.jit import entry, kernel
+from nlink.mechanics.kernels import (
     COM,
     FX,
     FY,
@@ -42,7 +42,7 @@ from nlink.kernels import (
     energy,
     sincos,
 )
-from nlink.system import AngleFormulation
+from nlink.mechanics.system import AngleFormulation
 
 TH, OM, A0, AX, AY, UX, UY, KEPT = range(LOAD_ROWS, LOAD_ROWS + 8)
 """Rows: closed angles and rates; accelerations without a force at the tip, and those of a unit force along n and along -u; two of

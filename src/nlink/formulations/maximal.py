@@ -16,14 +16,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink import kinematics
-from nlink.chain import Chain
 from nlink.formulations.constrained import ConstrainedFormulation, register
 from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
 from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, TIP, C, ChainParameters, S, sincos, turn
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, TIP, C, ChainParameters, S, sincos, turn
 
 PX, PY, TURNX, TURNY, FREE, UX, UY, LX, LY, WXX, WXY, WYY = range(OWN, OWN + 12)
 

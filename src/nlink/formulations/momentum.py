@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from nlink._jit import kernel
-from nlink.chain import Chain
+from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
 from nlink.formulations.loop import A0 as FREE
 from nlink.formulations.loop import AX as ONE
 from nlink.formulations.loop import AY as TWO
 from nlink.formulations.loop import LOOP_ROWS, OM, LoopFormulation, finish, prepare, settle_loop_state
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
-from nlink.system import SETTLERS, right_hand_side
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
+from nlink.mechanics.system import SETTLERS, right_hand_side
 
 AX, AY, GX, GY, TM, TX, TY, B = range(LOOP_ROWS, LOOP_ROWS + 8)
 """Rows: hinge and centre positions; tails of mass, first moment (x, y); B the right-hand side, and two more for a closed chain;

@@ -19,15 +19,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink import kinematics
-from nlink._jit import kernel
-from nlink.chain import Chain
+from nlink.compiled.jit import kernel
 from nlink.formulations.constrained import ConstrainedFormulation, register
 from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
 from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, sincos
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, sincos
 
 EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY, VX, VY = range(OWN, OWN + 15)
 

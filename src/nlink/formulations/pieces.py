@@ -25,9 +25,9 @@ from typing import Any
 
 from numba.extending import overload
 
-from nlink._jit import INLINE
-from nlink.kernels import LOAD_ROWS
-from nlink.system import Kernel
+from nlink.compiled.jit import INLINE
+from nlink.mechanics.kernels import LOAD_ROWS
+from nlink.mechanics.system import Kernel
 
 PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
 """Two rows each: that of constraint k of link i lies at row + k."""

@@ -16,11 +16,26 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink._jit import kernel
-from nlink.chain import Chain
+from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
-from nlink.kernels import COM, FX, FY, INERTIA, LENGTH, LOAD_ROWS, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
-from nlink.system import AngleFormulation, right_hand_side
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import (
+    COM,
+    FX,
+    FY,
+    INERTIA,
+    LENGTH,
+    LOAD_ROWS,
+    MASS,
+    MZ,
+    OFFSET,
+    C,
+    ChainParameters,
+    S,
+    apply_loads,
+    turn,
+)
+from nlink.mechanics.system import AngleFormulation, right_hand_side
 
 TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
 """Rows: angles, rates, hinges, centres, f - M B theta'^2 of each centre, right-hand side; the matrix follows."""

@@ -19,11 +19,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from nlink._jit import kernel
-from nlink.chain import Chain
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
-from nlink.kernels import (
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import (
     COM,
     FX,
     FY,
@@ -41,8 +42,7 @@ from nlink.kernels import (
     sincos,
     turn,
 )
-from nlink.lanes import alike
-from nlink.system import HAMILTON, SETTLERS, right_hand_side
+from nlink.mechanics.system import HAMILTON, SETTLERS, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8

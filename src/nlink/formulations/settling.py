@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nlink._jit import entry, kernel
+from nlink.compiled.jit import entry, kernel
 from nlink.formulations.loop import KEPT, OM, TH, settle_rows
 from nlink.formulations.pieces import ACC, PHI, RATE, RIGHT, equations, height, kinetic, pose, shift, solve
-from nlink.kernels import MASS, POWERS, REST, STIFFNESS
+from nlink.mechanics.kernels import MASS, POWERS, REST, STIFFNESS
 
 STEPS = 8
 """Most Newton steps of a projection."""

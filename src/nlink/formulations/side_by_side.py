@@ -25,8 +25,10 @@ import numpy as np
 from llvmlite import binding
 from numba import types
 
-from nlink._jit import entry, intrinsic, kernel
-from nlink.kernels import (
+from nlink.compiled.jit import entry, intrinsic, kernel
+from nlink.compiled.simd import aligned, alike, columns, numbers, sincos
+from nlink.compiled.tracing import Cells, Number, plain
+from nlink.mechanics.kernels import (
     COM,
     FX,
     FY,
@@ -43,8 +45,6 @@ from nlink.kernels import (
     borrowed,
     turn,
 )
-from nlink.lanes import aligned, alike, columns, numbers, sincos
-from nlink.unrolled import Cells, Number, plain
 
 LANES = 32 if binding.get_host_cpu_features().get("avx512f") else 16
 """Chains side by side: as many as keep the processor busy while one waits for the link before."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-from nlink._check import number, whole
+from nlink._support.checks import number, whole
 
 MOST_ITERATIONS = 100
 """Of an augmented Lagrangian: beyond, its multipliers change by rounding alone."""

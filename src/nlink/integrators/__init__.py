@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nlink._check import ModelError, number
+from nlink._support.checks import ModelError, number
+from nlink._support.records import record
 from nlink.integrators.base import Integrator
 from nlink.integrators.gauss import Gauss
 from nlink.integrators.ida import IDA
 from nlink.integrators.runge_kutta import DOP853, RK4, RK45
 from nlink.integrators.scipy_methods import METHODS, Scipy
 from nlink.integrators.taylor import Taylor
-from nlink.records import record
-from nlink.system import System
+from nlink.mechanics.system import System
 
 INTEGRATORS: dict[str, type[Integrator]] = {
     "DOP853": DOP853,

@@ -22,8 +22,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlink._jit import entry
-from nlink.system import System
+from nlink.compiled.jit import entry
+from nlink.mechanics.system import System
 
 CHUNK_NUMBERS = 250_000
 """Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""

@@ -17,8 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlink._check import ModelError, number, whole
-from nlink._jit import entry, kernel
+from nlink._support.checks import ModelError, number, whole
+from nlink.compiled.jit import entry, kernel
 from nlink.integrators.base import (
     ARRIVED,
     MOST_STEPS,
@@ -31,7 +31,7 @@ from nlink.integrators.base import (
     Room,
     Stepper,
 )
-from nlink.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
+from nlink.mechanics.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
 
 ROOT = math.sqrt(15.0)
 NODES = np.array([0.5 - ROOT / 10, 0.5, 0.5 + ROOT / 10])

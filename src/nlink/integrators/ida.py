@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._check import ModelError, number, whole
-from nlink._jit import entry
+from nlink._support.checks import ModelError, number, whole
+from nlink.compiled.jit import entry
 from nlink.integrators.base import (
     ARRIVED,
     MOST_STEPS,
@@ -28,7 +28,7 @@ from nlink.integrators.base import (
     Stepper,
 )
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
-from nlink.system import RESIDUALS, System, residual_of, rhs
+from nlink.mechanics.system import RESIDUALS, System, residual_of, rhs
 
 SHARE = 0.01
 """What the solver gets of a tolerance: the errors of its steps add up to about a hundred times theirs, those of DOP853 do not."""

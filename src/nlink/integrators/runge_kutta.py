@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numba import njit
 
-from nlink._check import number, whole
-from nlink._jit import entry, kernel
+from nlink._support.checks import number, whole
+from nlink.compiled.jit import entry, kernel
 from nlink.integrators.base import (
     ARRIVED,
     MOST_STEPS,
@@ -31,7 +31,7 @@ from nlink.integrators.base import (
     first_step,
 )
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
-from nlink.system import System, rhs, settled
+from nlink.mechanics.system import System, rhs, settled
 
 T, H, ORIGIN, MARK_T, MARK_H, MARK_ORIGIN = range(6)
 NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, MARK_KNOT, RETRY, FROZEN = range(8)

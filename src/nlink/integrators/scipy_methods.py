@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._check import ModelError, choice, number, whole
+from nlink._support.checks import ModelError, choice, number, whole
 from nlink.integrators.base import ARRIVED, MOST_STEPS, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
-from nlink.system import System
+from nlink.mechanics.system import System
 
 METHODS = ("Radau", "BDF", "LSODA", "DOP853", "RK45", "RK23")
 UNCONTROLLED = 1e100

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from nlink._check import ModelError
-from nlink._jit import entry
-from nlink.duals import duals
+from nlink._support.checks import ModelError
+from nlink.compiled.duals import duals
+from nlink.compiled.jit import entry
+from nlink.compiled.simd import lane, value_of
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
-from nlink.kernels import borrowed
-from nlink.lanes import lane, value_of
-from nlink.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series, way_by
+from nlink.mechanics.kernels import borrowed
+from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series, way_by
 
 WAY = way_by(ORDER_BY_ORDER)
 DIRECTIONS = (0,) * 8

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._check import ModelError, number, whole
-from nlink._jit import entry, kernel
+from nlink._support.checks import ModelError, number, whole
+from nlink.compiled.jit import entry, kernel
+from nlink.compiled.simd import aligned, binary_logarithm, numbers, power_of_two, vectors
 from nlink.integrators.base import (
     ARRIVED,
     MOST_STEPS,
@@ -27,9 +28,8 @@ from nlink.integrators.base import (
     Room,
     Stepper,
 )
-from nlink.kernels import borrowed
-from nlink.lanes import aligned, binary_logarithm, numbers, power_of_two, vectors
-from nlink.system import (
+from nlink.mechanics.kernels import borrowed
+from nlink.mechanics.system import (
     ORDER_BY_ORDER,
     SERIES,
     SERIES_ROWS,

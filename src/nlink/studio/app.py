@@ -15,11 +15,11 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from nlink._check import ModelError
-from nlink._version import __version__
+from nlink._support.checks import ModelError
+from nlink._support.modelfile import tables
+from nlink._support.version import __version__
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
-from nlink.modelfile import tables
 from nlink.scenario import Scenario, preset, preset_table, presets
 from nlink.studio import code
 from nlink.studio.guard import MOST_BODY, Guard

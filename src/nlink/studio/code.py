@@ -7,8 +7,8 @@ from typing import Any
 
 import tomli_w
 
-from nlink.chain import Chain, Link
-from nlink.loads import Gravity, Load
+from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.loads import Gravity, Load
 from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model
 

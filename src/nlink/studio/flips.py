@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError
-from nlink.events import Flip
+from nlink._support.checks import ModelError
 from nlink.integrators.runge_kutta import DOP853
+from nlink.mechanics.system import System
 from nlink.scenario import Scenario
-from nlink.simulation import simulate
+from nlink.simulation.events import Flip
+from nlink.simulation.integrate import simulate
 from nlink.studio.messages import FieldError, counted, ranged
-from nlink.system import System
 
 COARSE = 8
 """Cells on a side of the first, coarse squares."""

@@ -9,8 +9,8 @@ from xml.sax.saxutils import escape
 from sympy import Symbol
 from sympy.printing.mathml import MathMLPresentationPrinter
 
-from nlink._check import ModelError
-from nlink.chain import Chain, Link
+from nlink._support.checks import ModelError
+from nlink.mechanics.chain import Chain, Link
 from nlink.scenario import Scenario
 from nlink.symbolic import derive
 from nlink.symbolic.typeset import energies, entries, forces

@@ -7,13 +7,13 @@ import re
 from dataclasses import fields
 from typing import Any
 
-from nlink import closure
-from nlink._check import ModelError, listed, number, shown, whole
-from nlink.chain import Link
+from nlink._support.checks import ModelError, listed, number, shown, whole
+from nlink._support.records import record
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS, integrator_record
-from nlink.loads import LOADS
-from nlink.records import record
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import Link
+from nlink.mechanics.loads import LOADS
 from nlink.scenario import LINK_KEYS, Scenario
 
 MOST_LINKS = 200
@@ -81,7 +81,7 @@ def checked(model: Any) -> Scenario:
         _refuse_large(model)
         scenario = Scenario.from_dict(model, where="model")
         _check_run(scenario)
-        closure.assemble(scenario.chain, scenario.theta, scenario.omega)
+        loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     except FieldError:
         raise
     except ModelError as error:
@@ -153,7 +153,7 @@ def page_model(scenario: Scenario) -> dict[str, Any]:
     for key in (*LINK_KEYS, "links"):
         table.pop(key, None)
     first = {"links": len(rows)} | rows[0] if rows.count(rows[0]) == len(rows) else {"links": rows}
-    closed = closure.assemble(scenario.chain, scenario.theta, scenario.omega)
+    closed = loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     start = {"theta": closed.theta.tolist(), "omega": closed.omega.tolist()}
     return {"title": table.pop("title"), **first, **table, "start": start}
 

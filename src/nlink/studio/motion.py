@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
-from nlink.run import Run, Status
-from nlink.runfile import load
+from nlink._support.checks import ModelError
+from nlink.run.file import load
+from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
 from nlink.studio.messages import FieldError, checked, page_model, place
 from nlink.studio.worker import Outbox

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from nlink.interrupt import leave_signals
+from nlink._support.interrupt import leave_signals
 from nlink.scenario import Scenario
 from nlink.studio.app import studio_app
 from nlink.studio.guard import MOST_BODY

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from nlink._check import shown
+from nlink._support.checks import shown
 from nlink.studio.jobs import Job, Pool
 from nlink.studio.shelf import Shelf
 

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from nlink._check import shown
-from nlink.files import own, remove_scratch, scratch_folder, written_whole
+from nlink._support.checks import shown
+from nlink._support.files import own, remove_scratch, scratch_folder, written_whole
 from nlink.studio.messages import FieldError, Missing
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")

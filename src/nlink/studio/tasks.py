@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, choice
+from nlink._support.checks import ModelError, choice
 from nlink.analysis.compare import compare
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import linearize

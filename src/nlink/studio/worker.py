@@ -93,8 +93,8 @@ def main(connection: Connection) -> None:
 
 
 def _work(task: Any, request: dict[str, Any], out: Outbox) -> None:
-    from nlink._check import ModelError
-    from nlink.simulation import SimulationError
+    from nlink._support.checks import ModelError
+    from nlink.simulation.integrate import SimulationError
 
     try:
         task(request, out)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sympy import cse, numbered_symbols
 
-from nlink._check import choice
+from nlink._support.checks import choice
 from nlink.symbolic.languages import LANGUAGES
 
 if TYPE_CHECKING:

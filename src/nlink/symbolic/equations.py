@@ -9,8 +9,8 @@ from typing import Any
 
 from sympy import Add, ImmutableDenseMatrix
 
-from nlink._check import ModelError, choice, shown, whole
-from nlink.loads import LOADS
+from nlink._support.checks import ModelError, choice, shown, whole
+from nlink.mechanics.loads import LOADS
 from nlink.symbolic import code, typeset
 from nlink.symbolic.derivation import Derivation, derivation, in_relative_angles
 from nlink.symbolic.letters import COORDINATES
@@ -122,7 +122,7 @@ def derive(
     ----------
     n : number of links
     shape : "rigid" (centre of mass at d, inertia I) or "point" (a point mass at the end of a massless link)
-    loads : names of the loads that act, any of `nlink.loads.LOADS`
+    loads : names of the loads that act, any of `nlink.mechanics.loads.LOADS`
     angles : "absolute" (theta from straight down, rates omega) or "relative" (phi_i = theta_i - theta_{i-1})
     offset : whether the centres of mass of rigid links lie off their axes, by b
     simplify : collect sines and cosines of differences; else the products as they come

@@ -12,8 +12,8 @@ from typing import Any
 
 from sympy import Add, Symbol, cos, pycode, sin
 
-from nlink import kernels
-from nlink.loads import LOADS
+from nlink.mechanics import kernels
+from nlink.mechanics.loads import LOADS
 from nlink.symbolic.code import Assignments, eliminated
 from nlink.symbolic.derivation import Derivation, derivation
 from nlink.symbolic.letters import OF_LINKS, OF_LOADS

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from PIL import GifImagePlugin, Image
 
-from nlink._check import ModelError, number, shown
-from nlink.files import written_whole
-from nlink.run import Run
+from nlink._support.checks import ModelError, number, shown
+from nlink._support.files import written_whole
+from nlink.run.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
 from nlink.view.scene import GROUND, LINES

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nlink._check import ModelError
-from nlink.chain import wrapped
+from nlink._support.checks import ModelError
+from nlink.mechanics.chain import wrapped
 from nlink.view.stability import dressed, head
 from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours
 

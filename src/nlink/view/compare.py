@@ -14,15 +14,15 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from nlink import kinematics
-from nlink._check import ModelError, choice, number, shown
+from nlink._support.checks import ModelError, choice, number, shown
+from nlink.mechanics import kinematics
 from nlink.view.plot import broken
 from nlink.view.sheet import MOST_DPI, MOST_FONT, Sheet, Size, smooth
 from nlink.view.style import INK, MUTED, Colour, link_colours, save_figure
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 COORDINATES = ("angles", "positions")
 FLOOR = 1e-16

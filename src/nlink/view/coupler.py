@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from nlink import kinematics
-from nlink.chain import Chain
-from nlink.run import Run
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run
 from nlink.view.sheet import LEGEND, Sheet
 from nlink.view.style import ACCENT, MUTED, SECOND, Colour
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from nlink import kinematics
+from nlink.mechanics import kinematics
 from nlink.view.sheet import Sheet
 from nlink.view.style import ACCENT
 

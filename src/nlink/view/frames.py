@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from nlink import kinematics
-from nlink._check import ModelError, choice, listed, number, shown
-from nlink.chain import Chain
-from nlink.run import Run
+from nlink._support.checks import ModelError, choice, listed, number, shown
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run
 from nlink.view.pen import Pen, write
 from nlink.view.scene import GROUND, Camera, scenery
 from nlink.view.style import ACCENT, INK, MUTED, grounds, heading, link_colours, mixed, refuse_empty

@@ -6,8 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from nlink._check import ModelError
-from nlink.run import Run
+from nlink._support.checks import ModelError
+from nlink.run.run import Run
 from nlink.view.frames import Frames, Look, frame_times
 from nlink.view.style import heading
 

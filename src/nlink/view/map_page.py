@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import ModelError, shown
+from nlink._support.checks import ModelError, shown
 from nlink.view.packing import Packer
 from nlink.view.page import finished, page
 from nlink.view.takes import about, cut, words

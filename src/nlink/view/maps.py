@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.view.map_page import Layer, map_page
 from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, mixed, save_figure
 

@@ -22,11 +22,11 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from nlink import closure, kinematics
-from nlink._check import ModelError, choice
+from nlink._support.checks import ModelError, choice
 from nlink.analysis.linearize import FLAT, Linearization, Mode
-from nlink.chain import Chain
-from nlink.run import Run, Stats, Status, Track
+from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run, Stats, Status, Track
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.plot import FORMATS
@@ -136,11 +136,11 @@ def bent(small: Linearization, change: np.ndarray) -> np.ndarray:
 
 def _closed(chain: Chain, rest: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, float]:
     """Return angles that close, by Newton's method, and the distance from the pin that is left."""
-    normal, theta = closure.jacobian(chain, rest).T, rest + change
+    normal, theta = loop_closure.jacobian(chain, rest).T, rest + change
     for _ in range(20):
-        step = np.linalg.pinv(closure.jacobian(chain, theta) @ normal) @ closure.gap(chain, theta)[..., None]
+        step = np.linalg.pinv(loop_closure.jacobian(chain, theta) @ normal) @ loop_closure.gap(chain, theta)[..., None]
         theta = theta - np.clip((normal @ step)[..., 0], -0.5, 0.5)
-    return theta, float(np.hypot(*closure.gap(chain, theta).T).max())
+    return theta, float(np.hypot(*loop_closure.gap(chain, theta).T).max())
 
 
 def _motion(small: Linearization, mode: Mode, span: float) -> Track:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.analysis.linearize import FLAT, Linearization, Mode
-from nlink.chain import wrapped
-from nlink.run import Track
+from nlink.mechanics.chain import wrapped
+from nlink.run.run import Track
 from nlink.scenario import Scenario
 from nlink.view.modes import FALL, SECONDS, TURN, bent
 from nlink.view.packing import Packer

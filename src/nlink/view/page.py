@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlink.files import written_whole
+from nlink._support.files import written_whole
 from nlink.view.packing import Packer
 from nlink.view.takes import LITTLE, run_content
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 ENTRY = "app.js"
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)

@@ -22,9 +22,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from nlink import kinematics
-from nlink._check import ModelError, choice, listed, number, shown
-from nlink.run import Run
+from nlink._support.checks import ModelError, choice, listed, number, shown
+from nlink.mechanics import kinematics
+from nlink.run.run import Run
 from nlink.view import coupler, forces
 from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
 from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.run import Run, Track
+from nlink.run.run import Run, Track
 
 TOLERANCE = 2e-5
 """Error in rad of the interpolation that is not refined further."""

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from nlink.run import Run, Track
+from nlink.run.run import Run, Track
 from nlink.view.style import GRID, INK, MUTED, grounds, heading, link_colours
 
 LEGEND = 6

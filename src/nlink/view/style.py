@@ -12,11 +12,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import ListedColormap
 
-from nlink._check import ModelError
-from nlink._version import __version__
-from nlink.chain import Chain
-from nlink.files import written_whole
-from nlink.run import Run
+from nlink._support.checks import ModelError
+from nlink._support.files import written_whole
+from nlink._support.version import __version__
+from nlink.mechanics.chain import Chain
+from nlink.run.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from nlink._version import __version__
-from nlink.chain import Chain
-from nlink.loads import FollowerForce, JointSpring, TipForce
-from nlink.run import Occurrence, Run
+from nlink._support.version import __version__
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
+from nlink.run.run import Occurrence, Run
 from nlink.scenario import Scenario
 from nlink.view.packing import Packer
 from nlink.view.sampling import Sample, finite, sampled

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink.analysis.cycle import limit_cycle
-from nlink.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
+from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
-    from nlink.run import Run
+    from nlink.run.run import Run
 
 WORDS = {
     "Gravity": "gravity",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nlink._jit import kernel
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike
 from nlink.formulations.series.resistance import resist, resisted
 from nlink.formulations.series.rows import (
     ACROSS,
@@ -26,7 +27,7 @@ from nlink.formulations.series.rows import (
     Y,
 )
 from nlink.formulations.series.sweep import rates
-from nlink.kernels import (
+from nlink.mechanics.kernels import (
     AMPLITUDE,
     COM,
     FREQUENCY,
@@ -44,7 +45,6 @@ from nlink.kernels import (
     piece,
     sincos,
 )
-from nlink.lanes import alike
 
 
 @kernel

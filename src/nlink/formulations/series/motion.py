@@ -21,17 +21,17 @@ from typing import Any
 
 from numba.extending import overload
 
-from nlink._jit import INLINE, kernel
-from nlink.duals import Dual, dual, rate_of
+from nlink.compiled.duals import Dual, dual, rate_of
+from nlink.compiled.jit import INLINE, kernel
+from nlink.compiled.simd import VecArray, alike, anywhere, value_of, where
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPEED, X, Y
 from nlink.formulations.series.straight import straight, straight_lanes, straight_links
 from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
-from nlink.kernels import turn
-from nlink.lanes import VecArray, alike, anywhere, value_of, where
-from nlink.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, Series, numbers_of_way
+from nlink.mechanics.kernels import turn
+from nlink.mechanics.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, Series, numbers_of_way
 
 
 def chain_series(t, bound, ahead, y, p, room, order):

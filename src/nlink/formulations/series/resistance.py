@@ -14,10 +14,10 @@ from typing import Any
 
 from numba.extending import overload
 
-from nlink._jit import INLINE, kernel
+from nlink.compiled.jit import INLINE, kernel
+from nlink.compiled.simd import VecArray
 from nlink.formulations.series.rows import ACROSS, DRAWN, FIRST, SPEED_SIZE, SPEEDX, SPEEDY
-from nlink.kernels import QUADRATIC_DRAG
-from nlink.lanes import VecArray
+from nlink.mechanics.kernels import QUADRATIC_DRAG
 
 SMALL = 1e-12
 """m/s: how large the last terms of the size of a velocity may be."""

@@ -9,7 +9,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from nlink._jit import intrinsic
+from nlink.compiled.jit import intrinsic
+from nlink.compiled.simd import VecArray
+from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, plain
 from nlink.formulations.series.loads import acting_loads, moments
 from nlink.formulations.series.rows import (
     ALONG,
@@ -50,9 +52,7 @@ from nlink.formulations.series.sweep import (
     rates,
     turning,
 )
-from nlink.lanes import VecArray
-from nlink.system import numbers_of_way
-from nlink.unrolled import Cells, CellsByLink, Handed, fields, plain
+from nlink.mechanics.system import numbers_of_way
 
 
 @intrinsic

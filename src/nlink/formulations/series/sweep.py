@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nlink._jit import kernel
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike
 from nlink.formulations.series.rows import (
     A11,
     A12,
@@ -42,8 +43,7 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.kernels import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET, C, S
-from nlink.lanes import alike
+from nlink.mechanics.kernels import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET, C, S
 
 
 @kernel

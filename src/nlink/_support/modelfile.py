@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 
 MOST_BYTES = 16 * 2**20
 MOST_VALUES = 1_200_000

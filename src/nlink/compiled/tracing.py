@@ -16,8 +16,8 @@ from llvmlite import ir
 from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
-from nlink.duals import RULES, negated
-from nlink.lanes import VecArray, polynomial_sincos, sincos, vector_of, where
+from nlink.compiled.duals import RULES, negated
+from nlink.compiled.simd import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
 def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:

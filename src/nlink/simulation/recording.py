@@ -11,14 +11,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from nlink._check import ModelError
-from nlink._version import __version__
-from nlink.balance import Balance
+from nlink._support.checks import ModelError
+from nlink._support.version import __version__
 from nlink.integrators.base import Mark
-from nlink.loads import LEDGER
-from nlink.run import Checkpoint, Occurrence, Run, Stats, Status, Track
+from nlink.mechanics.loads import LEDGER
+from nlink.mechanics.system import System, rates_many
+from nlink.run.run import Checkpoint, Occurrence, Run, Stats, Status, Track
 from nlink.scenario import Scenario
-from nlink.system import System, rates_many
+from nlink.simulation.balance import Balance
 
 MOST_SAVED = 10**8
 MOST_KNOT_NUMBERS = 4_000_000

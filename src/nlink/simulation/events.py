@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nlink import closure
-from nlink._check import ModelError, line, shown, whole
+from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk
-from nlink.run import Occurrence
-from nlink.system import System
+from nlink.mechanics import loop_closure
+from nlink.mechanics.system import System
+from nlink.run.run import Occurrence
 
 LOOKS = 4
 """Times a step is looked at, so that two changes of sign close together are seen. Flips are looked for at the steps alone:
@@ -88,18 +88,18 @@ def passages(chunk: Chunk, system: System) -> list[Occurrence]:
     looks = np.clip(np.ceil(turned / TURN), LOOKS, MOST_LOOKS).astype(int)
     inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(looks.tolist())]
     t = np.append(np.concatenate(inner), chunk.t[-1])
-    going, _ = closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
+    going, _ = loop_closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
     found = []
     for k in np.flatnonzero((going[:-1] < 0) & (going[1:] >= 0)).tolist():
         left, right = float(t[k]), float(t[k + 1])
         for _ in range(PASSAGE_CUTS):
             times = np.linspace(left, right, PARTS + 1)
-            after = closure.passing(chain, *system.decode(chunk.at(times)[:, :size]))[0] >= 0
+            after = loop_closure.passing(chain, *system.decode(chunk.at(times)[:, :size]))[0] >= 0
             after[0], after[-1] = False, True
             i = int(np.argmax(after))
             left, right = float(times[i - 1]), float(times[i])
         theta, omega = (values[0] for values in system.decode(chunk.at(np.array([right]))[:, :size]))
-        sigma = float(closure.smallest_singular_value(chain, theta))
+        sigma = float(loop_closure.smallest_singular_value(chain, theta))
         if sigma <= DEAD:
             info = {"sigma": sigma, "determined": chain.n <= 3 or sigma > UNSURE}
             found.append(Occurrence(right, "dead position", theta.copy(), omega.copy(), info))

@@ -17,7 +17,7 @@ from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
-from nlink.files import UNFINISHED, discard
+from nlink._support.files import UNFINISHED, discard
 
 SEAL = 32
 """Bytes of a SHA-256."""

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from nlink import kinematics
-from nlink._check import ModelError
-from nlink.chain import Chain
-from nlink.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+from nlink._support.checks import ModelError
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
 
 
 def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ class Answer:
     def _leave(self) -> None:
         """End the process now; remove what it has not finished."""
         self.over = True
-        files = sys.modules.get("nlink.files")
+        files = sys.modules.get("nlink._support.files")
         if files is not None and hasattr(files, "clean_up"):
             files.clean_up()
         shown = "\x1b[?25h\r\x1b[K" if os.isatty(2) else ""  # a progress bar hides the cursor

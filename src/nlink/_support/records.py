@@ -9,7 +9,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any
 
-from nlink._check import ModelError, choice, nearest, shown
+from nlink._support.checks import ModelError, choice, nearest, shown
 
 MOST_LETTERS = 1_000_000
 """Of the text of a record, which may list an angle for each link."""

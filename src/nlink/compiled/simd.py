@@ -25,7 +25,7 @@ from numba.core.typing import templates
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.extending import lower_builtin, models, overload, register_model
 
-from nlink._jit import INLINE, intrinsic, kernel
+from nlink.compiled.jit import INLINE, intrinsic, kernel
 
 infer_global: Any = templates.infer_global
 DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)

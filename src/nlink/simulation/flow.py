@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, number
-from nlink.chain import Chain
+from nlink._support.checks import ModelError, number
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, RUNNING, Mark
-from nlink.system import System, beyond
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System, beyond
 
 NOTHING = np.empty(0)
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError, listed, number, number_or_each, shown
+from nlink._support.checks import ModelError, listed, number, number_or_each, shown
 
 Each = float | tuple[float, ...]
 

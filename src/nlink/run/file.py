@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from nlink import runtables as tables
-from nlink._version import __version__
-from nlink.files import locked
-from nlink.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
-from nlink.loads import LEDGER
-from nlink.run import Run, Status, Track
-from nlink.runwriter import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
+from nlink._support.files import locked
+from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
+from nlink._support.version import __version__
+from nlink.mechanics.loads import LEDGER
+from nlink.run import tables
+from nlink.run.run import Run, Status, Track
+from nlink.run.writer import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
 from nlink.scenario import Scenario
 
 MOST_READ = 2**26
@@ -128,7 +128,7 @@ def load(path: str | os.PathLike[str]) -> Run:
 
     >>> load("no-such-file.nc")
     Traceback (most recent call last):
-    nlink.runwriter.RunFileError: there is no file no-such-file.nc
+    nlink.run.writer.RunFileError: there is no file no-such-file.nc
     """
     path = Path(path)
     source = part_name(path) if not path.exists() and part_name(path).is_file() else path

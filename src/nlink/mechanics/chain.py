@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from nlink._check import ModelError, choice, listed, number, shown, spread, whole
-from nlink.loads import LOADS, Gravity, Load
+from nlink._support.checks import ModelError, choice, listed, number, shown, spread, whole
+from nlink.mechanics.loads import LOADS, Gravity, Load
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
@@ -116,7 +116,7 @@ class Chain:
     def with_loads(self, *loads: Load) -> Chain:
         """Return the chain with these loads added, each replacing one of its own type.
 
-        >>> from nlink.loads import JointDamper
+        >>> from nlink.mechanics.loads import JointDamper
         >>> Chain.uniform(2).with_loads(JointDamper(0.1)).loads
         (Gravity(g=9.81), JointDamper(damping=0.1))
         """

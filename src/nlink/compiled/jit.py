@@ -19,13 +19,12 @@ import numba
 from numba import extending, njit
 from numba.core import config
 
-from nlink._cache import kernel_folder, tidy
-from nlink._kernel_cache import KernelCache
+from nlink.compiled.cache_folder import kernel_folder, tidy
+from nlink.compiled.kernel_cache import KernelCache
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 COMPILED = (
-    "_jit.py", "_kernel_cache.py", "symbolic", "loads.py", "lanes.py", "unrolled.py", "duals.py", "kernels.py", "system.py",
-    "formulations", "integrators", "ensemble/march.py",
+    "compiled", "mechanics", "symbolic", "formulations", "integrators", "ensemble/march.py",
     "ensemble/noting.py", "ensemble/single.py", "ensemble/stages.py", "ensemble/stages_march.py",
     "ensemble/tangents.py", "ensemble/gpu.py", "ensemble/gpu_kernels.py",
 )  # fmt: skip

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._check import WIDEST_ANGLE, ModelError, choice, number
-from nlink.chain import Chain, wrapped
-from nlink.kinematics import directions
+from nlink._support.checks import WIDEST_ANGLE, ModelError, choice, number
+from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.kinematics import directions
 
 NEARLY = 0.05
 """How far from the pin, as a part of the chain's length, a start may leave the tip and still be closed."""
@@ -68,7 +68,7 @@ def smallest_singular_value(chain: Chain, theta: np.ndarray) -> np.ndarray:
 def assemble(chain: Chain, theta: Any, omega: Any = None) -> Assembly:
     """Return the start nearest to `theta` and `omega` that closes a pinned chain, by the smallest change of angles and of rates.
 
-    >>> from nlink.chain import Chain, wrapped
+    >>> from nlink.mechanics.chain import Chain, wrapped
     >>> four_bar = Chain.uniform(3, pin=(1.0, 0.0))
     >>> assemble(four_bar, [3.14, 1.57, 0.0]).moved < 0.002
     True
@@ -116,7 +116,7 @@ def driven(chain: Chain, angle: float, branch: str = "open") -> np.ndarray:
     Seen from the line between the end of the first link and the pin, they bulge away from the pivot ("open") or towards it
     ("crossed"). For a four-bar these are its two assemblies.
 
-    >>> from nlink.chain import Chain, wrapped
+    >>> from nlink.mechanics.chain import Chain, wrapped
     >>> driven(Chain.uniform(3, pin=(1.0, 0.0)), 3.141592653589793).round(6).tolist()
     [3.141593, 1.570796, 0.0]
     """

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
-from nlink.guarded import Refused, entry, parsed
-from nlink.run import Checkpoint, Occurrence, Stats, Status
+from nlink._support.checks import ModelError
+from nlink._support.guarded import Refused, entry, parsed
+from nlink.run.run import Checkpoint, Occurrence, Stats, Status
 from nlink.scenario import Scenario
 
 MOST = 2**53

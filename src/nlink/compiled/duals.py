@@ -17,8 +17,8 @@ from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, signature
 from numba.extending import lower_builtin, models, overload, register_model
 
-from nlink._jit import INLINE, intrinsic, kernel
-from nlink.lanes import (
+from nlink.compiled.jit import INLINE, intrinsic, kernel
+from nlink.compiled.simd import (
     DOUBLE,
     ELEMENTS,
     Mask,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from nlink import kinematics
-from nlink.loads import JointTorque
+from nlink.mechanics import kinematics
+from nlink.mechanics.loads import JointTorque
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
@@ -186,13 +186,13 @@ class Run:
         events: Any = (),
     ) -> Run:
         """Go on from where the run stopped, to t_end (its own if not given); return the whole run, or write it to `file`."""
-        from nlink.simulation import resume  # the loop stands behind: see the layers
+        from nlink.simulation.integrate import resume  # the loop stands behind: see the layers
 
         return resume(self, t_end, file=file, progress=progress, strict=strict, events=events)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run as a netCDF4 file (.nc), whole or not at all."""
-        from nlink.runfile import save
+        from nlink.run.file import save
 
         save(self, path)
 
@@ -200,7 +200,7 @@ class Run:
         """Return the run as an xarray Dataset with named dimensions and units."""
         import xarray
 
-        from nlink.runfile import attributes, variables
+        from nlink.run.file import attributes, variables
 
         data = variables(self)
         coords = {name: data.pop(name) for name in ("time", "link")}

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from nlink.files import scratch_folder
+from nlink._support.files import scratch_folder
 
 MARK = ".nlink-cache"
 """The file that marks a folder as nlink's own."""

@@ -15,14 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from nlink._check import ModelError
+from nlink._support.checks import ModelError
 from nlink.integrators.base import Mark
-from nlink.recording import BLOCK_NUMBERS, MOST_KNOT_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
-from nlink.run import Checkpoint, Run, Stats, Status
-from nlink.runfile import attributes, copy, opened
-from nlink.runwriter import RunFileError, RunWriter
+from nlink.mechanics.system import System
+from nlink.run.file import attributes, copy, opened
+from nlink.run.run import Checkpoint, Run, Stats, Status
+from nlink.run.writer import RunFileError, RunWriter
 from nlink.scenario import Scenario
-from nlink.system import System
+from nlink.simulation.recording import (
+    BLOCK_NUMBERS,
+    MOST_KNOT_NUMBERS,
+    Record,
+    checkpoint,
+    decoded,
+    known_times,
+    read_out,
+    watched_until,
+)
 
 SECONDS = 1.0
 """Time between two commits."""

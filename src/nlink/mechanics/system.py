@@ -23,12 +23,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from nlink import closure, kinematics
-from nlink._check import ModelError, angle_or_each, number_or_each, spread
-from nlink._jit import INLINE, entry
-from nlink.chain import Chain
-from nlink.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
-from nlink.loads import LEDGER, LOADS, JointTorque, kinks
+from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
+from nlink.compiled.jit import INLINE, entry
+from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
+from nlink.mechanics.loads import LEDGER, LOADS, JointTorque, kinks
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
@@ -358,7 +358,7 @@ class AngleFormulation(Formulation):
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
-        return np.hypot(*np.moveaxis(closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
+        return np.hypot(*np.moveaxis(loop_closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the first n components."""

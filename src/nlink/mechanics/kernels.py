@@ -24,11 +24,11 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
-from nlink._check import ModelError, shown
-from nlink._jit import INLINE, kernel
-from nlink.chain import Chain
-from nlink.lanes import Vec, VecArray, alike, lane, numbers, sincos, sine, with_lane
-from nlink.loads import (
+from nlink._support.checks import ModelError, shown
+from nlink.compiled.jit import INLINE, kernel
+from nlink.compiled.simd import Vec, VecArray, alike, lane, numbers, sincos, sine, with_lane
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import (
     LEDGER,
     Drag,
     FollowerForce,

@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from nlink import closure
-from nlink._check import ModelError, number
-from nlink.balance import refined
-from nlink.chain import Chain
-from nlink.events import Flip, Watch, passages
+from nlink._support.checks import ModelError, number
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar, Notice
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
-from nlink.interrupt import Interrupt
-from nlink.progress import Bar, Notice
-from nlink.recording import Record, arrived, joined, known_times, origin, saved_times
-from nlink.run import Occurrence, Run, Stats, Status
-from nlink.runwriter import Claim
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.system import System, beyond, rates_many
+from nlink.run.run import Occurrence, Run, Stats, Status
+from nlink.run.writer import Claim
 from nlink.scenario import Scenario, Settings
-from nlink.streaming import StreamedRecord
-from nlink.system import System, beyond, rates_many
+from nlink.simulation.balance import refined
+from nlink.simulation.events import Flip, Watch, passages
+from nlink.simulation.recording import Record, arrived, joined, known_times, origin, saved_times
+from nlink.simulation.streaming import StreamedRecord
 
 CHUNK_SECONDS = 0.05
 WEIGHED = 8
@@ -210,7 +210,7 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
 def _angle_start(system: System, theta: Any, omega: Any) -> tuple[Mark, dict[str, Any]]:
     """Return angles and rates as a start, closed if the chain is pinned, and by how much they were changed for that."""
     angles, rates = system.angles("theta", theta), system.angles("omega", omega)
-    start = closure.assemble(system.chain, angles, rates)
+    start = loop_closure.assemble(system.chain, angles, rates)
     found = {"moved": start.moved, "sped": start.sped} if system.chain.pin else {}
     return _start(system, system.encode(start.theta, start.omega)), found
 
@@ -235,7 +235,7 @@ def _loop(
     bounds = system.bounds(mark.t, t_end)
     t, limit, closed, started = mark.t, 4, system.chain.pin is not None, time.perf_counter()
     record.begin(mark, system.rates(t, mark.y))
-    stuck = closure.stuck(system.chain, *system.decode(mark.y[: system.size]))
+    stuck = loop_closure.stuck(system.chain, *system.decode(mark.y[: system.size]))
     if stuck:
         return Status("undetermined", f"stopped at t = {t:g} s: {stuck[0]}", stuck[1]), mark
     while True:
@@ -347,7 +347,7 @@ def _ease(method: Integrator) -> str:
 def _failure(chunk: Chunk, system: System, method: Integrator, t: float, off: str) -> Status:
     """Return the status of a run that cannot go on; `off` says how far its energy balance was off before, if it was."""
     code = chunk.code
-    stuck = closure.stuck(system.chain, *system.decode(chunk.y[-1, : system.size]))
+    stuck = loop_closure.stuck(system.chain, *system.decode(chunk.y[-1, : system.size]))
     if stuck:
         return Status("undetermined", f"stopped at t = {t:g} s: {stuck[0]}", stuck[1])
     if system.failed and system.callback:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from nlink.chain import Chain
-from nlink.loads import Drag, FollowerForce, JointSpring, TipForce
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import Drag, FollowerForce, JointSpring, TipForce
 
 
 def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from nlink._version import __version__
-from nlink.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
-from nlink.run import Checkpoint, Occurrence, Stats, Status
+from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
+from nlink._support.version import __version__
+from nlink.run.run import Checkpoint, Occurrence, Stats, Status
 
 FORMAT = 2
 CHUNK = 8_192

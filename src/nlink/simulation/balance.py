@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from nlink.chain import Chain
 from nlink.integrators.base import Integrator
-from nlink.loads import JointSpring
-from nlink.run import Run, Status
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import JointSpring
+from nlink.run.run import Run, Status
 
 SLACK = 10.0
 LEAST, MOST = 1e-6, 0.1

@@ -1,0 +1,1 @@
+"""The mechanics: chains, loads, kinematics, the compiled pieces that formulations share, and the System in which they meet."""

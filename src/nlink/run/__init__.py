@@ -1,0 +1,1 @@
+"""What a simulation gives: the Run, and its file."""
