@@ -44,7 +44,7 @@ from nlink import (
     formulate,
     simulate,
 )
-from nlink.mechanics.loads import LEDGER
+from nlink.mechanics.moments import LEDGER
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 WORKING = {

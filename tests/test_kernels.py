@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from nlink.mechanics.kernels import from_table, sincos
+from nlink.compiled.simd import sincos
+from nlink.mechanics.torques import from_table
 
 ULP = 3.0  # measured: 2.4 up to |x| = 1e7, in units of the last place of the result
 

@@ -8,7 +8,8 @@ from helpers import TOLERANCE, Mechanics, chains, energy, moving, random_chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlink import Chain, Gravity, JointSpring, JointTorque, Link, TipForce, formulate, kinematics
+from nlink import Chain, Gravity, JointSpring, JointTorque, Link, TipForce, formulate
+from nlink.mechanics import kinematics
 
 STEP = 1e-5
 

@@ -19,7 +19,8 @@ from nlink import (
     Table,
     TipForce,
 )
-from nlink.mechanics.loads import LEDGER, LOADS
+from nlink.mechanics.loads import LOADS
+from nlink.mechanics.moments import LEDGER
 
 ONE = [
     (Gravity, "g", {}),

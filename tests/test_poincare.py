@@ -24,12 +24,12 @@ from nlink import (
     Sine,
     Strobe,
     bifurcation,
-    kinematics,
     on_energy,
     poincare,
     simulate,
     starts_on_energy,
 )
+from nlink.mechanics import kinematics
 from nlink.mechanics.chain import wrapped
 
 CHAIN = Chain.uniform(2, shape="point")

@@ -46,9 +46,9 @@ from nlink import (
     TipForce,
     formulate,
     preset,
-    recording,
     simulate,
 )
+from nlink.simulation import recording
 from nlink.simulation.recording import saved_times
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)

@@ -14,9 +14,11 @@ import xarray
 from helpers import python
 
 import nlink
-from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, runfile, simulate, simulation, streaming
+from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, simulate
+from nlink.run import file
 from nlink.run.file import RunFileError, Stored
 from nlink.run.writer import Claim
+from nlink.simulation import integrate, streaming
 from nlink.simulation.streaming import Thinning
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
@@ -61,7 +63,7 @@ def reached(path: Path, t: float) -> nlink.Run:
 @pytest.fixture
 def each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commit after each step, so that short runs commit often."""
-    monkeypatch.setattr(simulation, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(integrate, "CHUNK_SECONDS", 0.0)
     monkeypatch.setattr(streaming, "SECONDS", 0.0)
     monkeypatch.setattr(streaming, "SHARE", 0)
 
@@ -160,8 +162,8 @@ def test_an_earlier_file_stays_until_the_new_one_is_complete(tmp_path):
         first.resume(3.0, file=tmp_path / "run.nc", events=[Event(failing)])
     assert (tmp_path / "run.nc").read_bytes() == old
     assert nlink.load(tmp_path / "run.nc").t[-1] == 1.0
-    assert runfile.newest(tmp_path / "run.nc").name == "run.nc.part"
-    longer = nlink.load(runfile.newest(tmp_path / "run.nc")).resume(3.0, file=tmp_path / "run.nc")
+    assert file.newest(tmp_path / "run.nc").name == "run.nc.part"
+    longer = nlink.load(file.newest(tmp_path / "run.nc")).resume(3.0, file=tmp_path / "run.nc")
     same(longer, simulate(Chain.uniform(2), 0.5, t_end=3.0))
     assert nlink.load(tmp_path / "run.nc").t[-1] == 3.0
     known = first.t <= first.checkpoint.t
@@ -203,7 +205,7 @@ def test_places_that_cannot_be_written_are_refused(tmp_path):
 
 def test_long_arrays_stay_in_the_file(tmp_path, monkeypatch):
     run = simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
-    monkeypatch.setattr(runfile, "MOST_READ", 1000)
+    monkeypatch.setattr(file, "MOST_READ", 1000)
     back = nlink.load(tmp_path / "run.nc")
     assert isinstance(back.theta, Stored)
     assert isinstance(back.t, np.ndarray)
@@ -274,7 +276,7 @@ def test_a_run_killed_just_before_it_had_its_name_is_given_it(tmp_path, monkeypa
         with pytest.raises(RunFileError, match="killed"):
             simulate(Chain.uniform(2), 0.5, t_end=1.0, file=tmp_path / "run.nc")
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc.part"]
-    assert runfile.newest(tmp_path / "run.nc") == tmp_path / "run.nc"
+    assert file.newest(tmp_path / "run.nc") == tmp_path / "run.nc"
     assert [path.name for path in tmp_path.iterdir()] == ["run.nc"]
     same(nlink.load(tmp_path / "run.nc"), simulate(Chain.uniform(2), 0.5, t_end=1.0))
 

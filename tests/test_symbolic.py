@@ -12,7 +12,9 @@ import pytest
 import sympy as sp
 from helpers import Mechanics, energy, random_chain, torques_at
 
-from nlink import Chain, Drag, Gravity, JointDamper, JointSpring, Link, LinkDamper, ModelError, derive, formulate, kinematics
+import nlink
+from nlink import Chain, Drag, Gravity, JointDamper, JointSpring, Link, LinkDamper, ModelError, derive, formulate
+from nlink.mechanics import kinematics
 from nlink.mechanics.loads import LOADS
 from nlink.symbolic.trigonometry import collected
 
@@ -183,12 +185,13 @@ def test_collecting_changes_no_value():
 
 def values(chain: Chain, time: float = 0.0) -> dict[str, np.ndarray | float]:
     """Return the numbers of a chain by the letters of the equations."""
-    tip = formulate(chain).parameters.chain.tip
+    tip, follower = chain.load(nlink.TipForce), chain.load(nlink.FollowerForce)
     return {
         "l": chain.length, "m": chain.mass, "d": chain.com, "b": chain.offset, "I": chain.inertia, "g": chain.g,
         "k": chain.each(JointSpring, "stiffness"), "r": chain.each(JointSpring, "rest"), "c": chain.each(JointDamper, "damping"),
         "kappa": chain.each(LinkDamper, "damping"), "T": torques_at(chain, time), "c1": chain.each(Drag, "linear"),
-        "c2": chain.each(Drag, "quadratic"), "alpha": tip[2], "F_x": tip[0], "F_y": tip[1],
+        "c2": chain.each(Drag, "quadratic"), "alpha": follower.force if follower else 0.0,
+        "F_x": tip.fx if tip else 0.0, "F_y": tip.fy if tip else 0.0,
     }  # fmt: skip
 
 

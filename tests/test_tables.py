@@ -9,7 +9,8 @@ from nlink import DOP853, RK4, RK45, Chain, Gauss, JointTorque, Link, ModelError
 from nlink.ensemble.stages_march import next_break
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, Mark
-from nlink.mechanics.kernels import chain_parameters, piece
+from nlink.mechanics.kernels import chain_parameters
+from nlink.mechanics.torques import piece
 from nlink.view.words import run_lines
 
 METHODS = [DOP853(), Taylor(1e-13, 16), RK45(), RK4(step=0.013), Gauss(step=0.017)]

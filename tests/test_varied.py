@@ -37,7 +37,8 @@ from nlink.ensemble.gpu import _numbers as card_numbers
 from nlink.ensemble.job import side_by_side
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
-from nlink.mechanics.kernels import TORQUE, chain_parameters
+from nlink.mechanics.kernels import chain_parameters
+from nlink.mechanics.parameters import TORQUE
 
 TABLE = Table([0.0, 0.1, 0.3], [1.0, -2.0, 3.0])
 TORQUES = {

@@ -29,14 +29,15 @@ from nlink import (
     Table,
     TipForce,
     formulate,
-    kernels,
-    kinematics,
 )
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
-from nlink.mechanics.kernels import LOAD_ROWS, S, from_table, piece, turn
-from nlink.mechanics.loads import LEDGER
+from nlink.mechanics import kernels, kinematics
+from nlink.mechanics.kernels import turn
+from nlink.mechanics.moments import LEDGER
+from nlink.mechanics.scratch import LOAD_ROWS, S
 from nlink.mechanics.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
+from nlink.mechanics.torques import from_table, piece
 
 LEFT = -7.0
 """What scratch holds from a use before: it must not matter."""

@@ -517,7 +517,7 @@ SIZES: dict[str, tuple[str, Change, Change | None]] = {
 }  # fmt: skip
 CODE = """
 import resource, sys, time, nlink
-from nlink.run.run import file
+from nlink.run import file
 from nlink.analysis import mapfile
 import h5py
 peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink.ensemble.noting import TIP, G
 from nlink.ensemble.varied import Varied
-from nlink.mechanics import kernels
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import LINK, Chain
 from nlink.mechanics.kinematics import kinetic_energy
-from nlink.mechanics.loads import Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
+from nlink.mechanics.parameters import PARAMETERS
 
 GRID = 721
 """Angles of a link among which the cheapest way over is looked for, before it is refined."""
@@ -61,14 +60,15 @@ class Bodies(NamedTuple):
 def ruled(chain: Chain, vary: Any = (), t_end: float = 1.0) -> bool:
     """Whether the energetic rule holds: an open chain that nothing brings energy to."""
     names = {str(name).split("[")[0].removeprefix("loads.") for name in vary}
+    draining = {name for name in names if name in PARAMETERS and getattr(PARAMETERS[name].record, "drains", False)}
     torque, springs = chain.load(JointTorque), chain.load(JointSpring)
-    damped = any(chain.load(kind) for kind in (JointDamper, LinkDamper, Drag))
-    dampers = {name for name in names if name.startswith(("joint_damper", "link_damper", "drag"))}
-    if chain.pin or chain.load(FollowerForce) or (torque and not _constant(torque)):
+    if chain.pin or (torque and not torque.steady):
         return False
-    if t_end < 0 and (damped or dampers):
+    if not all(load.drains or isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads):
         return False
-    varied = names - dampers
+    if t_end < 0 and (draining or any(load.drains for load in chain.loads)):
+        return False
+    varied = names - draining
     return varied <= set(STEADY) and not (varied and (springs or torque))
 
 
@@ -111,28 +111,14 @@ def cheapest_flip(chain: Chain) -> float | None:
     return float((C + np.hypot(S, C)).min() - np.hypot(S, C).sum())
 
 
-def _constant(torque: JointTorque) -> bool:
-    values = torque.torque if isinstance(torque.torque, tuple) else (torque.torque,)
-    return all(isinstance(value, float) for value in values)
-
-
 def _bodies(chain: Chain, vary: dict[str, Any], members: int) -> Bodies:
-    tip = chain.load(TipForce) or TipForce(0.0, 0.0)
-    torque = chain.each(JointTorque, "torque")
-    values = [chain.length, chain.mass, chain.com, chain.offset, chain.inertia, torque, chain.g, tip.fx, tip.fy]
+    tip, torque = chain.load(TipForce) or TipForce(0.0, 0.0), JointTorque.values(chain.load(JointTorque), chain.n)["constant"]
+    values: dict[str, Any] = {"torque": torque, "g": chain.g, "fx": tip.fx, "fy": tip.fy}
     varied = Varied(chain, vary, members)
-    rows = (kernels.LENGTH, kernels.MASS, kernels.COM, kernels.OFFSET, kernels.INERTIA)
-    places = {row: k for k, row in enumerate(rows)}
-    for (row, i), column in zip(varied.places, varied.values.T, strict=True):
-        if row == G:
-            values[6] = column[:, None]
-        elif row == TIP and i < 2:
-            values[7 + i] = column[:, None]
-        elif row in places:
-            if values[places[row]].ndim == 1:
-                values[places[row]] = np.tile(values[places[row]], (members, 1))
-            values[places[row]][:, i] = column
-    return Bodies(*values)
+    for column in varied.columns:
+        if column.at.field in values:
+            values[column.at.field] = column.values[:, None]
+    return Bodies(**{field: varied.each(field) if vary else getattr(chain, field) for field in LINK}, **values)
 
 
 def _cheapest_by_level(S: Any, C: Any, tau: Any, stiffness: Any, rest: Any, theta: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from nlink._support.checks import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.loads import Drag, FollowerForce, JointDamper, JointSpring, LinkDamper, TipForce
+from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 
 LONG = 300
 """Links from which the structure pays."""
@@ -37,8 +37,7 @@ def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mod
 
 
 def _structured(chain: Chain) -> bool:
-    others = (JointDamper, LinkDamper, Drag, FollowerForce)
-    return chain.pin is None and not any(chain.load(kind) for kind in others)
+    return chain.pin is None and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
 
 
 def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:

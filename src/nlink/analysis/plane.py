@@ -12,19 +12,15 @@ from nlink._support.checks import ModelError, angle_or_each, listed, number, num
 from nlink.analysis.barrier import margin
 from nlink.ensemble.varied import Varied
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.loads import JointSpring, JointTorque, TipForce
+from nlink.mechanics.loads import Parameter
+from nlink.mechanics.parameters import PARAMETERS
 
 PERIODS = 40.0
 """Length of a map in units of sqrt(l/g), l being the mean length of the links."""
 BAND = 200_000
 """Points whose energies are computed at once."""
-UNITS = {
-    "theta": "rad", "omega": "rad/s", "length": "m", "mass": "kg", "com": "m", "offset": "m", "inertia": "kg m^2",
-    "gravity": "m/s^2", "joint_spring.stiffness": "N m/rad", "joint_spring.rest": "rad", "joint_damper.damping": "N m s/rad",
-    "link_damper.damping": "N m s/rad", "joint_torque": "N m", "joint_torque.amplitude": "N m", "joint_torque.frequency": "Hz",
-    "joint_torque.phase": "rad", "drag.linear": "N s/m", "drag.quadratic": "N s^2/m^2", "tip_force.fx": "N", "tip_force.fy": "N",
-    "follower_force": "N",
-}  # fmt: skip
+STARTS = {"theta": "rad", "omega": "rad/s"}
+"""Units of what a start has."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,12 @@ class Axis:
     @property
     def unit(self) -> str:
         """Unit of its values."""
-        return UNITS.get(self.kind if self.kind != "vary" else re.sub(r"^loads\.|\[\d+\]$", "", self.name), "")
+        return STARTS.get(self.kind) or self.parameter.unit
+
+    @property
+    def parameter(self) -> Parameter:
+        """What varies, if it is not the start."""
+        return PARAMETERS[re.sub(r"^loads\.|\[\d+\]$", "", self.name)].parameter
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,7 @@ class Plane:
         for axis in (self.x, self.y):
             if axis.kind != "vary":
                 shared[axis.link + (self.chain.n if axis.kind == "omega" else 0)] = 0.0
-        names = [axis.name for axis in (self.x, self.y) if axis.kind == "vary"]
-        sided = any(part in name for name in names for part in ("offset", "rest", "torque", "tip_force.fx"))
+        sided = any(axis.parameter.odd for axis in (self.x, self.y) if axis.kind == "vary")
         return (turned[0], turned[1]) if any(turned) and not sided and not shared.any() and symmetric(self.chain) else None
 
 
@@ -126,9 +126,7 @@ def axis(where: str, name: str, chain: Chain) -> Axis:
 
 def symmetric(chain: Chain) -> bool:
     """Whether the mirror image of every motion of the chain (theta -> -theta) is a motion of it."""
-    tip = chain.load(TipForce)
-    bent = chain.each(JointSpring, "rest")
-    return not (chain.offset.any() or bent.any() or chain.load(JointTorque) or chain.pin or (tip and tip.fx))
+    return not (chain.offset.any() or chain.pin) and all(load.symmetric for load in chain.loads)
 
 
 def centres(low: float, high: float, count: int) -> np.ndarray:

@@ -75,11 +75,11 @@ def poincare(
 def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
     from nlink.analysis.energy_surface import starts_on_energy
     from nlink.mechanics import kinematics
-    from nlink.mechanics.loads import LEDGER, LOADS
+    from nlink.mechanics.loads import LOADS, ledger
 
     chain = scenario.chain
     theta, omega = np.array([scenario.theta]), np.broadcast_to(np.asarray(scenario.omega, float), (1, chain.n))
-    kept = not any(chain.load(LOADS[name]) for name in LEDGER if name in LOADS)
+    kept = not any(chain.load(LOADS[name]) for name in ledger() if name in LOADS)
     count = whole("--starts", (STARTS if kept else 1) if count is None else count, most=MOST_STARTS)
     if count == 1:
         return theta, omega

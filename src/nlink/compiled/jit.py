@@ -19,6 +19,7 @@ import numba
 from numba import extending, njit
 from numba.core import config
 
+from nlink.compiled import sources
 from nlink.compiled.cache_folder import kernel_folder, tidy
 from nlink.compiled.kernel_cache import KernelCache
 
@@ -42,10 +43,10 @@ def compiled(path: Path) -> bool:
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels for these very sources."""
-    sources = hashlib.sha256(f"{numba.__version__}".encode())
+    digest = hashlib.sha256(f"{numba.__version__}{sources.NOTES or ''}".encode())
     for path in sorted(path for path in PACKAGE.rglob("*.py") if compiled(path)):
-        sources.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
-    return kernel_folder(sources.hexdigest())
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    return kernel_folder(digest.hexdigest())
 
 
 def cold() -> bool:

@@ -26,7 +26,9 @@ from nlink.ensemble.stages_march import ONE, Room, seat, set_out, stride_by_stag
 from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
-from nlink.mechanics.kernels import LOAD_ROWS, ChainParameters
+from nlink.mechanics.kernels import ChainParameters
+from nlink.mechanics.parameters import ROWS, SINGLES
+from nlink.mechanics.scratch import LOAD_ROWS
 from nlink.mechanics.system import (
     ORDER_BY_ORDER,
     SERIES_ROWS,
@@ -74,7 +76,7 @@ def within(limits, halt):
 
 def shapes_of_own(n: int, varied: bool) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of a member's own numbers: as small as can be if it has none."""
-    return ((16, n, 1) if varied else (1, 1, 1)), (3, 1), (1, 1)
+    return ((ROWS, n, 1) if varied else (1, 1, 1)), (SINGLES, 1), (1, 1)
 
 
 @cuda.jit(device=True)
@@ -83,7 +85,7 @@ def fill_own(own, links, tip, g):
     for row in range(own.links.shape[0]):
         for i in range(own.links.shape[1]):
             own.links[row, i, 0] = links[row, i]
-    for i in range(3):
+    for i in range(SINGLES):
         own.tip[i, 0] = tip[i]
     own.g[0, 0] = g
 

@@ -27,9 +27,7 @@ from nlink.ensemble.noting import (
     NOT_FINITE,
     OLD,
     SPAN,
-    TIP,
     TOO_MANY_STEPS,
-    G,
     Kept,
     SeriesPath,
     T,
@@ -41,6 +39,7 @@ from nlink.ensemble.noting import (
 )  # fmt: skip
 from nlink.integrators.taylor import reach
 from nlink.mechanics.kernels import ChainParameters, borrowed, turn
+from nlink.mechanics.parameters import GRAVITY, SINGLE
 from nlink.mechanics.system import SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, SeriesRoom, arrival, powers, series
 
 NEAREST = 6755399441055744.0
@@ -254,9 +253,9 @@ def adopt(k, member, values, places, own):
     """Give lane k the numbers that are a member's own."""
     for j in range(len(places)):
         row, i = places[j, 0], places[j, 1]
-        if row == G:
+        if row == GRAVITY:
             own.g[0, k] = values[member, j]
-        elif row == TIP:
+        elif row == SINGLE:
             own.tip[i, k] = values[member, j]
         else:
             own.links[row, i, k] = values[member, j]

@@ -19,8 +19,6 @@ T, SPAN, COUNT, BAD, FLAG, ENERGY, DRIFT, AT, NEXT, RETRY, BOUND = range(11)
 energy at the start and drift, a time between; and for steps that may fail: the size to try next, whether the last one failed, and
 the time at which the next must end."""
 CLOCKS = 11
-G, TIP = -1, -2
-"""Places of varied values that are not of a link: gravity, and (with the component) the force at the tip."""
 OLD, NEW, BETWEEN = range(3)
 """States of a lane."""
 NARROW = 1e-9

@@ -4,13 +4,12 @@ A varied value replaces one value of the chain, and every other value stays. A l
 other values 0. The torque of a joint is the sum of a constant, a sine, and a table or a Python function, each 0 if it is absent:
 `joint_torque` varies the constant, `joint_torque.amplitude`, `.frequency` and `.phase` the sine.
 
-`PARAMETERS` is the one table of names: for each, the field of the chain's records and the row of the compiled numbers.
+The names, and where the numbers of a parameter are, stand in `mechanics/parameters.py`.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,79 +19,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink._support.checks import LARGEST, SHORT, ModelError, shown
-from nlink.ensemble.noting import TIP, G
-from nlink.mechanics import kernels
 from nlink.mechanics.chain import Chain, Link
-from nlink.mechanics.loads import (
-    Drag,
-    FollowerForce,
-    Gravity,
-    JointDamper,
-    JointSpring,
-    JointTorque,
-    LinkDamper,
-    Sum,
-    TipForce,
-    torques,
-)
+from nlink.mechanics.kernels import ChainParameters, chain_parameters
+from nlink.mechanics.loads import Parameter
+from nlink.mechanics.parameters import HINGE_INERTIA, PARAMETERS, Place
 
-
-class Parameter(NamedTuple):
-    """A field of a record (of a torque's constant or sine, for JointTorque), and its row among a chain's numbers."""
-
-    record: type[Any]
-    field: str
-    row: int
-    component: int | None = None
-    """of a value that the chain has once; without one there is a value for each link"""
-
-
-PARAMETERS = {
-    "length": Parameter(Link, "length", kernels.LENGTH),
-    "mass": Parameter(Link, "mass", kernels.MASS),
-    "com": Parameter(Link, "com", kernels.COM),
-    "offset": Parameter(Link, "offset", kernels.OFFSET),
-    "inertia": Parameter(Link, "inertia", kernels.INERTIA),
-    "joint_spring.stiffness": Parameter(JointSpring, "stiffness", kernels.STIFFNESS),
-    "joint_spring.rest": Parameter(JointSpring, "rest", kernels.REST),
-    "joint_damper.damping": Parameter(JointDamper, "damping", kernels.JOINT_DAMPING),
-    "link_damper.damping": Parameter(LinkDamper, "damping", kernels.LINK_DAMPING),
-    "joint_torque": Parameter(JointTorque, "constant", kernels.TORQUE),
-    "joint_torque.amplitude": Parameter(JointTorque, "amplitude", kernels.AMPLITUDE),
-    "joint_torque.frequency": Parameter(JointTorque, "frequency", kernels.FREQUENCY),
-    "joint_torque.phase": Parameter(JointTorque, "phase", kernels.PHASE),
-    "drag.linear": Parameter(Drag, "linear", kernels.LINEAR_DRAG),
-    "drag.quadratic": Parameter(Drag, "quadratic", kernels.QUADRATIC_DRAG),
-    "gravity": Parameter(Gravity, "g", G, 0),
-    "tip_force.fx": Parameter(TipForce, "fx", TIP, 0),
-    "tip_force.fy": Parameter(TipForce, "fy", TIP, 1),
-    "follower_force": Parameter(FollowerForce, "force", TIP, 2),
-}
-ABSENT = {
-    kind: kind(*(0.0,) * count)
-    for kind, count in {Gravity: 1, JointSpring: 2, JointDamper: 1, LinkDamper: 1, Drag: 2, TipForce: 2, FollowerForce: 1}.items()
-}
-"""Loads that a chain does not have."""
-NOT_NEGATIVE = {"mass", "inertia", "stiffness", "damping", "linear", "quadratic"}
 BODY = ("mass", "com", "offset", "inertia")
 """Fields of a link that its inertia about the hinge is made of."""
 
 
 class Column(NamedTuple):
-    """A parameter, the links that it is of (from 0), and its values (members,)."""
+    """Where the numbers of a parameter are, the links that it is of (from 0), and its values (members,)."""
 
-    parameter: Parameter
+    at: Place
     links: Sequence[int]
     values: np.ndarray
 
     def places(self) -> list[tuple[int, int]]:
         """Return where a value goes among a chain's numbers: rows, and links or components."""
-        row, component = self.parameter.row, self.parameter.component
+        row, component = self.at.row, self.at.component
         return [(row, i) for i in self.links] if component is None else [(row, component)]
 
     def numbers(self) -> np.ndarray:
         """Return the values as the compiled code takes them."""
-        return 2 * math.pi * self.values if self.parameter.field == "frequency" else self.values
+        return self.at.parameter.scale * self.values
 
 
 class Varied:
@@ -109,18 +59,30 @@ class Varied:
 
     def _chain(self, values: list[float]) -> Chain:
         """Return the chain with these values of the columns."""
-        changes: dict[type[Any], list[tuple[Column, float]]] = {}
+        changes: dict[type[Any], dict[str, np.ndarray]] = {}
         for column, value in zip(self.columns, values, strict=True):
-            changes.setdefault(column.parameter.record, []).append((column, value))
-        links = _links(self.base, changes.pop(Link, []))
-        loads = [(_torque if kind is JointTorque else _load)(self.base, kind, changed) for kind, changed in changes.items()]
+            fields = changes.setdefault(column.at.record, {})
+            if column.at.field not in fields:
+                fields[column.at.field] = self._values(column.at)
+            fields[column.at.field][column.links if column.at.component is None else ...] = value
+        links = self.base.links
+        if Link in changes:
+            new = {field: changed.tolist() for field, changed in changes.pop(Link).items()}
+            links = tuple(replace(link, **{field: new[field][i] for field in new}) for i, link in enumerate(links))
+        loads = [kind.changed(self.base.load(kind), self.base.n, fields) for kind, fields in changes.items()]
         return replace(self.base, links=links).with_loads(*loads) if loads else replace(self.base, links=links)
+
+    def _values(self, at: Place) -> np.ndarray:
+        """Return the values of a parameter of the chain, one for each link, or one alone."""
+        if at.record is Link:
+            return getattr(self.base, at.field).copy()
+        return np.array(at.record.values(self.base.load(at.record), self.base.n)[at.field])
 
     @cached_property
     def places(self) -> np.ndarray:
         """Rows, and links or components (K, 2), of what varies among a chain's numbers."""
         places = [place for column in self.columns for place in column.places()]
-        return np.array(places + [(kernels.HINGE_INERTIA, i) for i in self._moved], np.int64).reshape(-1, 2)
+        return np.array(places + [(HINGE_INERTIA, i) for i in self._moved], np.int64).reshape(-1, 2)
 
     @cached_property
     def values(self) -> np.ndarray:
@@ -132,13 +94,13 @@ class Varied:
     @property
     def _moved(self) -> list[int]:
         """Links whose inertia about the hinge varies."""
-        return sorted({i for column in self.columns if column.parameter.field in BODY for i in column.links})
+        return sorted({i for column in self.columns if column.at.field in BODY for i in column.links})
 
     def each(self, field: str) -> np.ndarray:
         """Return a field of the links (members, N)."""
         values = np.tile(getattr(self.base, field), (self.members, 1))
         for column in self.columns:
-            if column.parameter.record is Link and column.parameter.field == field:
+            if column.at.record is Link and column.at.field == field:
                 values[:, list(column.links)] = column.values[:, None]
         return values
 
@@ -148,9 +110,9 @@ class Varied:
         mass, com, offset, inertia = (self.each(field) for field in BODY)
         return inertia + mass * (com * com + offset * offset)
 
-    def flagged(self, numbers: kernels.ChainParameters) -> kernels.ChainParameters:
+    def flagged(self, numbers: ChainParameters) -> ChainParameters:
         """Return the chain's numbers with the flags of a chain that has all that varies."""
-        flags = kernels.chain_parameters(self._chain([1.0] * len(self.columns)))
+        flags = chain_parameters(self._chain([1.0] * len(self.columns)))
         return numbers._replace(loaded=flags.loaded, timed=flags.timed, swept=flags.swept, ledger=flags.ledger)
 
     def check(self) -> None:
@@ -165,7 +127,7 @@ class Varied:
         """Return members that include an invalid one if there is any: of a closed chain all; else, of those with a link that has
         no inertia about its hinge, one for each pattern of zeros.
         """
-        if not any(column.parameter.record is Link for column in self.columns):
+        if not any(column.at.record is Link for column in self.columns):
             return np.arange(0)
         if self.base.pin:
             return np.arange(self.members)
@@ -173,45 +135,6 @@ class Varied:
         length, mass, com, offset, inertia = (self.each(field)[rows] for field in ("length", *BODY))
         zeros = [self.hinge_inertia[rows] == 0, inertia > 0, mass == 0, com == length, com == 0, offset == 0]
         return np.sort(rows[np.unique(np.hstack(zeros), axis=0, return_index=True)[1]]) if len(rows) else rows
-
-
-def _links(base: Chain, changed: list[tuple[Column, float]]) -> tuple[Link, ...]:
-    fields: list[dict[str, float]] = [{} for _ in base.links]
-    for column, value in changed:
-        for i in column.links:
-            fields[i][column.parameter.field] = value
-    return tuple(replace(link, **own) if own else link for link, own in zip(base.links, fields, strict=True))
-
-
-def _load(base: Chain, kind: type[Any], changed: list[tuple[Column, float]]) -> Any:
-    """Return a load with other values."""
-    fields: dict[str, Any] = {}
-    for column, value in changed:
-        name = column.parameter.field
-        if column.parameter.component is not None:
-            fields[name] = value
-        else:
-            fields.setdefault(name, base.each(kind, name))[list(column.links)] = value
-    return replace(base.load(kind) or ABSENT[kind], **fields)
-
-
-def _torque(base: Chain, kind: type[JointTorque], changed: list[tuple[Column, float]]) -> JointTorque:
-    """Return the joint torques with other constants or sines."""
-    load, parts = base.load(kind), torques(base.load(kind), base.n)
-    for column, value in changed:
-        for i in column.links:
-            if column.parameter.field == "constant":
-                parts[i] = replace(parts[i], constant=value)
-            else:
-                parts[i] = replace(parts[i], sine=replace(parts[i].sine, **{column.parameter.field: value}))
-    return JointTorque(_added(load.torque, parts) if load and callable(load.torque) else tuple(parts))
-
-
-def _added(function: Any, parts: list[Sum]) -> Any:
-    """Return a torque function with constants and sines added."""
-    constant = np.array([part.constant for part in parts])
-    amplitude, frequency, phase = np.array([(p.sine.amplitude, p.sine.frequency, p.sine.phase) for p in parts]).T
-    return lambda t: function(t) + (constant + amplitude * np.sin(2 * math.pi * frequency * t + phase))
 
 
 def _column(key: str, given: Any, n: int, members: int) -> Column:
@@ -222,12 +145,12 @@ def _column(key: str, given: Any, n: int, members: int) -> Column:
         close = difflib.get_close_matches(name[:SHORT], PARAMETERS, 1)
         hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(PARAMETERS)}"
         raise ModelError(f"vary does not know {shown(key)}{hint}")
-    parameter = PARAMETERS[name]
-    if link and parameter.component is not None:
+    at = PARAMETERS[name]
+    if link and at.component is not None:
         raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
     if link and not 1 <= _counted(link) <= n:
         raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {link[:SHORT]}")
-    return Column(parameter, [int(link) - 1] if link else range(n), _values(name, parameter.field, given, members))
+    return Column(at, [int(link) - 1] if link else range(n), _values(name, at.parameter, given, members))
 
 
 def _counted(link: str) -> int:
@@ -246,12 +169,12 @@ def numbers_of(where: str, given: Any, most: float = LARGEST) -> np.ndarray:
     return values
 
 
-def _values(name: str, field: str, given: Any, members: int) -> np.ndarray:
+def _values(name: str, parameter: Parameter, given: Any, members: int) -> np.ndarray:
     values = numbers_of(f"vary {name!r}", given)
     if values.shape != (members,):
         raise ModelError(f"vary {name!r} must give a value for each of the {members} members, got shape {values.shape}")
     rules = [("be finite", np.isfinite(values))]
-    rules += [("not be negative", values >= 0)] * (field in NOT_NEGATIVE) + [("be positive", values > 0)] * (field == "length")
+    rules += [("not be negative", values >= 0)] * (parameter.least == 0) + [("be positive", values > 0)] * (parameter.above == 0)
     for rule, good in rules:
         if not good.all():
             k = int(np.argmin(good))

@@ -51,22 +51,13 @@ from nlink.formulations.pieces import (
 from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
 from nlink.formulations.stabilization import STABILIZATIONS
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import (
-    FX,
-    FY,
-    LENGTH,
-    MASS,
-    MZ,
-    POWERS,
-    REST,
-    STIFFNESS,
-    TIP,
-    C,
-    ChainParameters,
-    S,
-    apply_loads,
-)
+from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads
+from nlink.mechanics.moments import JOINTS, POWERS
+from nlink.mechanics.parameters import LENGTH, MASS
+from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
 from nlink.mechanics.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation
+
+joint_elastic = JOINTS.elastic
 
 
 class ConstrainedFormulation(Formulation):
@@ -173,7 +164,7 @@ def constrained_loop_rates(t, y, p, out, w):
             for k in range(p.nq):
                 w[FORCE + k, i] = 0.0
         fill(y, p, out, w)
-        out[p.size + POWERS - 1] = 0.0
+        out[p.size + CONSTRAINED] = 0.0
         return
     repose(p, w)
     press(t, y, p, out, w)
@@ -238,14 +229,14 @@ def fill(y, p, out, w):
             work += w[FORCE + k, i] * y[size + p.nq * i + k]
         for k in range(p.na):
             out[2 * size + p.na * i + k] = w[OM, i]
-    out[ledger + POWERS - 1] = work + stored(y, p, w) - done(out, ledger)
+    out[ledger + CONSTRAINED] = work + stored(y, p, w) - done(out, ledger)
 
 
 @kernel
 def press(t, y, p, out, w):
     """Fill the forces and the constraints of a posed state, and the power of the loads in the ledger's rows of out."""
     if p.chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size, p.chain.tip[0], p.chain.tip[1])
+        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size, p.chain.tip[TIP_X], p.chain.tip[TIP_Y])
     else:
         for i in range(p.chain.n):
             w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
@@ -290,8 +281,9 @@ def constrained_residual(t, z, rate, p, y, out, w):
 def done(out, ledger):
     """Return the power that the ledger has under the names of the loads."""
     total = 0.0
-    for row in range(POWERS - 1):
-        total += out[ledger + row]
+    for row in range(POWERS):
+        if row != CONSTRAINED:
+            total += out[ledger + row]
     return total
 
 
@@ -301,8 +293,7 @@ def stored(y, p, w):
     chain, size = p.chain, p.nq * p.chain.n
     total = before_theta = before_omega = 0.0
     for i in range(chain.n):
-        stretch = w[TH, i] - before_theta - chain.links[REST, i]
-        total += chain.links[STIFFNESS, i] * stretch * (w[OM, i] - before_omega)
+        total -= joint_elastic(i, w[TH, i] - before_theta, chain) * (w[OM, i] - before_omega)
         total += chain.links[MASS, i] * chain.g * height(y, p, i, size)
         before_theta, before_omega = w[TH, i], w[OM, i]
     return total

@@ -33,7 +33,8 @@ from nlink.compiled.jit import FOLDER, INLINE
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import LOAD_ROWS, ChainParameters, apply_loads, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
+from nlink.mechanics.scratch import LOAD_ROWS
 from nlink.mechanics.system import AngleFormulation, right_hand_side
 
 LARGEST = 20
@@ -87,7 +88,7 @@ def lagrange_rates(t, y, p, out, w):
     turn(y, n, w)
     level = 0
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
         level = 2 if chain.swept else 1
     call_generated(p.address, level, chain.g, y, chain.links, chain.tip, w)
     if p.dense:

@@ -19,10 +19,13 @@ import numpy as np
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import LOAD_ROWS, TQ, ChainParameters, drive
+from nlink.mechanics.kernels import DRIVEN, ChainParameters
 from nlink.mechanics.linearised import conservative, differences, mass_matrix, working
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.moments import POWERS
+from nlink.mechanics.scratch import LOAD_ROWS, TQ
 from nlink.mechanics.system import AngleFormulation, right_hand_side
+from nlink.mechanics.torques import drive
 
 BALANCE = 1e-9
 """Largest force left over at an equilibrium, relative to the largest of the forces that balance there."""
@@ -88,9 +91,7 @@ class Linear(AngleFormulation):
 
 def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, forces: np.ndarray) -> None:
     load = chain.load(JointTorque)
-    torque = load.torque if load and not callable(load.torque) else 0.0
-    each = [t if isinstance(t, float) else 0.0 for t in (torque if isinstance(torque, tuple) else (torque,) * chain.n)]
-    pushed = differences(chain.n).T @ np.array(each)
+    pushed = differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
     left = np.abs(force + forces.sum(0) + pushed).max()
     scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(pushed).max(), (chain.mass * abs(chain.g)) @ chain.length)
     if left > BALANCE * scale and left > 1e-300:
@@ -112,8 +113,8 @@ def linear_rates(t, y, p, out, w):
         for j in range(n):
             total -= p.stiffness[i, j] * (y[j] - p.theta[j])
         if p.chain.ledger > 0:
-            out[2 * n] += torque * y[n + i]
-            for row in range(1, 6):
+            out[2 * n + DRIVEN] += torque * y[n + i]
+            for row in range(POWERS):
                 part = p.forces[row, i]
                 for j in range(n):
                     part -= p.dampings[row, i, j] * y[n + j] + p.stiffnesses[row, i, j] * (y[j] - p.theta[j])

@@ -24,24 +24,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlink.compiled.jit import entry, kernel
-from nlink.mechanics.kernels import (
-    COM,
-    FX,
-    FY,
-    HINGE_INERTIA,
-    LENGTH,
-    LOAD_ROWS,
-    MASS,
-    MZ,
-    OFFSET,
-    POWERS,
-    TIP,
-    C,
-    S,
-    apply_loads,
-    energy,
-    sincos,
-)
+from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, apply_loads, energy, sincos
+from nlink.mechanics.moments import POWERS
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, TIP, C, S
 from nlink.mechanics.system import AngleFormulation
 
 TH, OM, A0, AX, AY, UX, UY, KEPT = range(LOAD_ROWS, LOAD_ROWS + 8)
@@ -184,7 +170,7 @@ def load_up(t, p, out, ledger, w, s, c):
     for row in range(POWERS):
         out[ledger + row] = 0.0
     if p.loaded:
-        apply_loads(t, w[TH], w[OM], 0, p, w, out, ledger, c * p.tip[0] + s * p.tip[1], c * p.tip[1] - s * p.tip[0])
+        apply_loads(t, w[TH], w[OM], 0, p, w, out, ledger, c * p.tip[TIP_X] + s * p.tip[TIP_Y], c * p.tip[TIP_Y] - s * p.tip[TIP_X])
     else:
         for i in range(p.n):
             w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
@@ -284,7 +270,7 @@ def settle_loop(y, p, w):
     for i in range(p.n):
         y[i] = w[TH, i]
         y[p.n + i] = w[OM, i]
-    y[2 * p.n + POWERS - 1] += taken
+    y[2 * p.n + CONSTRAINED] += taken
     return miss, rate
 
 

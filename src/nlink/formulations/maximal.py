@@ -23,7 +23,9 @@ from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, TIP, C, ChainParameters, S, sincos, turn
+from nlink.mechanics.kernels import ChainParameters, sincos, turn
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
 
 PX, PY, TURNX, TURNY, FREE, UX, UY, LX, LY, WXX, WXY, WYY = range(OWN, OWN + 12)
 

@@ -22,7 +22,9 @@ from nlink.formulations.loop import AX as ONE
 from nlink.formulations.loop import AY as TWO
 from nlink.formulations.loop import LOOP_ROWS, OM, LoopFormulation, finish, prepare, settle_loop_state
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, apply_loads, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, MZ, C, S
 from nlink.mechanics.system import SETTLERS, right_hand_side
 
 AX, AY, GX, GY, TM, TX, TY, B = range(LOOP_ROWS, LOOP_ROWS + 8)
@@ -70,7 +72,7 @@ def momentum_rates(t, y, p, out, w):
         w[FY, i] = 0.0
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
     balance(y, n, chain, w, 0.0, chain.g)
     solve(n, w, MATRIX, B, 1)
     for i in range(n):

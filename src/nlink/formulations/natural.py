@@ -27,7 +27,9 @@ from nlink.formulations.settling import rebuilt
 from nlink.formulations.stabilization import Handling
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import COM, FX, FY, INERTIA, LENGTH, MASS, MZ, OFFSET, C, ChainParameters, S, sincos
+from nlink.mechanics.kernels import ChainParameters, sincos
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, MZ, C, S
 
 EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY, VX, VY = range(OWN, OWN + 15)
 

@@ -26,7 +26,7 @@ from typing import Any
 from numba.extending import overload
 
 from nlink.compiled.jit import INLINE
-from nlink.mechanics.kernels import LOAD_ROWS
+from nlink.mechanics.scratch import LOAD_ROWS
 from nlink.mechanics.system import Kernel
 
 PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)

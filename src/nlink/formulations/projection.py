@@ -19,22 +19,9 @@ import numpy as np
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import (
-    COM,
-    FX,
-    FY,
-    INERTIA,
-    LENGTH,
-    LOAD_ROWS,
-    MASS,
-    MZ,
-    OFFSET,
-    C,
-    ChainParameters,
-    S,
-    apply_loads,
-    turn,
-)
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import AngleFormulation, right_hand_side
 
 TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
@@ -88,7 +75,7 @@ def projection_rates(t, y, p, out, w):
         w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
     turn(w[TH], n, w)
     if chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+        apply_loads(t, w[TH], w[OM], 0, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
     forces(chain, w)
     project(chain, w)
     solve(n, w, MATRIX, B, 1)

@@ -24,24 +24,9 @@ from nlink.compiled.simd import alike
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import (
-    COM,
-    FX,
-    FY,
-    HINGE_INERTIA,
-    INERTIA,
-    LENGTH,
-    LOAD_ROWS,
-    MASS,
-    MZ,
-    OFFSET,
-    C,
-    ChainParameters,
-    S,
-    apply_loads,
-    sincos,
-    turn,
-)
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, sincos, turn
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import HAMILTON, SETTLERS, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
@@ -89,7 +74,7 @@ def recursive_rates(t, y, p, out, w):
     if turned:
         turn(y, n, w)
     if chain.loaded:
-        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+        apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
     sweep(y, y, n, chain, w, turned, chain.loaded, chain.g, out, n)
     for i in range(n):
         out[i] = y[n + i]
@@ -219,7 +204,7 @@ def hamilton_rates(t, z, p, out, w):
     for i in range(n):
         w[MZ, i] = 0.0
     if chain.loaded:
-        apply_loads(t, z, out, 0, chain, w, out, 2 * n, chain.tip[0], chain.tip[1])
+        apply_loads(t, z, out, 0, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
     momenta(out, 0, chain, w)
     tailx = taily = pullx = pully = 0.0
     for j in range(n):

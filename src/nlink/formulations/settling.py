@@ -5,7 +5,8 @@ from __future__ import annotations
 from nlink.compiled.jit import entry, kernel
 from nlink.formulations.loop import KEPT, OM, TH, settle_rows
 from nlink.formulations.pieces import ACC, PHI, RATE, RIGHT, equations, height, kinetic, pose, shift, solve
-from nlink.mechanics.kernels import MASS, POWERS, REST, STIFFNESS
+from nlink.mechanics.kernels import CONSTRAINED, joint_energy
+from nlink.mechanics.parameters import MASS
 
 STEPS = 8
 """Most Newton steps of a projection."""
@@ -18,8 +19,7 @@ def energy(y, p, w):
     total = kinetic(y, p, w)
     before = 0.0
     for i in range(chain.n):
-        stretch = w[TH, i] - before - chain.links[REST, i]
-        total += 0.5 * chain.links[STIFFNESS, i] * stretch * stretch + chain.links[MASS, i] * chain.g * height(y, p, i, 0)
+        total += joint_energy(i, w[TH, i] - before, chain) + chain.links[MASS, i] * chain.g * height(y, p, i, 0)
         before = w[TH, i]
     return total
 
@@ -50,7 +50,7 @@ def settle(y, p, w, plain):
     equations(y, p, w)
     correct(y, p, w, RATE, size, plain)
     pose(y, p, w)
-    y[p.size + POWERS - 1] += energy(y, p, w) - taken
+    y[p.size + CONSTRAINED] += energy(y, p, w) - taken
     return first, speed
 
 
@@ -97,7 +97,7 @@ def close(y, p, w):
     miss, rate, _ = settle_rows(p.chain, w)
     shift(y, p, w)
     pose(y, p, w)
-    y[p.size + POWERS - 1] += energy(y, p, w) - before
+    y[p.size + CONSTRAINED] += energy(y, p, w) - before
     return miss, rate
 
 

@@ -28,23 +28,9 @@ from numba import types
 from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.simd import aligned, alike, columns, numbers, sincos
 from nlink.compiled.tracing import Cells, Number, plain
-from nlink.mechanics.kernels import (
-    COM,
-    FX,
-    FY,
-    HINGE_INERTIA,
-    LENGTH,
-    LOAD_ROWS,
-    MASS,
-    MZ,
-    OFFSET,
-    C,
-    ChainParameters,
-    S,
-    apply_loads,
-    borrowed,
-    turn,
-)
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, borrowed, turn
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 
 LANES = 32 if binding.get_host_cpu_features().get("avx512f") else 16
 """Chains side by side: as many as keep the processor busy while one waits for the link before."""
@@ -149,7 +135,7 @@ def loaded_columns(t, states, p, k, lift, unit, out, to, scratch, loads):
         y, x = columns(states, first, LANES), columns(out, first, LANES)
         if p.loaded:
             turn(y, n, rows)
-            apply_loads(t, y, y, n, p, rows, x, 0, p.tip[0], p.tip[1])
+            apply_loads(t, y, y, n, p, rows, x, 0, p.tip[TIP_X], p.tip[TIP_Y])
         fan(y, n, k, lift, False, x, to, w, rows, p.loaded)
         pull_all(y, n, k, w, rows, p.loaded, 1.0 / unit)
         spread(n, w, x, to)

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from nlink._support.checks import ModelError, choice, listed, number, shown, spread, whole
-from nlink.mechanics.loads import LOADS, Gravity, Load
+from nlink.mechanics.loads import LOADS, Gravity, Load, each, parameters_of
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
@@ -39,18 +39,16 @@ class Link:
     Link(length=1.0, mass=2.0, com=0.5, inertia=0.16666666666666666, offset=0.0)
     """
 
-    length: float
-    mass: float
-    com: float
-    inertia: float
-    offset: float = 0.0
+    length: float = each("m", "Length", "l", above=0)
+    mass: float = each("kg", "Mass", "m", least=0)
+    com: float = each("m", "Centre of mass", "d")
+    inertia: float = each("kg m^2", "Inertia", "I", least=0)
+    offset: float = each("m", "Off the axis", "b", 0.0, odd=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", number("Link.length", self.length, above=0))
-        object.__setattr__(self, "mass", number("Link.mass", self.mass, least=0))
-        object.__setattr__(self, "com", number("Link.com", self.com))
-        object.__setattr__(self, "inertia", number("Link.inertia", self.inertia, least=0))
-        object.__setattr__(self, "offset", number("Link.offset", self.offset))
+        for name, parameter in LINK.items():
+            value = number(f"Link.{name}", getattr(self, name), least=parameter.least, above=parameter.above)
+            object.__setattr__(self, name, value)
 
     @classmethod
     def rod(cls, length: float, mass: float) -> Link:
@@ -67,6 +65,9 @@ class Link:
     def hinge_inertia(self) -> float:
         """Moment of inertia about the upper hinge."""
         return self.inertia + self.mass * (self.com**2 + self.offset**2)
+
+
+LINK = parameters_of(Link)
 
 
 @dataclass(frozen=True)
@@ -130,8 +131,8 @@ class Chain:
         return next((load for load in self.loads if isinstance(load, kind)), None)
 
     def each(self, kind: type[Any], name: str) -> np.ndarray:
-        """Return the value `name` of a load as an (N,) array; zeros where the chain has no such load."""
-        load = self.load(kind)
+        """Return the value `name` of a load as an (N,) array; zeros where the chain has no such load, or the name is empty."""
+        load = self.load(kind) if name else None
         return np.broadcast_to(np.asarray(getattr(load, name, 0.0), float), (self.n,)).copy()
 
     @property

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.loads import Drag, FollowerForce, JointSpring, TipForce
+from nlink.mechanics.loads import Drag, FollowerForce, TipForce
 
 
 def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,10 +79,12 @@ def _potential(chain: Chain, s: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return the energy stored in the joint springs, (...) in J."""
-    if not chain.load(JointSpring):
-        return np.zeros(theta.shape[:-1])
-    stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(JointSpring, "rest")
-    return 0.5 * total(stretch**2, chain.each(JointSpring, "stiffness"))
+    energy = np.zeros(theta.shape[:-1])
+    for load in chain.loads:
+        if load.law and load.law.stiffness:
+            stretch = np.diff(theta, axis=-1, prepend=0.0) - chain.each(type(load), load.law.origin)
+            energy = energy + 0.5 * total(stretch**2, chain.each(type(load), load.law.stiffness))
+    return energy
 
 
 def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:

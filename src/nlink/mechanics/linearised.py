@@ -16,7 +16,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.loads import LEDGER, Drag, FollowerForce, JointDamper, JointSpring, JointTorque, LinkDamper, TipForce
+from nlink.mechanics.loads import Drag, FollowerForce, JointTorque, TipForce, ledger
 
 
 def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
@@ -58,22 +58,27 @@ def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Return the force -V' and the stiffness V'' of gravity and springs."""
     moment, aside = chain.mass * chain.com + chain.length * _behind(chain), chain.mass * chain.offset
     s, c = np.sin(theta), np.cos(theta)
-    D, k = differences(chain.n), chain.each(JointSpring, "stiffness")
-    stretch = theta @ D.T - chain.each(JointSpring, "rest")
-    force = -chain.g * (moment * s + aside * c) - (k * stretch) @ D
-    return force, diagonal(chain.g * (moment * c - aside * s)) + D.T @ (k[:, None] * D)
+    force, stiffness = -chain.g * (moment * s + aside * c), diagonal(chain.g * (moment * c - aside * s))
+    D = differences(chain.n)
+    for load in chain.loads:
+        if load.law and load.law.stiffness:
+            k = chain.each(type(load), load.law.stiffness)
+            force = force - (k * (theta @ D.T - chain.each(type(load), load.law.origin))) @ D
+            stiffness = stiffness + D.T @ (k[:, None] * D)
+    return force, stiffness
 
 
 def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row of the ledger but the torques its force (rows, ..., N) and what it adds to C and K (rows, ..., N, N)."""
-    n, D, many = chain.n, differences(chain.n), theta.shape[:-1]
-    force = np.zeros((len(LEDGER), *many, n))
-    C, K = np.zeros((len(LEDGER), *many, n, n)), np.zeros((len(LEDGER), *many, n, n))
-    row = {name: i for i, name in enumerate(LEDGER)}
-    C[row["joint_damper"]] = D.T @ (chain.each(JointDamper, "damping")[:, None] * D)
-    C[row["link_damper"]] = np.diag(chain.each(LinkDamper, "damping"))
-    for name in ("joint_damper", "link_damper"):
-        force[row[name]] = -(C[row[name]] @ omega[..., None])[..., 0]
+    n, D, many, names = chain.n, differences(chain.n), theta.shape[:-1], ledger()
+    force = np.zeros((len(names), *many, n))
+    C, K = np.zeros((len(names), *many, n, n)), np.zeros((len(names), *many, n, n))
+    row = {name: i for i, name in enumerate(names)}
+    for load in chain.loads:
+        if load.law and load.law.works:
+            k, arm = row[load.name], D if load.law.on == "joint" else np.eye(n)
+            C[k] = arm.T @ (chain.each(type(load), load.law.damping)[:, None] * arm)
+            force[k] = chain.each(type(load), load.law.push) @ arm - (C[k] @ omega[..., None])[..., 0]
     if chain.load(Drag):
         k = row["drag"]
         force[k], C[k], K[k] = _drag(chain, theta, omega)
@@ -120,11 +125,9 @@ def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.nda
 def steady_torques(chain: Chain) -> np.ndarray:
     """Return the generalised forces (N,) of torques that do not change in time; refuse others."""
     load = chain.load(JointTorque)
-    torque = load.torque if load else 0.0
-    each = torque if isinstance(torque, tuple) else (torque,) * chain.n
-    if not all(isinstance(value, float) for value in each):
+    if load and not load.steady:
         raise ModelError("a torque that changes in time leaves no equilibrium; give numbers as joint torques")
-    return differences(chain.n).T @ np.array(each, float)
+    return differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
 
 
 def differences(n: int) -> np.ndarray:

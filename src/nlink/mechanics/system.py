@@ -27,8 +27,10 @@ from nlink._support.checks import ModelError, angle_or_each, number_or_each, spr
 from nlink.compiled.jit import INLINE, entry
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import TIP, ChainParameters, TorqueCallback, chain_parameters, energies, turn
-from nlink.mechanics.loads import LEDGER, LOADS, JointTorque, kinks
+from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
+from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
+from nlink.mechanics.scratch import TIP
+from nlink.mechanics.torques import TorqueCallback
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
@@ -131,7 +133,7 @@ class SeriesRoom(NamedTuple):
     """a tuple as long as the order, which is so known when compiling"""
 
 
-SERIES_ROWS, SERIES_SCRATCH = 10, 26
+SERIES_ROWS, SERIES_SCRATCH = 10, 27
 SERIES_ROWS_OF_GRAVITY = 3
 """What of the coefficients there is without loads and ledger."""
 ORDER_BY_ORDER, UNROLLED, LINK_BY_LINK, UNROLLED_LANES = range(4)
@@ -397,7 +399,7 @@ class System:
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
         self.ledger = [
-            name for name in LEDGER if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained or chain.pin)
+            name for name in ledger() if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained or chain.pin)
         ]
         self._rows = numbers.ledger
         self._w = self.scratch()

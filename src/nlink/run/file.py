@@ -19,7 +19,7 @@ import numpy as np
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
-from nlink.mechanics.loads import LEDGER
+from nlink.mechanics.loads import ledger
 from nlink.run import tables
 from nlink.run.run import Run, Status, Track
 from nlink.run.writer import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
@@ -214,8 +214,8 @@ def _whole_checkpoint(data: dict[str, Any], line: dict[str, Any]) -> bool:
 
 def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
     """Refuse variables that no run has, that are missing, or of another type or length."""
-    known = {*NOTES, *(f"work_{name}" for name in LEDGER)}
-    optional = {"pin_force", "checkpoint", *(f"work_{name}" for name in LEDGER)}
+    known = {*NOTES, *(f"work_{name}" for name in ledger())}
+    optional = {"pin_force", "checkpoint", *(f"work_{name}" for name in ledger())}
     for name in sorted((known - optional) | set(data)):
         if name not in data or name not in known | set(UNSUMMED):
             raise Refused(f"its {name[:40]!r} is {'missing' if name in known else 'not of nlink'}")
@@ -289,7 +289,7 @@ def _run(data: dict[str, Any], fixed: dict[str, Any], line: dict[str, Any], stat
         alpha=_values(data["alpha"], count),
         kinetic=_values(data["kinetic"], count),
         potential=_values(data["potential"], count),
-        work={name: _values(data[f"work_{name}"], count) for name in LEDGER if f"work_{name}" in data},
+        work={name: _values(data[f"work_{name}"], count) for name in ledger() if f"work_{name}" in data},
         drift=_values(data["violation"], count),
         status=status,
         stats=tables.stats_in(line),

@@ -14,7 +14,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink._support.version import __version__
 from nlink.integrators.base import Mark
-from nlink.mechanics.loads import LEDGER
+from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
 from nlink.run.run import Checkpoint, Occurrence, Run, Stats, Status, Track
 from nlink.scenario import Scenario
@@ -214,7 +214,7 @@ def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.
         out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
         out["violation"] = system.violation(own)
     out |= {"pin_force": tip} if system.chain.pin else {}
-    return out | {f"work_{name}": states[:, system.size + LEDGER.index(name)] for name in system.ledger}
+    return out | {f"work_{name}": states[:, system.size + ledger().index(name)] for name in system.ledger}
 
 
 def finite_rows(columns: dict[str, np.ndarray]) -> int:

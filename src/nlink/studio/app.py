@@ -22,6 +22,7 @@ from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
 from nlink.scenario import Scenario, preset, preset_table, presets
 from nlink.studio import code
+from nlink.studio.form import load_forms
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
 from nlink.studio.messages import FieldError, Malformed, checked, page_model, parsed
@@ -122,7 +123,7 @@ def _file(package: str, folder: str, name: str) -> Response:
 
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
-    known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "version": __version__}
+    known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "loads": load_forms(), "version": __version__}
     shown = {**_checked(start), "opens": opens, **known, "presets": _presets()}
 
     @app.get("/api/start")

@@ -26,6 +26,7 @@ from typing import Any
 
 from sympy import Add, cos, factor_terms, sin, sqrt
 
+from nlink.mechanics.loads import LOADS, Law
 from nlink.symbolic.letters import COORDINATES, ZERO, Letters, Row, row
 from nlink.symbolic.trigonometry import collected
 
@@ -63,12 +64,14 @@ def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplif
     velocities = _velocities(letters, jx, jy)
     height = Add(*(m * at for m, at in zip(letters.mass, y, strict=True)))
     weight = [Add(*(m * column[i] for m, column in zip(letters.mass[i:], jy[i:], strict=True))) for i in range(n)]
-    forces = {"inertia": inertia, "gravity": [tidy(-letters.gravity * w) for w in weight]}
+    gravity = letters.loads["gravity"]["g"]
+    forces = {"inertia": inertia, "gravity": [tidy(-gravity * w) for w in weight]}
     forces |= _moments(letters) | {"drag": _drag(letters, jx, jy)}
     forces |= {load: [tidy(force) for force in each] for load, each in _tip(letters, tip_x, tip_y).items()}
     kinetic = _kinetic_from(mass, letters.rate) if simplify else _kinetic(letters, velocities)
-    potential = tidy(letters.gravity * height) + _energy(_springs(letters))
-    rayleigh = _energy(_joint_dampers(letters)) + _energy(_link_dampers(letters)) + _energy(_air(letters))
+    laws = [(load, kind.law) for load, kind in LOADS.items() if kind.law]
+    potential = tidy(gravity * height) + Add(*(_energy(_springs(letters, *each)) for each in laws))
+    rayleigh = Add(*(_energy(_dampers(letters, *each)) for each in laws), _energy(_air(letters)))
     return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces)
 
 
@@ -146,40 +149,52 @@ def _pull(squares: Terms, variables: Row) -> list[Any]:
     return [Add(*(-coefficient * e * e.diff(v) for coefficient, e in squares)) for v in variables]
 
 
-def _springs(p: Letters) -> Terms:
-    return [(k, now - before - r) for k, (before, now), r in zip(p.stiffness, pairwise((ZERO, *p.angle)), p.rest, strict=True)]
+def _springs(p: Letters, load: str, law: Law) -> Terms:
+    """Return the squares of what stores energy."""
+    stretched = zip(_coordinates(p.angle, law), p.of_load(load, law.origin), strict=True)
+    return [(k, angle - r) for k, (angle, r) in zip(p.of_load(load, law.stiffness), stretched, strict=True)]
 
 
-def _joint_dampers(p: Letters) -> Terms:
-    return [(c, now - before) for c, (before, now) in zip(p.joint_damping, pairwise((ZERO, *p.rate)), strict=True)]
+def _dampers(p: Letters, load: str, law: Law) -> Terms:
+    return list(zip(p.of_load(load, law.damping), _coordinates(p.rate, law), strict=True))
 
 
-def _link_dampers(p: Letters) -> Terms:
-    return list(zip(p.link_damping, p.rate, strict=True))
+def _coordinates(values: Row, law: Law) -> list[Any]:
+    """Return the angles or rates that a law is about."""
+    return [now - before for before, now in pairwise((ZERO, *values))] if law.on == "joint" else list(values)
 
 
 def _air(p: Letters) -> Terms:
-    return [(c, v) for c, *pair in zip(p.linear_drag, p.velocity_x, p.velocity_y, strict=True) for v in pair]
+    linear = p.loads["drag"]["linear"]
+    return [(c, v) for c, *pair in zip(linear, p.velocity_x, p.velocity_y, strict=True) for v in pair]
 
 
 # Forces by load
 
 
 def _moments(p: Letters) -> dict[str, list[Any]]:
-    return {
-        "joint_spring": _pull(_springs(p), p.angle),
-        "joint_damper": _pull(_joint_dampers(p), p.rate),
-        "link_damper": _pull(_link_dampers(p), p.rate),
-        "joint_torque": [here - behind for here, behind in pairwise((*p.torque, ZERO))],
+    torques = p.loads["joint_torque"]["constant"]
+    return {load: _moment(p, load, kind.law) for load, kind in LOADS.items() if kind.law} | {
+        "joint_torque": [here - behind for here, behind in pairwise((*torques, ZERO))]
     }
+
+
+def _moment(p: Letters, load: str, law: Law) -> list[Any]:
+    """Return the generalised forces of a law: of its squares, and of its push."""
+    bent, slowed = _pull(_springs(p, load, law), p.angle), _pull(_dampers(p, load, law), p.rate)
+    pushed = p.of_load(load, law.push)
+    if law.on == "joint":
+        pushed = [here - behind for here, behind in pairwise((*pushed, ZERO))]
+    return [Add(*parts) for parts in zip(bent, slowed, pushed, strict=True)]
 
 
 def _drag(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> list[Any]:
     """Return -(c1 + c2 |v|) v . dv/domega: the linear part from Rayleigh's function, the quadratic part as a force."""
     total: list[list[Any]] = [[] for _ in range(p.n)]
+    linear, quadratic = p.loads["drag"]["linear"], p.loads["drag"]["quadratic"]
     for k in range(p.n):
         vx, vy = p.velocity_x[k], p.velocity_y[k]
-        factor = p.linear_drag[k] + p.quadratic_drag[k] * sqrt(vx**2 + vy**2)
+        factor = linear[k] + quadratic[k] * sqrt(vx**2 + vy**2)
         for i in range(k + 1):
             total[i].append(-(factor * (vx * jx[k][i] + vy * jy[k][i])))
     return [Add(*shares) for shares in total]
@@ -187,10 +202,11 @@ def _drag(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> list[Any]:
 
 def _tip(p: Letters, x: Any, y: Any) -> dict[str, list[Any]]:
     slopes = [(_slope(x, angle), _slope(y, angle)) for angle in p.angle]
-    fx, fy = -p.follower * sin(p.angle[-1]), p.follower * cos(p.angle[-1])
+    follower, tip = p.loads["follower_force"]["force"], p.loads["tip_force"]
+    fx, fy = -follower * sin(p.angle[-1]), follower * cos(p.angle[-1])
     return {
         "follower_force": [fx * sx + fy * sy for sx, sy in slopes],
-        "tip_force": [p.tip_x * sx + p.tip_y * sy for sx, sy in slopes],
+        "tip_force": [tip["fx"] * sx + tip["fy"] * sy for sx, sy in slopes],
     }
 
 

@@ -12,16 +12,16 @@ from typing import Any
 
 from sympy import Add, Symbol, cos, pycode, sin
 
-from nlink.mechanics import kernels
-from nlink.mechanics.loads import LOADS
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque
+from nlink.mechanics.parameters import GRAVITY, PARAMETERS, SINGLE
+from nlink.mechanics.scratch import TQ, C, S
 from nlink.symbolic.code import Assignments, eliminated
 from nlink.symbolic.derivation import Derivation, derivation
-from nlink.symbolic.letters import OF_LINKS, OF_LOADS
 
 LEVELS = (
     ("inertia", "gravity"),
-    ("joint_spring", "joint_damper", "link_damper", "joint_torque"),
-    ("drag", "follower_force", "tip_force"),
+    tuple(load for load, kind in LOADS.items() if not kind.moves and kind is not Gravity),
+    tuple(load for load, kind in LOADS.items() if kind.moves),
 )
 SIGNATURE = "level, g, y, links, tip, w"
 HEAD = '''"""Lagrange's equations of {n} links, written by nlink."""
@@ -99,10 +99,13 @@ class _Waves:
 def _reads(found: Derivation) -> list[str]:
     """Return the statements that read the state, the scratch and the parameters."""
     n = found.letters.n
-    lines = ["F_x, F_y, alpha = tip[0], tip[1], tip[2]"]
-    rows = {"sin": f"w[{kernels.S * n}", "cos": f"w[{kernels.C * n}", "T": f"w[{kernels.TQ * n}", "theta": "y[0", "omega": f"y[{n}"}
-    letters = OF_LINKS | {k: v for load in OF_LOADS.values() for k, v in load.items() if k != "torque"}
-    rows |= {letter: f"links[{getattr(kernels, name.upper()) * n}" for name, letter in letters.items()}
+    rows = {"sin": f"w[{S * n}", "cos": f"w[{C * n}", "T": f"w[{TQ * n}", "theta": "y[0", "omega": f"y[{n}"}
+    lines = []
+    for each in PARAMETERS.values():
+        if each.row == SINGLE:
+            lines.append(f"{each.parameter.symbol} = tip[{each.component}]")
+        elif each.row != GRAVITY and each.record is not JointTorque:
+            rows[each.parameter.symbol] = f"links[{each.row * n}"
     for letter, place in rows.items():
         array, start = place.split("[")
         lines += [f"{letter}_{i + 1} = {array}[{int(start) + i}]" for i in range(n)]

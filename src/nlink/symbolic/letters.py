@@ -18,20 +18,12 @@ from typing import Any
 
 from sympy import Integer, Symbol
 
-OF_LINKS = {"length": "l", "mass": "m", "com": "d", "offset": "b", "inertia": "I"}
-OF_LOADS = {
-    "joint_spring": {"stiffness": "k", "rest": "r"},
-    "joint_damper": {"joint_damping": "c"},
-    "link_damper": {"link_damping": "kappa"},
-    "joint_torque": {"torque": "T"},
-    "drag": {"linear_drag": "c1", "quadratic_drag": "c2"},
-}
-OF_CHAIN = {
-    "gravity": {"gravity": "g"},
-    "follower_force": {"follower": "alpha"},
-    "tip_force": {"tip_x": "F_x", "tip_y": "F_y"},
-}
+from nlink.mechanics.chain import LINK
+from nlink.mechanics.loads import LOADS
+
 COORDINATES = {"absolute": ("theta", "omega"), "relative": ("phi", "phidot")}
+LINK_ORDER = ("length", "mass", "com", "offset", "inertia")
+"""The parameters of links as the functions that are written have them."""
 ZERO: Any = Integer(0)
 Row = tuple[Any, ...]
 
@@ -55,41 +47,44 @@ class Letters:
     com: Row
     offset: Row
     inertia: Row
-    stiffness: Row
-    rest: Row
-    joint_damping: Row
-    link_damping: Row
-    torque: Row
-    linear_drag: Row
-    quadratic_drag: Row
-    gravity: Any
-    follower: Any
-    tip_x: Any
-    tip_y: Any
+    loads: dict[str, dict[str, Any]]
+    """the parameters of each load by name: a symbol for each link, or one"""
 
     @classmethod
     def of(cls, n: int, shape: str, loads: tuple[str, ...], offset: bool) -> Letters:
         """Return the letters of n links of a shape ("rigid", "point") under these loads, in absolute angles."""
-        rows = {name: row(letter, n) for name, letter in OF_LINKS.items()}
+        rows = {name: row(parameter.symbol, n) for name, parameter in LINK.items()}
         if shape == "point":
             rows |= {"com": rows["length"], "inertia": (ZERO,) * n}
         if not offset:
             rows["offset"] = (ZERO,) * n
-        for load, letters in OF_LOADS.items():
-            rows |= {name: row(letter, n) if load in loads else (ZERO,) * n for name, letter in letters.items()}
-        single = {}
-        for load, letters in OF_CHAIN.items():
-            single |= {name: Symbol(letter) if load in loads else ZERO for name, letter in letters.items()}
         angle, rate = (row(letter, n) for letter in COORDINATES["absolute"])
-        return cls(n, angle, rate, row("vx", n), row("vy", n), **rows, **single)
+        known = {name: _of_load(name, n, name in loads) for name in LOADS}
+        return cls(n, angle, rate, row("vx", n), row("vy", n), **rows, loads=known)
+
+    def of_load(self, load: str, field: str) -> Row:
+        """Return a parameter of a load for each link; zeros without a name."""
+        return self.loads[load][field] if field else (ZERO,) * self.n
 
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that are there, by their letters: a tuple with one for each link, or a single symbol."""
-        found = {}
-        for names in (OF_LINKS, *OF_LOADS.values(), *OF_CHAIN.values()):
-            for name, letter in names.items():
-                value = getattr(self, name)
-                first = value[0] if isinstance(value, tuple) else value
-                if str(first) in (letter, f"{letter}_1"):
-                    found[letter] = value
-        return found
+        """Return the parameters that are there, by their letters: tuples with one for each link, then single symbols."""
+        values = [(LINK[name].symbol, getattr(self, name)) for name in LINK_ORDER]
+        for load, names in self.loads.items():
+            values += [(LOADS[load].parameters()[name].symbol, value) for name, value in names.items()]
+        rows = {letter: value for letter, value in values if isinstance(value, tuple) and str(value[0]) == f"{letter}_1"}
+        return rows | {letter: value for letter, value in values if str(value) == letter}
+
+
+def symbols_of(load: str) -> dict[str, Any]:
+    """Return the parameters of a load that have a letter of their own."""
+    return {name: parameter for name, parameter in LOADS[load].parameters().items() if parameter.symbol}
+
+
+def _of_load(load: str, n: int, present: bool) -> dict[str, Any]:
+    found = {}
+    for name, parameter in symbols_of(load).items():
+        if parameter.single:
+            found[name] = Symbol(parameter.symbol) if present else ZERO
+        else:
+            found[name] = row(parameter.symbol, n) if present else (ZERO,) * n
+    return found

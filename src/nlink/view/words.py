@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,16 +13,6 @@ from nlink.scenario import Scenario
 if TYPE_CHECKING:
     from nlink.run.run import Run
 
-WORDS = {
-    "Gravity": "gravity",
-    "JointSpring": "joint springs",
-    "JointDamper": "joint dampers",
-    "LinkDamper": "link dampers",
-    "JointTorque": "joint torques",
-    "Drag": "drag",
-    "FollowerForce": "follower force",
-    "TipForce": "tip force",
-}
 MANY = 1000
 """Knots of a table that are worth a word if most steps end at them."""
 SLIGHT = 1e-9
@@ -43,12 +32,11 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
 def load_text(load: Load) -> str:
     """Return a load in words."""
     if isinstance(load, JointTorque):
-        return f"joint torques {_torque_text(load.torque)}"
-    word = WORDS[type(load).__name__]
-    values = {f.name: _value_text(getattr(load, f.name)) for f in fields(load) if getattr(load, f.name) != 0.0}
-    if len(fields(load)) == 1 or list(values) == ["stiffness"]:
-        return f"{word} {next(iter(values.values()), '0')}"
-    return f"{word} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
+        return f"{load.label} {_torque_text(load.torque)}"
+    values = {name: _value_text(getattr(load, name)) for name in load.parameters() if getattr(load, name) != 0.0}
+    if len(load.parameters()) == 1 or list(values) == ["stiffness"]:
+        return f"{load.label} {next(iter(values.values()), '0')}"
+    return f"{load.label} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
 
 
 def _torque_text(torque: Any) -> str:

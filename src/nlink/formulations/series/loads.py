@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike
+from nlink.compiled.simd import alike, sincos
 from nlink.formulations.series.resistance import resist, resisted
 from nlink.formulations.series.rows import (
     ACROSS,
     BEND,
     BRAKE,
-    BRAKED,
     DAMP,
-    DAMPED,
     DRAWN,
     DRIVE,
-    DRIVEN,
     LC,
     LS,
     MOMENT,
+    POWER,
+    PUSH,
     RATE,
+    RATE_SQUARE,
     RELATIVE,
+    RELATIVE_SQUARE,
     SPEEDX,
     SPEEDY,
     STIFF,
@@ -27,24 +28,14 @@ from nlink.formulations.series.rows import (
     Y,
 )
 from nlink.formulations.series.sweep import rates
-from nlink.mechanics.kernels import (
-    AMPLITUDE,
-    COM,
-    FREQUENCY,
-    JOINT_DAMPING,
-    LENGTH,
-    LINEAR_DRAG,
-    LINK_DAMPING,
-    OFFSET,
-    PHASE,
-    REST,
-    STIFFNESS,
-    TORQUE,
-    C,
-    S,
-    piece,
-    sincos,
-)
+from nlink.mechanics.kernels import DRAGGED, DRIVEN, FOLLOWED, FOLLOWER, LINEAR_DRAG, TIP_X, TIP_Y, TIPPED
+from nlink.mechanics.moments import JOINTS, LINKS
+from nlink.mechanics.parameters import AMPLITUDE, COM, FREQUENCY, LENGTH, OFFSET, PHASE, TORQUE
+from nlink.mechanics.scratch import C, S
+from nlink.mechanics.torques import piece
+
+_, joint_affine, _, _, joint_start, joint_works, joint_store = JOINTS
+_, link_affine, _, _, link_start, link_works, link_store = LINKS
 
 
 @kernel
@@ -70,11 +61,11 @@ def torques(t, bound, ahead, p, drive, order):
 
 @kernel
 def springs(y, p, w):
-    """Fill the rows of springs and dampers."""
+    """Fill the rows of the moments that are linear in angles and rates."""
     before = alike(0.0, y[0])
     for i in range(p.n):
-        w[BEND, i] = -p.links[STIFFNESS, i] * (y[i] - before - p.links[REST, i])
-        w[STIFF, i], w[DAMP, i], w[BRAKE, i] = p.links[STIFFNESS, i], p.links[JOINT_DAMPING, i], p.links[LINK_DAMPING, i]
+        w[BEND, i], w[STIFF, i], w[DAMP, i] = joint_affine(i, y[i] - before, p)
+        w[PUSH, i], _, w[BRAKE, i] = link_affine(i, y[i], p)
         before = y[i]
 
 
@@ -91,6 +82,8 @@ def moments(k, p, rate, drive, moment, w):
             joint -= w[STIFF, i] * (angle - before_angle)
             before_angle = angle
         moment[k, i] = joint - w[BRAKE, i] * rate[k, i]
+        if k == 0:
+            moment[k, i] += w[PUSH, i]
         if i > 0:
             moment[k, i - 1] -= joint
         before_rate = rate[k, i]
@@ -113,10 +106,10 @@ def forces(k, ahead, p, terms, w, u):
         vx += p.links[LENGTH, i] * ex
         vy += p.links[LENGTH, i] * ey
     s, c, a, t = w[S, n - 1], w[C, n - 1], x[k, n - 1], yy[k, n - 1]
-    tailx, taily = -p.tip[2] * (a * s + t * c), -p.tip[2] * (t * s - a * c)
+    tailx, taily = -p.tip[FOLLOWER] * (a * s + t * c), -p.tip[FOLLOWER] * (t * s - a * c)
     if k == 0:
-        tailx += p.tip[0]
-        taily += p.tip[1]
+        tailx += p.tip[TIP_X]
+        taily += p.tip[TIP_Y]
     for j in range(n):
         i = n - 1 - j
         s, c, lc, ls, fx, fy = w[S, i], w[C, i], w[LC, i], w[LS, i], u[ACROSS, i], u[DRAWN, i]
@@ -149,19 +142,20 @@ def chain_ledger(p, room, order, q):
             terms[RELATIVE, k, i] = terms[RATE, k, i] - before
             before = terms[RATE, k, i]
     for k in range(order):
-        for j in range(len(uv[DRIVEN])):
-            uv[DRIVEN, j] = product(k, chain.timed, room.wide[DRIVE], room.wide[RELATIVE], j)
-            uv[DAMPED, j] = room.v[DAMP, j] * square(k, room.wide[RELATIVE], j)
-            uv[BRAKED, j] = room.v[BRAKE, j] * square(k, room.wide[RATE], j)
-        driven, damped, braked = zero, zero, zero
+        for j in range(len(uv[POWER])):
+            uv[POWER, j] = product(k, chain.timed, room.wide[DRIVE], room.wide[RELATIVE], j)
+            uv[RELATIVE_SQUARE, j] = square(k, room.wide[RELATIVE], j)
+            uv[RATE_SQUARE, j] = square(k, room.wide[RATE], j)
+        driven, joints, links, share = zero, joint_start(zero), link_start(zero), 1.0 / (k + 1)
         for i in range(n):
-            driven += u[DRIVEN, i]
-            damped -= u[DAMPED, i]
-            braked -= u[BRAKED, i]
-        share = 1.0 / (k + 1)
-        q[k, row], q[k, row + 1], q[k, row + 2] = driven * share, damped * share, braked * share
-        for r in range(3, chain.ledger):
+            driven += u[POWER, i]
+            joints = joint_works(i, share * terms[RELATIVE, k, i], share * u[RELATIVE_SQUARE, i], chain, joints)
+            links = link_works(i, share * terms[RATE, k, i], share * u[RATE_SQUARE, i], chain, links)
+        for r in range(chain.ledger):
             q[k, row + r] = zero
+        q[k, row + DRIVEN] = driven * share
+        joint_store(joints, q[k], row)
+        link_store(links, q[k], row)
     if chain.swept:
         sweep_powers(chain, terms, order, q, w)
 
@@ -211,6 +205,6 @@ def sweep_powers(p, terms, order, q, w):
         s, c = w[S, last], w[C, last]
         for m in range(k + 1):
             a, t = x[k - m, last], yy[k - m, last]
-            follow -= p.tip[2] * (tipx[m, 0] * (a * s + t * c) + tipy[m, 0] * (t * s - a * c))
-        q[k, row + 3], q[k, row + 4] = lost * share, follow * share
-        q[k, row + 5] = (p.tip[0] * tipx[k, 0] + p.tip[1] * tipy[k, 0]) * share
+            follow -= p.tip[FOLLOWER] * (tipx[m, 0] * (a * s + t * c) + tipy[m, 0] * (t * s - a * c))
+        q[k, row + DRAGGED], q[k, row + FOLLOWED] = lost * share, follow * share
+        q[k, row + TIPPED] = (p.tip[TIP_X] * tipx[k, 0] + p.tip[TIP_Y] * tipy[k, 0]) * share

@@ -29,6 +29,7 @@ from nlink.formulations.series.rows import (
     LC,
     LS,
     MOMENT,
+    PUSH,
     QX,
     QY,
     RATE,
@@ -265,7 +266,8 @@ def straight_moment(k, rate, drive, v):
     """Write down coefficient k of the moments on the links."""
     bent = v[BEND, 0] if k == 0 else -v[STIFF, 0] * ((rate[k - 1] - rate[k - 1].moved(1)) * (1.0 / k))
     joint = drive + bent - v[DAMP, 0] * (rate[k] - rate[k].moved(1))
-    return joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
+    moment = joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
+    return moment + v[PUSH, 0] if k == 0 else moment
 
 
 def total(pairs) -> Any:

@@ -43,7 +43,8 @@ from nlink.formulations.series.rows import (
     X,
     Y,
 )
-from nlink.mechanics.kernels import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET, C, S
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
+from nlink.mechanics.scratch import C, S
 
 
 @kernel

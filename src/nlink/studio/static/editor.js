@@ -11,17 +11,6 @@ const CONSTRAINTS = [["", "none: they drift"], ["Baumgarte()", "Baumgarte"], ["P
 const FIXED = { RK4: 0.001, Gauss: 0.01 };
 const METHODS = [["", "chosen: DOP853"], ["DOP853", "DOP853, order 8"], ["RK45", "RK45, order 5"], ["RK4", "RK4, fixed step"], ["Gauss", "Gauss, symplectic"], ["Taylor", "Taylor series"], ["Radau", "Radau, stiff"], ["BDF", "BDF, stiff"], ["LSODA", "LSODA"]];
 
-// The loads: name, label, what they are when switched on, and their fields.
-const LOADS = [
-  ["gravity", "Gravity", 9.81, [["", "g", "m/s\u00b2", [0, 25, 0.01]]]],
-  ["joint_spring", "Joint springs", { stiffness: 1, rest: 0 }, [["stiffness", "Stiffness", "N m/rad", [0, 20, 0.1]], ["rest", "Rest angle", "rad"]]],
-  ["joint_damper", "Joint dampers", { damping: 0.1 }, [["damping", "Damping", "N m s", [0, 2, 0.01]]]],
-  ["link_damper", "Link dampers", { damping: 0.1 }, [["damping", "Damping", "N m s", [0, 2, 0.01]]]],
-  ["drag", "Air drag", { linear: 0.1, quadratic: 0 }, [["linear", "Linear", "N s/m", [0, 2, 0.01]], ["quadratic", "Quadratic", "N s\u00b2/m\u00b2", [0, 2, 0.01]]]],
-  ["follower_force", "Follower force", { force: 1 }, [["force", "Force", "N", [0, 20, 0.1]]]],
-  ["tip_force", "Force at the tip", { fx: 1, fy: 0 }, [["fx", "To the right", "N", [-20, 20, 0.1]], ["fy", "Up", "N", [-20, 20, 0.1]]]],
-];
-
 export class Editor {
   constructor(model, known) {
     Object.assign(this, { model, known, open: { Chain: true, Start: false, Loads: true, Run: true } });
@@ -122,10 +111,10 @@ export class Editor {
 
   loads() {
     const { table, model } = this;
-    const rows = LOADS.map(([name, label, first, fields]) => {
+    const rows = this.known.loads.filter(({ fields }) => fields).map(({ name, label, first, fields }) => {
       const value = table.loads?.[name], on = value !== undefined && !(name === "gravity" && value === 0);
       const path = `loads.${name}`, changed = (now) => model.set(path, now ? first : name === "gravity" ? 0 : undefined, "whole");
-      const inner = on ? fields.map(([key, text, unit, slider]) => this.field(text, key ? `${path}.${key}` : path, { kind: key && name !== "tip_force" && name !== "follower_force" ? "each" : "number", unit, slider, hint: key ? "one value for all, or one for each with commas" : text })) : [];
+      const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { kind: each ? "each" : "number", unit, slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
       return toggled(label, on, changed, path, ...inner, el("p", { class: "error", hidden: true }));
     });
     return [...rows, this.torque()];

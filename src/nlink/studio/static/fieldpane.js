@@ -9,7 +9,6 @@ import { linkCount } from "./model.js";
 import { setText } from "/web/panels.js";
 import { valueText } from "/web/axes.js";
 
-const VARIED = [["loads.follower_force", "follower force (N)"], ["loads.joint_damper", "joint damping (N m s)"], ["loads.link_damper", "link damping (N m s)"], ["loads.joint_spring", "joint stiffness (N m)"], ["loads.gravity", "gravity (m/s\u00b2)"], ["loads.joint_torque", "joint torque (N m)"], ["loads.drag", "linear drag (N s/m)"]];
 const CLOSED = [["pin.x", "pin x (m)"], ["pin.y", "pin y (m)"]];
 
 // A map whose keys work only while it is seen, and that tells which cell was pressed.
@@ -32,12 +31,13 @@ class StudioField extends Field {
 export class StabilityPane extends Pane {
   constructor(studio) {
     super(studio, { name: "Stability", kind: "stability", go: "Draw", hint: "How growth and frequency of small motions change with a load, and where stability is lost." });
+    this.varied = studio.known.loads.filter(({ name }) => name !== "tip_force").map(({ name, label, unit }) => [`loads.${name}`, `${label.toLowerCase()} (${unit})`]);
     this.values = { vary: "loads.follower_force", low: 0, high: 10, vary2: "", low2: 0, high2: 1 };
     this.arrange();
   }
 
   arrange() {
-    const { values } = this, options = [...VARIED, ...(this.studio.model.table.pin ? CLOSED : [])];
+    const { values } = this, options = [...this.varied, ...(this.studio.model.table.pin ? CLOSED : [])];
     const number = (label, name) => field(label, { path: name, value: values[name], changed: (value) => { values[name] = value; } });
     const second = choice("and", { path: "vary2", options: [["", "nothing else"], ...options], value: values.vary2, changed: (value) => { values.vary2 = value; this.arrange(); } });
     this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { values.vary = value; } }), number("from", "low"), number("to", "high"), second, ...(values.vary2 ? [number("from", "low2"), number("to", "high2")] : []));
@@ -59,7 +59,7 @@ export class StabilityPane extends Pane {
   }
 
   map(content) {
-    const label = (key) => VARIED.concat(CLOSED).find(([name]) => name === key)[1];
+    const label = (key) => this.varied.concat(CLOSED).find(([name]) => name === key)[1];
     Object.assign(content, { xlabel: label(this.values.vary), ylabel: label(this.values.vary2) });
     this.plots = null;
     this.body.replaceChildren(el("div", { class: "plane" }));
@@ -67,7 +67,7 @@ export class StabilityPane extends Pane {
   }
 
   lines({ loads, growth, frequency, critical, reason }) {
-    const label = VARIED.concat(CLOSED).find(([name]) => name === this.values.vary)[1], t = Float64Array.from(loads);
+    const label = this.varied.concat(CLOSED).find(([name]) => name === this.values.vary)[1], t = Float64Array.from(loads);
     this.plane = null;
     this.readout = el("p", { class: "readout" }, `across: ${label}`);
     const plot = (name, rows, colour) => {

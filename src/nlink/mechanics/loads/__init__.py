@@ -1,0 +1,49 @@
+"""Loads: what acts on a chain besides its own inertia, as frozen records; one file for each, and this table of all.
+
+Signs: x right, y up, angles counter-clockwise; link i hangs on hinge i, link -1 is the ground. A value given once serves every
+joint or link; a list gives one for each. What a load is, and how to add one: `base.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from nlink._support.checks import ModelError
+from nlink.compiled import sources
+from nlink.mechanics.loads.base import Each, Law, Load, Parameter, each, parameters_of, single
+from nlink.mechanics.loads.drag import Drag
+from nlink.mechanics.loads.gravity import Gravity
+from nlink.mechanics.loads.joint_damper import JointDamper
+from nlink.mechanics.loads.joint_spring import JointSpring
+from nlink.mechanics.loads.joint_torque import JointTorque, Sine, Sum, Table, kinks, torques
+from nlink.mechanics.loads.link_damper import LinkDamper
+from nlink.mechanics.loads.tip import FollowerForce, TipForce
+
+__all__ = [
+    "LOADS", "Drag", "Each", "FollowerForce", "Gravity", "JointDamper", "JointSpring", "JointTorque", "Law", "LinkDamper", "Load",
+    "Parameter", "Sine", "Sum", "Table", "TipForce", "each", "kinks", "ledger", "parameters_of", "register", "single", "torques",
+]  # fmt: skip
+
+BUILT_IN = (Gravity, JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce)
+LOADS: dict[str, type[Any]] = {kind.name: kind for kind in BUILT_IN}
+"""The loads by their names in model files."""
+CONSTRAINTS = "constraints"
+"""The row of the ledger for the constraints of a formulation that has some."""
+
+
+def register(kind: type[Load]) -> type[Load]:
+    """Add a load with a law: a decorator of its record. The kernels are compiled for all loads, so that it comes before them."""
+    if "nlink.mechanics.kernels" in sys.modules:
+        raise ModelError(f"register {kind.__name__} before the first simulation: the kernels are compiled for all loads")
+    if kind.law is None or (kind.law.on == "link" and kind.law.stiffness):
+        raise ModelError(f"{kind.__name__}.law must be a Law on joints, or one on links without stiffness")
+    LOADS[kind.name] = kind
+    sources.note(f"{kind.name} {kind.law} {list(kind.parameters())}")
+    return kind
+
+
+def ledger() -> tuple[str, ...]:
+    """Return whose work is kept in the ledger, in the order of its rows: torques, the other loads that do work, constraints."""
+    works = (name for name, kind in LOADS.items() if kind.works and kind is not JointTorque)
+    return JointTorque.name, *works, CONSTRAINTS

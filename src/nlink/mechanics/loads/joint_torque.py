@@ -1,0 +1,158 @@
+"""Joint torques: +T_i on link i, -T_i on link i-1, as numbers, sines, tables or a Python function of time.
+
+The torque of a joint is the sum of a constant, a sine, and a table or a Python function, each 0 if it is absent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nlink._support.checks import ModelError, listed, number, number_or_each, shown
+from nlink.mechanics.loads.base import Load, Parameter
+
+
+@dataclass(frozen=True)
+class Sine:
+    """The function amplitude * sin(2 pi frequency t + phase): frequency in Hz, phase in rad."""
+
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("amplitude", "frequency", "phase"):
+            object.__setattr__(self, name, number(f"Sine.{name}", getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A function of time by straight lines through (times, values), held at both ends; its knots are step boundaries."""
+
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("times", "values"):
+            if not listed(getattr(self, name)):
+                raise ModelError(f"Table.{name} must be a list of numbers, got {shown(getattr(self, name))}")
+            object.__setattr__(self, name, number_or_each(f"Table.{name}", getattr(self, name)))
+        if len(self.times) != len(self.values):
+            raise ModelError(f"Table.values must be as long as Table.times ({len(self.times)}), got {len(self.values)}")
+        for i, (a, b) in enumerate(pairwise(self.times)):
+            if b <= a:
+                raise ModelError(f"Table.times must increase, got {a:g} then {b:g} at [{i + 1}]")
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Torques that add up at one joint. An ensemble makes it where one of them varies and the others stay."""
+
+    constant: float = 0.0
+    sine: Sine = Sine(0.0, 0.0)
+    table: Table | None = None
+
+
+Torque = float | Sine | Table | Sum
+TorqueFunction = Callable[[float], Any]
+
+
+@dataclass(frozen=True)
+class JointTorque(Load):
+    """Torques at the hinges in N m: a number, Sine or Table for all, a list of them, or a function of time.
+
+    A Python function receives t and returns one number (for every joint) or N of them.
+    """
+
+    name: ClassVar[str] = "joint_torque"
+    label: ClassVar[str] = "joint torques"
+    torque: Torque | tuple[Torque, ...] | TorqueFunction
+
+    def __post_init__(self) -> None:
+        torque: Any = self.torque
+        if callable(torque):
+            return
+        if listed(torque):
+            torque = tuple(_torque(f"JointTorque.torque[{i}]", value) for i, value in enumerate(torque))
+            if not torque:
+                raise ModelError("JointTorque.torque must not be an empty list; give one torque, or one for each joint")
+        else:
+            torque = _torque("JointTorque.torque", torque)
+        object.__setattr__(self, "torque", torque)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """Return what can vary: the constant part, and the sine."""
+        return PARTS
+
+    @classmethod
+    def values(cls, load: JointTorque | None, n: int) -> dict[str, np.ndarray]:
+        """Return constants and sines (n,)."""
+        parts = torques(load, n)
+        sines = {name: np.array([getattr(part.sine, name) for part in parts]) for name in SINE}
+        return {"constant": np.array([part.constant for part in parts]), **sines}
+
+    @classmethod
+    def changed(cls, load: JointTorque | None, n: int, values: Mapping[str, Any]) -> JointTorque:
+        """Return the torques with other constants or sines."""
+        new = {name: np.broadcast_to(value, (n,)) for name, value in (cls.values(load, n) | dict(values)).items()}
+        if load and callable(load.torque):
+            return cls(_added(load.torque, new))
+        sines = [Sine(*(float(new[name][i]) for name in SINE)) for i in range(n)]
+        parts = enumerate(torques(load, n))
+        return cls(tuple(Sum(float(new["constant"][i]), sines[i], part.table) for i, part in parts))
+
+    @property
+    def symmetric(self) -> bool:
+        """A torque turns one way."""
+        return False
+
+    @property
+    def steady(self) -> bool:
+        """Whether the torques are numbers."""
+        return all(isinstance(value, float) for value in (self.torque if isinstance(self.torque, tuple) else (self.torque,)))
+
+
+SINE = ("amplitude", "frequency", "phase")
+PARTS = {
+    "constant": Parameter("N m", "Torque", "T", odd=True),
+    "amplitude": Parameter("N m", "Amplitude", "", odd=True),
+    "frequency": Parameter("Hz", "Frequency", "", odd=True, scale=2 * math.pi),
+    "phase": Parameter("rad", "Phase", "", odd=True),
+}
+"""What can vary of a torque, by name. (The mirror image of a torque that varies is another torque.)"""
+
+
+def _added(function: TorqueFunction, values: dict[str, np.ndarray]) -> TorqueFunction:
+    """Return a torque function with constants and sines added."""
+    constant, (amplitude, frequency, phase) = values["constant"], (values[name] for name in SINE)
+    return lambda t: function(t) + (constant + amplitude * np.sin(2 * math.pi * frequency * t + phase))
+
+
+def _torque(where: str, value: Any) -> Torque:
+    return value if isinstance(value, Sine | Table | Sum) else number(where, value)
+
+
+def torques(load: JointTorque | None, n: int) -> list[Sum]:
+    """Return the torque of each of n joints by its parts; a Python function is no part of them."""
+    torque: Any = load.torque if load and not callable(load.torque) else 0.0
+    return [_parts(value) for value in (torque if isinstance(torque, tuple) else (torque,) * n)]
+
+
+def kinks(load: JointTorque | None) -> np.ndarray:
+    """Return the times at which tables of joint torques have knots, sorted."""
+    tables = {id(torque.table): torque.table for torque in torques(load, 1) if torque.table}
+    return np.unique(np.concatenate([np.empty(0), *(table.times for table in tables.values())]))
+
+
+def _parts(torque: Torque) -> Sum:
+    if isinstance(torque, Sum):
+        return torque
+    if isinstance(torque, Sine):
+        return Sum(sine=torque)
+    return Sum(table=torque) if isinstance(torque, Table) else Sum(torque)

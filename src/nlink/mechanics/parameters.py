@@ -1,0 +1,70 @@
+"""The table of parameters: every number of a chain by its name, with its unit and its place among the numbers of the compiled code.
+
+mass, offset, ...                       of the links
+joint_spring.stiffness, drag.linear     of a load
+gravity, follower_force, joint_torque   the first parameter of a load that is known by it
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from nlink.mechanics.chain import Link
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Parameter, parameters_of
+
+GRAVITY, SINGLE = -1, -2
+"""Rows of what is not in the array of links: gravity, and the array of numbers that the chain has once."""
+
+
+class Place(NamedTuple):
+    """A parameter, the record that it belongs to, and where its numbers are: a row, and a component if the chain has one number."""
+
+    record: type[Any]
+    field: str
+    parameter: Parameter
+    row: int
+    component: int | None = None
+
+    def rule(self) -> tuple[str, float | None]:
+        """Return the bound of the values: a relation and a number, or None."""
+        p = self.parameter
+        return (">", p.above) if p.above is not None else (">=", p.least)
+
+
+def _places() -> dict[str, Place]:
+    """Return the places of all parameters by name. After the rows of a link comes HINGE_INERTIA, which follows from them."""
+    found = {name: Place(Link, name, parameter, row) for row, (name, parameter) in enumerate(parameters_of(Link).items())}
+    rows, singles = len(found) + 1, 0
+    for load, kind in LOADS.items():
+        for field, parameter in kind.parameters().items():
+            alone = field == "constant" or (parameter.single and len(kind.parameters()) == 1)
+            name = load if alone else f"{load}.{field}"
+            if kind is Gravity:
+                found[name] = Place(kind, field, parameter, GRAVITY, 0)
+            elif parameter.single:
+                found[name] = Place(kind, field, parameter, SINGLE, singles)
+                singles += 1
+            else:
+                found[name] = Place(kind, field, parameter, rows)
+                rows += 1
+    return found
+
+
+PARAMETERS = _places()
+
+
+def place(record: type[Any], field: str) -> Place:
+    """Return the place of a field of a record."""
+    return next(each for each in PARAMETERS.values() if each.record is record and each.field == field)
+
+
+def row(record: type[Any], field: str) -> int:
+    """Return the row of a field with a number for each link."""
+    return place(record, field).row
+
+
+LENGTH, MASS, COM, OFFSET, INERTIA = (row(Link, name) for name in ("length", "mass", "com", "offset", "inertia"))
+HINGE_INERTIA = len(parameters_of(Link))
+ROWS = max(each.row for each in PARAMETERS.values()) + 1
+SINGLES = sum(each.row == SINGLE for each in PARAMETERS.values())
+TORQUE, AMPLITUDE, FREQUENCY, PHASE = (row(JointTorque, name) for name in JointTorque.parameters())

@@ -1,0 +1,30 @@
+"""The loads as the form of the studio shows them: from the table of parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque
+
+
+def load_forms() -> list[dict[str, Any]]:
+    """Return each load: its name, label, unit of the first value, what it is when switched on, and its fields."""
+    return [_form(kind) for kind in LOADS.values()]
+
+
+def _form(kind: type[Any]) -> dict[str, Any]:
+    parameters = kind.parameters()
+    first = next(iter(parameters.values()))
+    form = {"name": kind.name, "label": kind.label.capitalize(), "unit": _shown(first.unit)}
+    if kind is JointTorque:  # several kinds of values: the form has a part of its own
+        return form
+    fields = []
+    for name, p in parameters.items():
+        fields.append({"key": name, "label": p.label, "unit": _shown(p.unit), "each": not p.single, "slider": p.slider})
+    if kind is Gravity:
+        return {**form, "first": first.usual, "fields": [{**fields[0], "key": ""}]}
+    return {**form, "first": {name: p.usual for name, p in parameters.items()}, "fields": fields}
+
+
+def _shown(unit: str) -> str:
+    return unit.replace("^2", "\u00b2")
