@@ -42,8 +42,8 @@ DRIVEN, DRAGGED, FOLLOWED, TIPPED, CONSTRAINED = (
 """Rows of the ledger that have no law."""
 LINEAR_DRAG, QUADRATIC_DRAG = row(Drag, "linear"), row(Drag, "quadratic")
 FOLLOWER, TIP_X, TIP_Y = (place(*each).component for each in ((FollowerForce, "force"), (TipForce, "fx"), (TipForce, "fy")))
-joint_moment, _, _, joint_energy, joint_start, joint_works, joint_store = JOINTS
-link_moment, _, _, _, link_start, link_works, link_store = LINKS
+joint_moment, _, _, joint_energy, joint_start, joint_works, joint_store, _ = JOINTS
+link_moment, _, _, _, link_start, link_works, link_store, _ = LINKS
 
 
 class ChainParameters(NamedTuple):

@@ -9,6 +9,7 @@
     start(like)                        sums of power for the loads in the ledger, all zero: a pair (first, those of the others)
     works(i, rate, square, p, sums)    the sums with the power of joint or link i added; square is rate^2
     store(sums, power, at)             fills the rows of the ledger, the first being power[at]
+    store_order(sums, q, k, at, by)    fills them in q[k], the sums times `by`
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Moments(NamedTuple):
     start: Any
     works: Any
     store: Any
+    store_order: Any
 
 
 def _composed(on: str) -> Moments:
@@ -71,7 +73,11 @@ def _none() -> Moments:
     def store(sums, power, at):
         return None
 
-    return Moments(moment, affine, elastic, elastic, start, works, store)
+    @kernel
+    def store_order(sums, q, k, at, by):
+        return None
+
+    return Moments(moment, affine, elastic, elastic, start, works, store, store_order)
 
 
 def _with(kind: Any, others: Moments) -> Moments:
@@ -124,13 +130,13 @@ def _with(kind: Any, others: Moments) -> Moments:
             total += 0.5 * p.links[stiff, i] * stretched * stretched
         return total
 
-    ledger = _ledger_with(LEDGER.index(kind.name), damped, pushed, others) if law.works else others[-3:]
+    ledger = _ledger_with(LEDGER.index(kind.name), damped, pushed, others) if law.works else others[-4:]
     return Moments(moment, affine, elastic, energy, *ledger)
 
 
-def _ledger_with(slot: int, damped: int, pushed: int, others: Moments) -> tuple[Any, Any, Any]:
-    """Return start, works and store with one load more."""
-    *_, other_start, other_works, other_store = others
+def _ledger_with(slot: int, damped: int, pushed: int, others: Moments) -> tuple[Any, ...]:
+    """Return start, works, store and store_order with one load more."""
+    *_, other_start, other_works, other_store, other_store_order = others
 
     @kernel
     def start(like):
@@ -151,7 +157,13 @@ def _ledger_with(slot: int, damped: int, pushed: int, others: Moments) -> tuple[
         power[at + slot] = own
         other_store(rest, power, at)
 
-    return start, works, store
+    @kernel
+    def store_order(sums, q, k, at, by):
+        own, rest = sums
+        q[k, at + slot] = own * by
+        other_store_order(rest, q, k, at, by)
+
+    return start, works, store, store_order
 
 
 JOINTS, LINKS = _composed("joint"), _composed("link")

@@ -28,14 +28,14 @@ from nlink.formulations.series.rows import (
     Y,
 )
 from nlink.formulations.series.sweep import rates
-from nlink.mechanics.kernels import DRAGGED, DRIVEN, FOLLOWED, FOLLOWER, LINEAR_DRAG, TIP_X, TIP_Y, TIPPED
+from nlink.mechanics.kernels import CONSTRAINED, DRAGGED, DRIVEN, FOLLOWED, FOLLOWER, LINEAR_DRAG, TIP_X, TIP_Y, TIPPED
 from nlink.mechanics.moments import JOINTS, LINKS
 from nlink.mechanics.parameters import AMPLITUDE, COM, FREQUENCY, LENGTH, OFFSET, PHASE, TORQUE
 from nlink.mechanics.scratch import C, S
 from nlink.mechanics.torques import piece
 
-_, joint_affine, _, _, joint_start, joint_works, joint_store = JOINTS
-_, link_affine, _, _, link_start, link_works, link_store = LINKS
+_, joint_affine, _, _, joint_start, joint_works, _, joint_store = JOINTS
+_, link_affine, _, _, link_start, link_works, _, link_store = LINKS
 
 
 @kernel
@@ -75,15 +75,15 @@ def moments(k, p, rate, drive, moment, w):
     before_angle = before_rate = alike(0.0, rate[0, 0])
     for i in range(p.n):
         joint = drive[k, i] - w[DAMP, i] * (rate[k, i] - before_rate)
+        own = -(w[BRAKE, i] * rate[k, i])
         if k == 0:
             joint += w[BEND, i]
+            own += w[PUSH, i]
         else:
             angle = rate[k - 1, i] * (1.0 / k)
             joint -= w[STIFF, i] * (angle - before_angle)
             before_angle = angle
-        moment[k, i] = joint - w[BRAKE, i] * rate[k, i]
-        if k == 0:
-            moment[k, i] += w[PUSH, i]
+        moment[k, i] = joint + own
         if i > 0:
             moment[k, i - 1] -= joint
         before_rate = rate[k, i]
@@ -149,13 +149,12 @@ def chain_ledger(p, room, order, q):
         driven, joints, links, share = zero, joint_start(zero), link_start(zero), 1.0 / (k + 1)
         for i in range(n):
             driven += u[POWER, i]
-            joints = joint_works(i, share * terms[RELATIVE, k, i], share * u[RELATIVE_SQUARE, i], chain, joints)
-            links = link_works(i, share * terms[RATE, k, i], share * u[RATE_SQUARE, i], chain, links)
-        for r in range(chain.ledger):
-            q[k, row + r] = zero
+            joints = joint_works(i, terms[RELATIVE, k, i], u[RELATIVE_SQUARE, i], chain, joints)
+            links = link_works(i, terms[RATE, k, i], u[RATE_SQUARE, i], chain, links)
         q[k, row + DRIVEN] = driven * share
-        joint_store(joints, q[k], row)
-        link_store(links, q[k], row)
+        q[k, row + DRAGGED] = q[k, row + FOLLOWED] = q[k, row + TIPPED] = q[k, row + CONSTRAINED] = zero
+        joint_store(joints, q, k, row, share)
+        link_store(links, q, k, row, share)
     if chain.swept:
         sweep_powers(chain, terms, order, q, w)
 
