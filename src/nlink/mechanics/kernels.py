@@ -15,7 +15,7 @@ import numpy as np
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, numbers, sincos
 from nlink.mechanics.chain import LINK, Chain, Link
-from nlink.mechanics.loads import LOADS, Drag, FollowerForce, Gravity, TipForce
+from nlink.mechanics.loads import Drag, FollowerForce, Gravity, TipForce
 from nlink.mechanics.moments import JOINTS, LEDGER, LINKS, POWERS
 from nlink.mechanics.parameters import (
     AMPLITUDE,
@@ -26,7 +26,6 @@ from nlink.mechanics.parameters import (
     LENGTH,
     MASS,
     OFFSET,
-    PARAMETERS,
     ROWS,
     SINGLE,
     SINGLES,
@@ -90,15 +89,16 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
     A constrained formulation and a closed chain always keep a ledger, for the work of their constraints.
     """
     x, y = chain.pin or (0.0, 0.0)
-    links, singles = np.empty((ROWS, chain.n)), np.empty(SINGLES)
-    values = {Link: {name: getattr(chain, name) for name in LINK}}
-    values |= {kind: kind.values(chain.load(kind), chain.n) for kind in LOADS.values()}
-    for each in PARAMETERS.values():
-        value = each.parameter.scale * values[each.record][each.field]
-        if each.row == SINGLE:
-            singles[each.component] = value
-        elif each.row != GRAVITY:
-            links[each.row] = value
+    links, singles = np.zeros((ROWS, chain.n)), np.zeros(SINGLES)
+    for name in LINK:
+        links[row(Link, name)] = getattr(chain, name)
+    for load in chain.loads:
+        for field, value in load.values(load, chain.n).items():
+            at = place(type(load), field)
+            if at.row == SINGLE:
+                singles[at.component] = at.parameter.scale * value
+            elif at.row != GRAVITY:
+                links[at.row] = at.parameter.scale * value
     links[HINGE_INERTIA] = [link.hinge_inertia for link in chain.links]
     spans, table = tables(chain)
     loads = [type(load) for load in chain.loads]

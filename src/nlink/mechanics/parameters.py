@@ -51,11 +51,12 @@ def _places() -> dict[str, Place]:
 
 
 PARAMETERS = _places()
+_BY_FIELD = {(each.record, each.field): each for each in PARAMETERS.values()}
 
 
 def place(record: type[Any], field: str) -> Place:
     """Return the place of a field of a record."""
-    return next(each for each in PARAMETERS.values() if each.record is record and each.field == field)
+    return _BY_FIELD[record, field]
 
 
 def row(record: type[Any], field: str) -> int:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -60,6 +61,7 @@ def single(unit: str, label: str, symbol: str, default: Any = MISSING, **more: A
     return each(unit, label, symbol, default, single=True, **more)
 
 
+@cache
 def parameters_of(record: type[Any]) -> dict[str, Parameter]:
     """Return the parameters of a record by the names of their fields."""
     return {f.name: f.metadata["parameter"] for f in fields(record) if "parameter" in f.metadata}
