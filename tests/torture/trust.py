@@ -361,7 +361,7 @@ def given_away() -> str:
     return f"true over claimed time in {len(RATIOS)} cases: least {least:.2f}, median {middle:.2f}, 95 % below {most:.2f}"
 
 
-@attack("no claim beyond the true time, against extended precision", full=1000, sample=3, remark=given_away)
+@attack("no claim beyond the true time, against extended precision", full=1080, sample=3, remark=given_away)
 def trusted_times(k: int, folder: Path) -> None:
     if np.finfo(LONG).nmant < 63:
         raise Absent("no floating-point numbers of 80 bits")

@@ -9,7 +9,7 @@ const MANY = 24;
 const CONSTRAINED = ["maximal", "natural"];
 const CONSTRAINTS = [["", "none: they drift"], ["Baumgarte()", "Baumgarte"], ["Projection()", "projection"], ["Penalty()", "penalty"], ["AugmentedLagrangian()", "augmented Lagrangian"], ["MultiplierFilter()", "multiplier filter"], ["IDA()", "IDA (SUNDIALS)"]];
 const FIXED = { RK4: 0.001, Gauss: 0.01 };
-const METHODS = [["", "chosen: DOP853"], ["DOP853", "DOP853, order 8"], ["RK45", "RK45, order 5"], ["RK4", "RK4, fixed step"], ["Gauss", "Gauss, symplectic"], ["Taylor", "Taylor series"], ["Radau", "Radau, stiff"], ["BDF", "BDF, stiff"], ["LSODA", "LSODA"]];
+const METHODS = [["", "chosen for the chain"], ["DOP853", "DOP853, order 8"], ["RK45", "RK45, order 5"], ["RK4", "RK4, fixed step"], ["Gauss", "Gauss, symplectic"], ["Taylor", "Taylor series"], ["Radau", "Radau, stiff"], ["BDF", "BDF, stiff"], ["LSODA", "LSODA"]];
 
 export class Editor {
   constructor(model, known) {
