@@ -23,9 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from numba.extending import overload
-
-from nlink.compiled.jit import INLINE
+from nlink.compiled.dispatch import dispatched
 from nlink.mechanics.scratch import LOAD_ROWS
 from nlink.mechanics.system import Kernel
 
@@ -63,121 +61,66 @@ class Pieces:
 PIECES: dict[type[Any], Pieces] = {}
 
 
-def pose(y: Any, p: Any, w: Any) -> None:
+def _piece(function: Callable[..., Any]) -> Any:
+    """Let a function stand for the piece of its name."""
+    return dispatched(lambda kind: getattr(PIECES[kind], function.__name__))(function)
+
+
+@_piece
+def pose(y, p, w):
     """Fill TH, OM, S, C from the state."""
-    PIECES[type(p)].pose(y, p, w)
 
 
-def equations(y: Any, p: Any, w: Any) -> None:
+@_piece
+def equations(y, p, w):
     """Fill the forces, and the constraints with their derivatives."""
-    PIECES[type(p)].equations(y, p, w)
 
 
-def solve(p: Any, w: Any, epsilon: float, forced: bool, plain: bool) -> None:
+@_piece
+def solve(p, w, epsilon, forced, plain):
     """Solve for accelerations and multipliers."""
-    PIECES[type(p)].solve(p, w, epsilon, forced, plain)
 
 
-def inertia(p: Any, w: Any) -> None:
+@_piece
+def inertia(p, w):
     """Fill OUT with the masses times ACC."""
-    PIECES[type(p)].inertia(p, w)
 
 
-def pull(p: Any, w: Any, row: int) -> None:
+@_piece
+def pull(p, w, row):
     """Fill OUT with the forces of the multipliers in `row` on the coordinates."""
-    PIECES[type(p)].pull(p, w, row)
 
 
-def repose(p: Any, w: Any) -> None:
+@_piece
+def repose(p, w):
     """Follow changed angles and rates."""
-    PIECES[type(p)].repose(p, w)
 
 
-def tug(p: Any, w: Any, fx: float, fy: float) -> None:
+@_piece
+def tug(p, w, fx, fy):
     """Fill FORCE with a force at the last tip."""
-    PIECES[type(p)].tug(p, w, fx, fy)
 
 
-def follow(p: Any, w: Any) -> None:
+@_piece
+def follow(p, w):
     """Fill ACC from the angular accelerations in A0."""
-    PIECES[type(p)].follow(p, w)
 
 
-def turning(p: Any, w: Any) -> None:
+@_piece
+def turning(p, w):
     """Fill OUT with the angular accelerations in ACC."""
-    PIECES[type(p)].turning(p, w)
 
 
-def shift(y: Any, p: Any, w: Any) -> None:
+@_piece
+def shift(y, p, w):
     """Move the state from the angles and rates in KEPT to those in TH, OM."""
-    PIECES[type(p)].shift(y, p, w)
 
 
-def kinetic(y: Any, p: Any, w: Any) -> float:
+@_piece
+def kinetic(y, p, w):
     """Return the kinetic energy."""
-    return PIECES[type(p)].kinetic(y, p, w)
 
 
-def height(y: Any, p: Any, i: int, at: int) -> float:
+@_piece
+def height(y, p, i, at):
     """Return the height of the centre of mass of link i (at = 0), or its rate (at = size): it is linear in the coordinates."""
-    return PIECES[type(p)].height(y, p, i, at)
-
-
-@overload(pose, jit_options=INLINE)
-def _pose(y, p, w):
-    return PIECES[p.instance_class].pose
-
-
-@overload(equations, jit_options=INLINE)
-def _equations(y, p, w):
-    return PIECES[p.instance_class].equations
-
-
-@overload(solve, jit_options=INLINE)
-def _solve(p, w, epsilon, forced, plain):
-    return PIECES[p.instance_class].solve
-
-
-@overload(inertia, jit_options=INLINE)
-def _inertia(p, w):
-    return PIECES[p.instance_class].inertia
-
-
-@overload(pull, jit_options=INLINE)
-def _pull(p, w, row):
-    return PIECES[p.instance_class].pull
-
-
-@overload(repose, jit_options=INLINE)
-def _repose(p, w):
-    return PIECES[p.instance_class].repose
-
-
-@overload(tug, jit_options=INLINE)
-def _tug(p, w, fx, fy):
-    return PIECES[p.instance_class].tug
-
-
-@overload(follow, jit_options=INLINE)
-def _follow(p, w):
-    return PIECES[p.instance_class].follow
-
-
-@overload(turning, jit_options=INLINE)
-def _turning(p, w):
-    return PIECES[p.instance_class].turning
-
-
-@overload(shift, jit_options=INLINE)
-def _shift(y, p, w):
-    return PIECES[p.instance_class].shift
-
-
-@overload(kinetic, jit_options=INLINE)
-def _kinetic(y, p, w):
-    return PIECES[p.instance_class].kinetic
-
-
-@overload(height, jit_options=INLINE)
-def _height(y, p, i, at):
-    return PIECES[p.instance_class].height

@@ -27,7 +27,7 @@ from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, sincos, turn
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
-from nlink.mechanics.system import HAMILTON, SETTLERS, right_hand_side
+from nlink.mechanics.system import HAMILTON, SETTLERS, Hamilton, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8
@@ -222,4 +222,4 @@ def hamilton_rates(t, z, p, out, w):
 
 
 SETTLERS[RecursiveLoopParameters] = settle_loop_state
-HAMILTON[RecursiveParameters] = (to_momenta, from_momenta, hamilton_rates)
+HAMILTON[RecursiveParameters] = Hamilton(to_momenta, from_momenta, hamilton_rates)

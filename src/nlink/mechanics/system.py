@@ -21,10 +21,10 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
-from nlink.compiled.jit import INLINE, entry
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.jit import entry
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
@@ -34,7 +34,7 @@ from nlink.mechanics.torques import TorqueCallback
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
-HAMILTON: dict[type[Any], tuple[Kernel, Kernel, Kernel]] = {}
+HAMILTON: dict[type[Any], Hamilton] = {}
 SETTLERS: dict[type[Any], Callable[..., bool]] = {}
 RESIDUALS: dict[type[Any], Kernel] = {}
 SERIES: dict[type[Any], Series] = {}
@@ -50,58 +50,41 @@ def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
     return register
 
 
-def rhs(t: float, y: Any, p: Any, out: Any, w: Any) -> None:
+@dispatched(RIGHT_HAND_SIDES.get)
+def rhs(t, y, p, out, w):
     """Fill `out` with the rates of the state y (and of the ledger behind it) at time t."""
-    RIGHT_HAND_SIDES[type(p)](t, y, p, out, w)
 
 
-@overload(rhs, jit_options=INLINE)
-def _rhs(t, y, p, out, w):
-    return RIGHT_HAND_SIDES.get(getattr(p, "instance_class", type(None)))
-
-
-def settled(y: Any, p: Any, w: Any) -> bool:
+@dispatched(lambda kind: SETTLERS.get(kind, _leave))
+def settled(y, p, w):
     """Bring a state back onto its constraints after a step, if its formulation does so; return whether it was changed."""
-    return SETTLERS.get(type(p), _leave)(y, p, w)
 
 
 def _leave(y, p, w):
     return False
 
 
-@overload(settled, jit_options=INLINE)
-def _settled(y, p, w):
-    return SETTLERS.get(p.instance_class, _leave)
-
-
-def to_canonical(y: Any, p: Any, z: Any, w: Any) -> None:
+@dispatched(lambda kind: HAMILTON[kind].to_canonical)
+def to_canonical(y, p, z, w):
     """Fill z with angles and momenta of the state y: Hamilton's coordinates."""
-    HAMILTON[type(p)][0](y, p, z, w)
 
 
-def from_canonical(z: Any, p: Any, y: Any, w: Any) -> None:
+@dispatched(lambda kind: HAMILTON[kind].from_canonical)
+def from_canonical(z, p, y, w):
     """Fill y with the state of angles and momenta z."""
-    HAMILTON[type(p)][1](z, p, y, w)
 
 
-def hamilton(t: float, z: Any, p: Any, out: Any, w: Any) -> None:
+@dispatched(lambda kind: HAMILTON[kind].hamilton)
+def hamilton(t, z, p, out, w):
     """Fill `out` with the rates of angles and momenta z (and of the ledger behind them)."""
-    HAMILTON[type(p)][2](t, z, p, out, w)
 
 
-@overload(to_canonical, jit_options=INLINE)
-def _to_canonical(y, p, z, w):
-    return HAMILTON[p.instance_class][0]
+class Hamilton(NamedTuple):
+    """Angles and momenta: plain functions that a formulation brings for the generic ones of the same names."""
 
-
-@overload(from_canonical, jit_options=INLINE)
-def _from_canonical(z, p, y, w):
-    return HAMILTON[p.instance_class][1]
-
-
-@overload(hamilton, jit_options=INLINE)
-def _hamilton(t, z, p, out, w):
-    return HAMILTON[p.instance_class][2]
+    to_canonical: Kernel
+    from_canonical: Kernel
+    hamilton: Kernel
 
 
 class Series(NamedTuple):
@@ -164,71 +147,41 @@ def numbers_of_way(room: Any) -> Way:
     return Way(*(way[i].count for i in range(len(Way._fields))))
 
 
-def series(t: Any, bound: float, ahead: bool, y: Any, p: Any, room: Any, order: int) -> Any:
+@dispatched(lambda kind: SERIES[kind].series)
+def series(t, bound, ahead, y, p, room, order):
     """Fill the room with the coefficients of the motion from the state y; return the sizes of the last two, and the largest rate.
 
     `bound` is the end of the time in which the loads are smooth; it lies later if `ahead`.
     """
-    return SERIES[type(p)].series(t, bound, ahead, y, p, room, order)
 
 
-def horizon(h: Any, p: Any, room: Any, order: int) -> Any:
+@dispatched(lambda kind: SERIES[kind].horizon)
+def horizon(h, p, room, order):
     """Return the part of a step h in which the series in the room stays true: a load may have a kink."""
-    return SERIES[type(p)].horizon(h, p, room, order)
 
 
-@overload(horizon, jit_options=INLINE)
-def _horizon(h, p, room, order):
-    return SERIES[p.instance_class].horizon
-
-
-def arrival(h: Any, y: Any, p: Any, room: Any, order: int, new: Any) -> None:
+@dispatched(lambda kind: SERIES[kind].arrival)
+def arrival(h, y, p, room, order, new):
     """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
-    SERIES[type(p)].arrival(h, y, p, room, order, new)
 
 
-def polynomials(p: Any, room: Any, order: int, q: Any) -> None:
+@dispatched(lambda kind: SERIES[kind].polynomials)
+def polynomials(p, room, order, q):
     """Fill q (order, m) with the coefficients of the state, for powers of time from the first on."""
-    SERIES[type(p)].polynomials(p, room, order, q)
 
 
-def powers(p: Any, room: Any, order: int, q: Any) -> None:
+@dispatched(lambda kind: SERIES[kind].powers)
+def powers(p, room, order, q):
     """Fill q (order, m) with the coefficients of the ledger, for powers of time from the first on."""
-    SERIES[type(p)].powers(p, room, order, q)
 
 
-@overload(series, jit_options=INLINE)
-def _series(t, bound, ahead, y, p, room, order):
-    return SERIES[p.instance_class].series
-
-
-@overload(arrival, jit_options=INLINE)
-def _arrival(h, y, p, room, order, new):
-    return SERIES[p.instance_class].arrival
-
-
-@overload(polynomials, jit_options=INLINE)
-def _polynomials(p, room, order, q):
-    return SERIES[p.instance_class].polynomials
-
-
-@overload(powers, jit_options=INLINE)
-def _powers(p, room, order, q):
-    return SERIES[p.instance_class].powers
-
-
-def residual(t: float, z: Any, rate: Any, p: Any, y: Any, out: Any, w: Any) -> None:
+@dispatched(RESIDUALS.__getitem__)
+def residual(t, z, rate, p, y, out, w):
     """Fill `out` with what is left of the equations with their constraints kept as they are, for a DAE solver.
 
     Link by link z holds coordinates, velocities, multipliers of the constraints and of their rates, and `rate` their rates;
     coordinates and velocities go into the state y too, whose other values are read.
     """
-    RESIDUALS[type(p)](t, z, rate, p, y, out, w)
-
-
-@overload(residual, jit_options=INLINE)
-def _residual(t, z, rate, p, y, out, w):
-    return RESIDUALS[p.instance_class]
 
 
 @entry
