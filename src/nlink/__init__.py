@@ -6,13 +6,18 @@ is loaded when the name is first used.
 
 from __future__ import annotations
 
-import ast
 import importlib
-from pathlib import Path
 from typing import Any
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_HOMES = {alias.name: node.module for node in _STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, from the lines `from .module import Name as Name` of the stub."""
+    with open(__file__.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
+        lines = [line.split() for line in stub if line.startswith("from .")]
+    return {name: module[1:] for _, module, _, name, *_ in lines}
+
+
+_HOMES = _homes()
 
 __all__ = sorted(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
 
