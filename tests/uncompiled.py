@@ -7,8 +7,11 @@ h^(K-1), so half the step must give 2^(K-1) times less. A wrong coefficient of a
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -32,8 +35,9 @@ from nlink import (
 )
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
-from nlink.mechanics import kernels, kinematics
+from nlink.mechanics import kernels, kinematics, moments
 from nlink.mechanics.kernels import turn
+from nlink.mechanics.loads import Law
 from nlink.mechanics.moments import LEDGER
 from nlink.mechanics.scratch import LOAD_ROWS, S
 from nlink.mechanics.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
@@ -208,6 +212,32 @@ def test_tables():
         assert piece(bound, bound, ahead, table, 2, 6) == pytest.approx((value, slope), abs=1e-12)
 
 
+def test_moments_by_their_laws():
+    """Two loads with the same law, whose parts are there or not: no built-in load has a push, or a stiffness without an origin."""
+    links, angles, rates = each(0.5, 2.0, (9, 3)), each(-2.0, 2.0, 3), each(-1.0, 3.0, 3, 5)
+    p, at = SimpleNamespace(links=links), {"stiffness": 4, "origin": 5, "damping": 6, "push": 7}
+    for there in itertools.product([True, False], repeat=4):
+        law = Law("joint", *(name if given else "" for name, given in zip(at, there, strict=True)))
+        stiff, origin, damped, pushed = (links[row] * given for row, given in zip(at.values(), there, strict=True))
+        found = moments._none()
+        for name in LEDGER[1:3]:
+            with mock.patch.object(moments, "row", lambda kind, field: at[field]):
+                found = moments._with(SimpleNamespace(name=name, law=law), found)
+        sums, power, q = found.start(0.0), np.zeros(9), np.zeros((2, 9))
+        for i, (angle, rate) in enumerate(zip(angles, rates, strict=True)):
+            elastic = -stiff[i] * (angle - origin[i])
+            close(found.moment(i, angle, rate, p), 2 * (elastic - damped[i] * rate + pushed[i]))
+            close(found.affine(i, angle, p), [2 * (elastic + pushed[i]), 2 * stiff[i], 2 * damped[i]])
+            close(found.elastic(i, angle, p), 2 * elastic)
+            close(found.energy(i, angle, p), stiff[i] * (angle - origin[i]) ** 2)
+            sums = found.works(i, rate, rate**2, p, sums)
+        found.store(sums, power, 5)
+        found.store_order(sums, q, 1, 4, 0.5)
+        done = pushed @ rates - damped @ rates**2
+        close(power, [0.0] * 6 + [done, done, 0.0])
+        close(q, [[0.0] * 9, [0.0] * 5 + [done / 2, done / 2, 0.0, 0.0]])
+
+
 # Closed chains -----------------------------------------------------------------------------------------------------------
 
 
@@ -333,6 +363,14 @@ def test_energies(n):
         close(kernels.energy(*given), kinetic + potential)
 
 
+def test_the_energy_of_springs_is_that_of_all_loads_with_a_stiffness():
+    """A chain has one load of each type, and of the built-in ones only one has a stiffness."""
+    made, theta, _ = bodies(3)
+    chain = Chain(made, [JointSpring(each(1, 3, 3), 0.2)])
+    twice = SimpleNamespace(loads=2 * [*chain.loads], each=chain.each)
+    close(kinematics.spring_energy(twice, theta), 2 * kinematics.spring_energy(chain, theta))
+
+
 # Power series ----------------------------------------------------------------------------------------------------------------
 
 
@@ -444,6 +482,21 @@ def test_the_work_of_sines_is_found_to_the_last_coefficient(order):
     close(q[:, 6], power / (powers + 1))
 
 
+def test_the_work_of_pushes():
+    """A constant moment does work by the angle alone, which is a series: at joints, between two links, and on links."""
+    (made, theta, omega), n, push = bodies(3), 3, each(-2, 2, 3)
+    rows_of = {"joint": LEDGER.index("joint_damper"), "link": LEDGER.index("link_damper")}
+    patched = {}
+    for on, slot in rows_of.items():
+        patched[f"{on}_start"] = lambda like: 0.0 * like
+        patched[f"{on}_works"] = lambda i, rate, square, p, sums: sums + push[i] * rate
+        patched[f"{on}_store"] = lambda sums, q, k, at, by, slot=slot: q[k].__setitem__(at + slot, sums * by)
+    with mock.patch.multiple(loads, **patched):
+        *_, q = made_series(Chain(made, [Gravity(9.81), JointDamper(0.0)]), theta, omega, 0.0, 1.0, 8)
+    close(q[:, 2 * n + rows_of["joint"]], np.diff(q[:, :n], axis=1, prepend=0.0) @ push)
+    close(q[:, 2 * n + rows_of["link"]], q[:, :n] @ push)
+
+
 def test_series_of_quadratic_drag_from_rest():
     """The speed grows as t, with the other sign before: forwards and back; some links without drag; a chain at rest stays."""
     made, theta, _ = bodies(3)
@@ -505,6 +558,29 @@ def test_a_speed_that_passes_through_zero_twice_in_a_step(h, first, sign):
     assert motion.chain_horizon(h * sign, None, room, 10) == pytest.approx(first * sign, rel=1e-9)
 
 
+LOOK = 0.0625
+"""Time between two looks at a speed in the tests below: a step of 0.5 in 8 parts, exact in binary."""
+
+
+def rest_of(speed, sign):
+    """Return the horizon of a step of 8 looks, in looks; the speed of the second link is a polynomial of the time in looks."""
+    room = room_of(Chain.uniform(2).with_loads(Drag(0.0, [0.0, 0.3])), 10)
+    room.w[rows.FIRST], room.terms[:] = 0.0, 0.0
+    room.terms[rows.SPEED_SIZE, : len(speed), 1] = np.array(speed)[::-1] / (sign * LOOK) ** np.arange(len(speed))
+    return motion.chain_horizon(8 * sign * LOOK, None, room, 10) / (sign * LOOK)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_first_rest_between_looks(sign):
+    """Two zeros between looks, beside the first look and others; a zero at a look, in the last part, after the step; a touch."""
+    for zeros in ((1.31, 1.34), (0.76, 0.79), (3.3, 3.33), (2.7, 2.73), (3.0, 3.25), (7.5, 99.0), (8.1, 8.2)):
+        assert rest_of(np.poly(zeros), sign) == pytest.approx(min(zeros[0], 8.0), rel=1e-9), zeros
+    assert rest_of(np.poly([3.0, 3.0]), sign) == 8.0
+    times = [-0.15, 0.0, 0.7, 1.0, 2.0]
+    speed = np.polyfit(times, [-0.2, 1.0, -0.1, 0.5, 2.5], 4)  # at rest before the step, too
+    assert rest_of(speed, sign) == pytest.approx(min(zero for zero in np.roots(speed).real if zero > 0), rel=1e-9)
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_horizon_of_given_speeds(sign):
     """The first zero of a dragged link's speed, or where one of its last two terms is SMALL; other links do not count."""
@@ -550,15 +626,40 @@ def test_every_layout_of_the_series_is_the_same(n, order):
         kept = [rows.RATE] if room.chain.swept else [rows.RATE, rows.MOMENT]
         layouts = [in_lanes] if room.chain.swept else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
         for layout in layouts:
-            other = room._replace(terms=np.full_like(room.terms, LEFT), w=room.w.copy(), u=np.full_like(room.u, LEFT))
-            other.terms[rows.SPEED_SIZE] = 0.0
-            other.terms[:, :2], other.terms[rows.DRIVE] = room.terms[:, :2], room.terms[rows.DRIVE]
-            other = other._replace(wide=other.terms, v=other.w, uv=other.u)
+            other = begun(room)
             layout(other, order)
             close(other.terms[:2, : order + 1], room.terms[:2, : order + 1], 1e-9)
             if room.chain.loaded:
                 close(other.terms[kept, : order - 1], room.terms[kept, : order - 1], 1e-9)
             close(other.terms[rows.LAM, : order - 2], room.terms[rows.LAM, : order - 2], 1e-9)
+
+
+def test_pushes_on_links_in_every_layout():
+    """A constant moment on a link, which no built-in load has, is the difference of two joint torques."""
+    (made, theta, omega), push, order = bodies(3), each(-2, 2, 3), 8
+    wanted, still = ([Gravity(9.81), JointTorque(torque)] for torque in (np.cumsum(push[::-1])[::-1], 0.0))
+    given = theta, omega, 0.1, 0.5, order
+
+    def affine(i, angle, p):
+        assert angle == theta[i]
+        return push[i], 0.0, 0.0
+
+    with mock.patch.object(loads, "link_affine", affine):
+        room, *_ = made_series(Chain(made, still), *given)
+    others = [begun(room) for _ in range(4)]
+    for other, layout in zip(others, (in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)), strict=True):
+        layout(other, order)
+    pushed, *_ = made_series(Chain(made, wanted), *given)
+    for got in (room, *others):
+        close(got.terms[:2, : order + 1], pushed.terms[:2, : order + 1], 1e-9)
+
+
+def begun(room):
+    """Return another room with the same start."""
+    other = room._replace(terms=np.full_like(room.terms, LEFT), w=room.w.copy(), u=np.full_like(room.u, LEFT))
+    other.terms[rows.SPEED_SIZE] = 0.0
+    other.terms[:, :2], other.terms[rows.DRIVE] = room.terms[:, :2], room.terms[rows.DRIVE]
+    return other._replace(wide=other.terms, v=other.w, uv=other.u)
 
 
 def in_lanes(room, order):
