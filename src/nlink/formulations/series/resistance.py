@@ -123,9 +123,9 @@ def first_rest(h, i, terms, order):
     step, before, here = h / LOOKS, terms[SPEED_SIZE, 0, i], speed_at(h / LOOKS, i, terms, order)
     for k in range(1, LOOKS + 1):
         after = speed_at((k + 1) * step, i, terms, order) if k < LOOKS else here
-        at, value = k * step, here
-        if here >= 0.0 and here < before and here < after:  # the parabola through three points has its minimum here
-            at += 0.5 * step * (before - after) / (before - 2.0 * here + after)
+        at, value, curve = k * step, here, before - 2.0 * here + after
+        if here >= 0.0 and here <= min(before, after) and curve > 0.0:  # the parabola through three points has its minimum here
+            at += 0.5 * step * (before - after) / curve
             value = speed_at(at, i, terms, order)
         if value < 0.0:
             return bisected((k - 1) * step, at, i, terms, order)
