@@ -1,4 +1,4 @@
-"""Integrator (the contract): a frozen record that makes a Stepper; a Stepper advances in Chunks; the loop is in simulate.py.
+"""Integrator (the contract): a frozen record that makes a Stepper, which advances in Chunks; the loop is in `simulation/integrate.py`.
 
 To add a method:
 

@@ -47,7 +47,7 @@ def _check_adaptive(record: Any) -> None:
 
 @dataclass(frozen=True)
 class DOP853(Integrator):
-    """Dormand and Prince, order 8 with adaptive steps and dense output of order 7: the default."""
+    """Dormand and Prince, order 8 with adaptive steps and dense output of order 7: the default where Taylor does not apply."""
 
     name: ClassVar[str] = "DOP853"
     rtol: float = 1e-9
