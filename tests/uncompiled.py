@@ -573,18 +573,10 @@ def rest_of(speed, sign):
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_first_rest_between_looks(sign):
     """Two zeros between looks, beside the first look and others; a zero at a look, in the last part, after the step; a touch."""
-    for zeros in (
-        (1.31, 1.34),
-        (2.25, 2.75),
-        (0.25, 0.75),
-        (0.76, 0.79),
-        (3.3, 3.33),
-        (2.7, 2.73),
-        (3.0, 3.25),
-        (7.5, 99.0),
-        (8.1, 8.2),
-    ):
-        assert rest_of(np.poly(zeros), sign) == pytest.approx(min(zeros[0], 8.0), rel=1e-9), zeros
+    pairs = [(1.31, 1.34), (2.25, 2.75), (0.25, 0.75), (0.76, 0.79), (3.3, 3.33), (2.7, 2.73), (3.0, 3.25), (7.5, 99.0), (8.1, 8.2)]
+    for zeros in pairs:
+        for size in (1.0, 0.01):
+            assert rest_of(size * np.poly(zeros), sign) == pytest.approx(min(zeros[0], 8.0), rel=1e-9), zeros
     assert rest_of(np.poly([3.0, 3.0]), sign) == 8.0
     times = [-0.15, 0.0, 0.7, 1.0, 2.0]
     speed = np.polyfit(times, [-0.2, 1.0, -0.1, 0.5, 2.5], 4)  # at rest before the step, too

@@ -1,4 +1,4 @@
-"""Integrator (the contract): a frozen record that makes a Stepper, which advances in Chunks; the loop is in `simulation/integrate.py`.
+"""Integrator (the contract): a frozen record that makes a Stepper, which advances in Chunks: see `simulation/integrate.py`.
 
 To add a method:
 
