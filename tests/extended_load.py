@@ -23,6 +23,17 @@ class LinkMoment(Load):
     moment: Each = each("N m", "Moment", "mu", odd=True)
 
 
+@register
+@dataclass(frozen=True)
+class Stiffness(Load):
+    """Springs without a rest angle: they do no work that the ledger keeps."""
+
+    name: ClassVar[str] = "stiffness"
+    label: ClassVar[str] = "springs"
+    law: ClassVar[Law | None] = Law("joint", stiffness="k")
+    k: Each = each("N m/rad", "Stiffness", "K", least=0)
+
+
 MOMENTS, TORQUES = [0.4, -0.7, 1.1], [0.8, 0.4, 1.1]
 START = ([0.3, 0.5, -0.2], [0.1, 0.0, 0.4])
 BASE = nlink.Chain.uniform(3).with_loads(nlink.JointSpring(2.0), nlink.JointDamper(0.1))
@@ -51,6 +62,18 @@ def simulated():
             nlink.Chain.uniform(n).with_loads(nlink.JointTorque([0.2 * (n - i) for i in range(n)])), 0.3, t_end=0.5, save=0.1
         )
         np.testing.assert_allclose(added.theta, same.theta, atol=1e-9)
+
+
+def stored():
+    """A load that stores energy is no row of the ledger."""
+    own, same = (
+        nlink.simulate(nlink.Chain.uniform(3).with_loads(load, nlink.JointDamper(0.1)), *START, t_end=1.0, save=0.25)
+        for load in (Stiffness(2.0), nlink.JointSpring(2.0))
+    )
+    np.testing.assert_allclose(own.theta, same.theta, atol=1e-11)
+    np.testing.assert_allclose(own.potential, same.potential, atol=1e-11)
+    assert set(own.work) == {"joint_damper"}
+    assert np.abs(own.energy().residual).max() < 1e-9
 
 
 def linearised():
@@ -92,6 +115,6 @@ def told():
 
 
 if __name__ == "__main__":
-    for check in (simulated, linearised, varied, told):
+    for check in (simulated, stored, linearised, varied, told):
         check()
         print(check.__name__)

@@ -9,10 +9,23 @@ def test_a_load_with_a_law_works_in_every_formulation_integrator_ensemble_and_an
     script = Path(__file__).with_name("extended_load.py")
     done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["simulated", "linearised", "varied", "told"]
+    assert done.stdout.split() == ["simulated", "stored", "linearised", "varied", "told"]
 
 
 def test_a_load_is_registered_before_the_kernels_are_compiled(tmp_path):
     program = "import nlink; nlink.formulate(nlink.Chain.uniform(1)); nlink.mechanics.loads.register(nlink.LinkDamper)"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
     assert "ModelError: register LinkDamper before the first simulation: the kernels are compiled for all loads" in done.stderr
+
+
+def test_a_load_needs_a_name_of_its_own_and_a_law(tmp_path):
+    program = "from nlink.mechanics.loads import Law, LinkDamper, Load, register; register({})"
+    kinds = {
+        "LinkDamper": "LinkDamper.name must be new, got 'link_damper', which LinkDamper has",
+        "type('Own', (Load,), {'name': 'own'})": "Own.law must be a Law on joints, or one on links without stiffness",
+        "type('Own', (Load,), {'name': 'own', 'law': Law('link', stiffness='k')})": "Own.law must be a Law on joints, or one on",
+    }
+    for kind, message in kinds.items():
+        words = [sys.executable, "-c", program.replace("{}", kind)]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        assert f"ModelError: {message}" in done.stderr

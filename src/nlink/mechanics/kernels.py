@@ -113,7 +113,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         loaded=any(kind is not Gravity for kind in loads),
         timed=bool(callback or links[AMPLITUDE].any() or len(table)),
         swept=int(any(kind.moves for kind in loads)) + bool(links[QUADRATIC_DRAG].any()),
-        ledger=POWERS if constrained or chain.pin or any(kind.works for kind in loads) else 0,
+        ledger=POWERS if constrained or chain.pin or any(kind.works() for kind in loads) else 0,
         closed=chain.pin is not None,
         pin=_pin(x, y, math.fsum(chain.length)),
     )

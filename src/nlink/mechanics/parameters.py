@@ -25,11 +25,6 @@ class Place(NamedTuple):
     row: int
     component: int | None = None
 
-    def rule(self) -> tuple[str, float | None]:
-        """Return the bound of the values: a relation and a number, or None."""
-        p = self.parameter
-        return (">", p.above) if p.above is not None else (">=", p.least)
-
 
 def _places() -> dict[str, Place]:
     """Return the places of all parameters by name. After the rows of a link comes HINGE_INERTIA, which follows from them."""

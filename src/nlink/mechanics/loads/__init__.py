@@ -36,6 +36,8 @@ def register(kind: type[Load]) -> type[Load]:
     """Add a load with a law: a decorator of its record. The kernels are compiled for all loads, so that it comes before them."""
     if "nlink.mechanics.kernels" in sys.modules:
         raise ModelError(f"register {kind.__name__} before the first simulation: the kernels are compiled for all loads")
+    if kind.name in LOADS:
+        raise ModelError(f"{kind.__name__}.name must be new, got {kind.name!r}, which {LOADS[kind.name].__name__} has")
     if kind.law is None or (kind.law.on == "link" and kind.law.stiffness):
         raise ModelError(f"{kind.__name__}.law must be a Law on joints, or one on links without stiffness")
     LOADS[kind.name] = kind
@@ -45,5 +47,5 @@ def register(kind: type[Load]) -> type[Load]:
 
 def ledger() -> tuple[str, ...]:
     """Return whose work is kept in the ledger, in the order of its rows: torques, the other loads that do work, constraints."""
-    works = (name for name, kind in LOADS.items() if kind.works and kind is not JointTorque)
+    works = (name for name, kind in LOADS.items() if kind.works() and kind is not JointTorque)
     return JointTorque.name, *works, CONSTRAINTS

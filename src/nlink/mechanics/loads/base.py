@@ -96,8 +96,8 @@ class Load:
     """in words"""
     law: ClassVar[Law | None] = None
     """of a moment; other loads are written out in the kernels"""
-    works: ClassVar[bool] = True
-    """whether the ledger keeps its work"""
+    conservative: ClassVar[bool] = False
+    """whether its work is a change of potential energy, if it has no law"""
     drains: ClassVar[bool] = False
     """whether its work is never positive"""
     moves: ClassVar[bool] = False
@@ -107,6 +107,11 @@ class Load:
         for name, parameter in parameters_of(type(self)).items():
             check, where = number if parameter.single else number_or_each, f"{type(self).__name__}.{name}"
             object.__setattr__(self, name, check(where, getattr(self, name), least=parameter.least))  # pyright: ignore[reportArgumentType]
+
+    @classmethod
+    def works(cls) -> bool:
+        """Whether the ledger keeps its work."""
+        return cls.law.works if cls.law else not cls.conservative
 
     @classmethod
     def parameters(cls) -> dict[str, Parameter]:

@@ -14,5 +14,5 @@ class Gravity(Load):
 
     name: ClassVar[str] = "gravity"
     label: ClassVar[str] = "gravity"
-    works: ClassVar[bool] = False
+    conservative: ClassVar[bool] = True
     g: float = single("m/s^2", "g", "g", usual=9.81, slider=(0, 25, 0.01))

@@ -14,7 +14,6 @@ class JointSpring(Load):
 
     name: ClassVar[str] = "joint_spring"
     label: ClassVar[str] = "joint springs"
-    works: ClassVar[bool] = False
     law: ClassVar[Law | None] = Law("joint", stiffness="stiffness", origin="rest")
     stiffness: Each = each("N m/rad", "Stiffness", "k", least=0, slider=(0, 20, 0.1))
     rest: Each = each("rad", "Rest angle", "r", 0.0, odd=True, usual=0.0)
