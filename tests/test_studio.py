@@ -412,6 +412,25 @@ def test_a_stopped_run_keeps_what_it_has(client):
         client.delete("/api/runs/stopped")
 
 
+def test_a_job_that_the_machine_does_not_let_run_keeps_what_it_has(client, monkeypatch):
+    """Its process is stopped while it is asked, and goes on once the server has looked at it twice."""
+    looks, look = [], jobs.Pool._end_unless_starved
+    monkeypatch.setattr(jobs, "PATIENCE", 0.1)
+    monkeypatch.setattr(jobs.Pool, "_end_unless_starved", lambda *args: (looks.append(args), look(*args)))
+    with Tab(client, "starved") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        process = next(each.process.pid for each in client.app.state.pool.workers if each.job)
+        os.kill(process, signal.SIGSTOP)
+        tab.stop("j1")
+        deadline = time.monotonic() + 30
+        while len(looks) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        os.kill(process, signal.SIGCONT)
+        monkeypatch.setattr(jobs, "PATIENCE", 5.0)
+        assert tab.until("j1")["told"]["status"] == "interrupted"
+
+
 def test_a_job_that_does_not_listen_is_ended_with_its_process(client, monkeypatch):
     pool, processes = client.app.state.pool, [each.process.pid for each in client.app.state.pool.workers]
     monkeypatch.setattr(jobs.Worker, "ask_to_stop", lambda self: None)

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable
 from multiprocessing import resource_tracker
+from pathlib import Path
 from typing import Any
 
 from nlink.studio import worker
@@ -21,7 +23,9 @@ from nlink.studio.worker import END, MESSAGE, READY, STOPPING
 
 WORKERS = 2
 PATIENCE = 0.6
-"""Seconds that a job has to stop by itself once it is asked; then its process is ended."""
+"""Seconds that a job has to stop by itself once it is asked; then its process is ended, unless the machine did not let it run."""
+STARVED = 5.0
+"""Seconds after which it is ended even so."""
 KEEPING = 10.0
 """Seconds that a job which has stopped computing has to keep what it has."""
 MOST_WAITING = 100
@@ -37,6 +41,8 @@ class Job:
         self.worker: Worker | None = None
         self.stopping = False
         self.deadline: asyncio.TimerHandle | None = None
+        self.asked = 0.0, 0.0
+        """when it was asked to stop, and the processor time of its process until then"""
         self.place = 0
 
     def say(self, kind: str, **values: Any) -> None:
@@ -78,6 +84,14 @@ class Worker:
             os.kill(self.process.pid, signal.SIGINT)
         else:
             self.process.kill()
+
+    def processor_time(self) -> float:
+        """Return the seconds for which the process has run on a processor; infinity where the system does not tell."""
+        try:
+            numbers = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(numbers[11]) + int(numbers[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return math.inf
 
     def _read(self) -> None:
         try:
@@ -126,7 +140,8 @@ class Pool:
             job.stopping = True
             job.worker.ask_to_stop()
             assert self.loop is not None
-            job.deadline = self.loop.call_later(PATIENCE, self._end, job.worker, job)
+            job.asked = self.loop.time(), job.worker.processor_time()
+            job.deadline = self.loop.call_later(PATIENCE, self._end_unless_starved, job.worker, job)
 
     def hear(self, who: Worker, message: bytes) -> None:
         """Take a message of a worker, from its thread; an empty one says that it is gone."""
@@ -162,6 +177,14 @@ class Pool:
             text = f"the process that computed this ended unexpectedly (exit code {code}); a fresh one stands ready, so try again"
             job.finish("stopped") if job.stopping else job.finish("failed", text=text, path="")
         self._assign()
+
+    def _end_unless_starved(self, who: Worker, job: Job) -> None:
+        assert self.loop is not None
+        since, used = job.asked
+        if who.processor_time() - used < PATIENCE / 2 and self.loop.time() - since < STARVED:
+            job.deadline = self.loop.call_later(PATIENCE, self._end_unless_starved, who, job)
+        else:
+            self._end(who, job)
 
     def _end(self, who: Worker, job: Job) -> None:
         if who.job is job:
