@@ -2,7 +2,26 @@
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+import nlink
+from nlink.mechanics.loads import Each, Load, each
+
+
+@dataclass(frozen=True)
+class Bounded(Load):
+    value: Each = each("N m", "Value", "v", above=0)
+
+
+def test_both_kinds_of_bounds_of_a_parameter_hold():
+    assert Bounded([1.0, 2.0]).value == (1.0, 2.0)
+    with pytest.raises(nlink.ModelError, match=r"Bounded\.value must be positive, got 0"):
+        Bounded(0.0)
+    with pytest.raises(nlink.ModelError, match=r"LinkDamper\.damping must"):
+        nlink.LinkDamper(-1.0)
 
 
 def test_a_load_with_a_law_works_in_every_formulation_integrator_ensemble_and_analysis(tmp_path):

@@ -105,8 +105,9 @@ class Load:
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():
-            check, where = number if parameter.single else number_or_each, f"{type(self).__name__}.{name}"
-            object.__setattr__(self, name, check(where, getattr(self, name), least=parameter.least))  # pyright: ignore[reportArgumentType]
+            check = number if parameter.single else number_or_each
+            value = check(f"{type(self).__name__}.{name}", getattr(self, name), least=parameter.least, above=parameter.above)
+            object.__setattr__(self, name, value)
 
     @classmethod
     def works(cls) -> bool:
