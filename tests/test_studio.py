@@ -431,6 +431,36 @@ def test_a_job_that_the_machine_does_not_let_run_keeps_what_it_has(client, monke
         assert tab.until("j1")["told"]["status"] == "interrupted"
 
 
+def test_a_job_whose_answer_waits_in_its_pipe_keeps_what_it_has(client, monkeypatch):
+    """The server reads the answer of the job only once its patience is over."""
+    look, unread, over = jobs.Pool._end_unless_starved, [], []
+
+    def hear(self, who, message):
+        if not over and (unread or message[:1] == jobs.STOPPING):
+            unread.append((who, message))
+        else:
+            self.loop.call_soon_threadsafe(self._take, who, message)
+
+    def read_and_look(self, who, job):
+        if not unread:
+            self.loop.call_soon(self._end_unless_starved, who, job)
+            return
+        over.append(True)
+        for each in unread:
+            self.hear(*each)
+        look(self, who, job)
+
+    monkeypatch.setattr(jobs, "PATIENCE", 0.0)
+    monkeypatch.setattr(jobs.Pool, "_end_unless_starved", read_and_look)
+    monkeypatch.setattr(jobs.Pool, "hear", hear)
+    with Tab(client, "unread") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        tab.stop("j1")
+        assert tab.until("j1")["told"]["status"] == "interrupted"
+    assert unread
+
+
 def test_a_job_that_does_not_listen_is_ended_with_its_process(client, monkeypatch):
     pool, processes = client.app.state.pool, [each.process.pid for each in client.app.state.pool.workers]
     monkeypatch.setattr(jobs.Worker, "ask_to_stop", lambda self: None)

@@ -23,9 +23,11 @@ from nlink.studio.worker import END, MESSAGE, READY, STOPPING
 
 WORKERS = 2
 PATIENCE = 0.6
-"""Seconds that a job has to stop by itself once it is asked; then its process is ended, unless the machine did not let it run."""
-STARVED = 5.0
-"""Seconds after which it is ended even so."""
+"""Seconds of processor time that a job has to stop by itself once it is asked; then its process is ended."""
+STARVED = 10.0
+"""Seconds after which it is ended even if the machine did not let it run for so long."""
+LISTENING = 0.05
+"""Seconds between the decision to end a process and its end, in which a message that waits in its pipe is heard."""
 KEEPING = 10.0
 """Seconds that a job which has stopped computing has to keep what it has."""
 MOST_WAITING = 100
@@ -181,10 +183,11 @@ class Pool:
     def _end_unless_starved(self, who: Worker, job: Job) -> None:
         assert self.loop is not None
         since, used = job.asked
-        if who.processor_time() - used < PATIENCE / 2 and self.loop.time() - since < STARVED:
-            job.deadline = self.loop.call_later(PATIENCE, self._end_unless_starved, who, job)
+        left = PATIENCE - (who.processor_time() - used)
+        if left > 0.0 and self.loop.time() - since < STARVED:
+            job.deadline = self.loop.call_later(max(left, LISTENING), self._end_unless_starved, who, job)
         else:
-            self._end(who, job)
+            job.deadline = self.loop.call_later(LISTENING, self._end, who, job)
 
     def _end(self, who: Worker, job: Job) -> None:
         if who.job is job:
