@@ -48,6 +48,7 @@ from nlink import (
     preset,
     simulate,
 )
+from nlink._support.interrupt import Interrupt
 from nlink.simulation import recording
 from nlink.simulation.recording import saved_times
 
@@ -585,6 +586,25 @@ def test_the_handler_of_interrupts_is_put_back():
             Chain.uniform(1), 0.5, t_end=0.1, events=Event(lambda t, theta, omega: (_ for _ in ()).throw(RuntimeError("broken")))
         )
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_after_the_last_chunk_began_is_handed_on(tmp_path):
+    """A sweep over runs of one chunk each ends at the first Ctrl-C; what the run has written is whole."""
+    file, handled = tmp_path / "run.nc", []
+    with pytest.raises(KeyboardInterrupt) as caught:
+        simulate(Chain.uniform(1), 0.5, t_end=0.1, save=0.05, events=interrupting(0.09), file=file)
+    assert not isinstance(caught.value, SimulationError)
+    assert nlink.load(file).status.ok
+    before = signal.signal(signal.SIGINT, lambda *_: handled.append(True))
+    try:
+        assert simulate(Chain.uniform(1), 0.5, t_end=0.1, events=interrupting(0.09)).status.ok
+        assert handled == [True]
+        with Interrupt() as outer:
+            simulate(Chain.uniform(1), 0.5, t_end=0.1, events=interrupting(0.09))
+            assert outer.asked
+        assert handled == [True]
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_second_interrupt_aborts():

@@ -1,7 +1,8 @@
 """Ctrl-C: how a computation is asked to stop, and how the command answers it from its first instant to its last.
 
 A computation that can keep what it has done runs inside an `Interrupt`: the first signal sets a flag that its loop looks at, the
-second aborts. In Python and notebooks that is all; elsewhere Ctrl-C is Python's KeyboardInterrupt.
+second aborts. A signal that came after the last look at the flag is handed on to whoever answered signals before: a sweep over
+short runs ends at the first Ctrl-C. In Python and notebooks that is all; elsewhere Ctrl-C is Python's KeyboardInterrupt.
 
 The command calls `answer_signals` before anything heavy is imported. Outside of an `Interrupt` there is nothing to keep, so that a
 signal ends the process at once, with exit code 130. An exception would be lost: one that is raised in a callback of LLVM, or while
@@ -30,12 +31,13 @@ class Interrupt:
     """Turns the first Ctrl-C into a question that the loop answers between chunks; the second aborts."""
 
     def __init__(self) -> None:
-        self._pressed, self._elsewhere = False, getattr(_threads, "asked", None)
+        self._pressed, self._seen, self._elsewhere = False, False, getattr(_threads, "asked", None)
         self._main = threading.current_thread() is threading.main_thread()
 
     @property
     def asked(self) -> bool:
         """Whether to stop."""
+        self._seen = self._pressed
         return self._pressed or (self._elsewhere is not None and self._elsewhere())
 
     def __enter__(self) -> Interrupt:
@@ -44,10 +46,19 @@ class Interrupt:
             self._old = signal.signal(signal.SIGINT, self.press)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         if self._main:
             signal.signal(signal.SIGINT, signal.SIG_DFL if self._old is None else self._old)
             _active.remove(self)
+            if self._pressed and not self._seen and error is None:
+                self._hand_on()
+
+    def _hand_on(self) -> None:
+        """Give a signal that the loop did not see to whoever answers next; the command goes on with what is complete."""
+        if _active:
+            _active[-1].press()
+        elif not _answer and callable(self._old):
+            self._old(signal.SIGINT, None)
 
     def press(self, number: int = signal.SIGINT, frame: Any = None) -> None:
         """Ask to stop; the second time, raise KeyboardInterrupt."""

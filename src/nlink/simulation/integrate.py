@@ -172,7 +172,7 @@ def _simulate(
     watches, begun = [Watch(event, system, mark.t, mark.y) for event in events], time.perf_counter()
     meta = origin(scenario) | ({"start": found} if found else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta, earlier)
-    with record, Interrupt() as interrupt, Bar("simulating", progress) as bar:
+    with Interrupt() as interrupt, record, Bar("simulating", progress) as bar:
         record.set_out(mark, earlier)
         status, mark = _loop(system, method, stepper, mark, settings.t_end, watches, record, interrupt, bar)
         if status.ok:
