@@ -139,7 +139,7 @@ def main() -> None:
     peer(2, 1 << 20, 1e-8)
 
 
-KERNELS = ("by_series", "by_stages", "deviations_by_series", "deviations_by_stages")
+KERNELS = ("kernel_for",)
 CASES = (
     (2, 1 << 20, nlink.Taylor(4e-10, order=15)),
     (3, 1 << 19, nlink.Taylor(3e-10, order=12)),

@@ -5,10 +5,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import nlink
 from nlink.mechanics.loads import Each, Load, each
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
 
 @dataclass(frozen=True)
@@ -48,3 +51,29 @@ def test_a_load_needs_a_name_of_its_own_and_a_law(tmp_path):
         words = [sys.executable, "-c", program.replace("{}", kind)]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
         assert f"ModelError: {message}" in done.stderr
+
+
+def example(title: str) -> dict:
+    """Return the names that the first example of a section of docs/extending.md defines."""
+    names: dict = {"__name__": f"a_user_of_{title}"}
+    section = PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1]
+    exec(compile(section.split("```python\n")[1].split("```")[0], str(PAGE), "exec"), names)
+    return names
+
+
+def test_an_output_works_in_lanes_by_both_methods_with_what_varies_and_one_by_one():
+    keep = example("An output")["Travel"]()
+    chain, theta, masses = nlink.Chain.uniform(2), np.array([[1.0, 0.5], [2.5, -1.0], [0.3, 3.0]]), np.array([1.0, 2.0, 3.0])
+    options = {"t_end": 3.0, "vary": {"mass[2]": masses}, "keep": (keep, nlink.Final())}
+    found = {
+        method: nlink.simulate_many(chain, theta, integrator=method, **options) for method in (None, "DOP853", "RK4(step=0.001)")
+    }
+    for many in found.values():
+        assert many.travel.attrs == {"units": "rad", "long_name": "angle travelled by the first link"}
+    links = chain.links
+    for k in range(3):
+        own = nlink.Chain([links[0], nlink.Link.rod(1.0, masses[k])], chain.loads)
+        turned = nlink.simulate(own, theta[k], t_end=3.0, save=1e-4).theta[:, 0]
+        for many in found.values():
+            assert many.travel[k] <= np.abs(np.diff(turned)).sum() + 1e-6
+            assert many.travel[k] == pytest.approx(np.abs(np.diff(turned)).sum(), rel=0.2)

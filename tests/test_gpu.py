@@ -15,18 +15,18 @@ from numpy.testing import assert_allclose
 
 import nlink
 from nlink import Chain, Cuda, Drag, Final, FlipTime, FollowerForce, JointDamper, JointSpring, JointTorque, Sine, Table, Threads
-from nlink.compiled.duals import duals
 from nlink.compiled.jit import uncached
-from nlink.ensemble import gpu, make_job
+from nlink.ensemble import gpu, lanes_engine, make_job
 from nlink.ensemble.job import ON, Halted
-from nlink.ensemble.lanes_engine import deviations, limits_of, steady
-from nlink.ensemble.march import lanes_for
-from nlink.ensemble.stages import METHOD, Work
-from nlink.ensemble.stages_march import ONE, room_for, set_out
-from nlink.ensemble.tangents import LONGEST, depart, follow, follow_by_stages, longest_step, stretching
+from nlink.ensemble.kernels.by_series import by_series
+from nlink.ensemble.kernels.by_stages import by_stages
+from nlink.ensemble.kernels.lanes import ONE, TANGENT, lanes_for
+from nlink.ensemble.kernels.loop import follow
+from nlink.ensemble.kernels.tangents import Deviations, fastest_rates, stretching
+from nlink.ensemble.lanes_engine import deviations, steady
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
-from nlink.mechanics.system import ORDER_BY_ORDER, UNROLLED_LANES, SeriesRoom, way_by
+from nlink.mechanics.system import ORDER_BY_ORDER, UNROLLED_LANES, way_by
 
 SWING = (JointSpring(1.0), JointDamper(0.1), JointTorque(Sine(1.0, 0.5, 0.0)))
 LOADS = {
@@ -49,55 +49,27 @@ def card():
         pytest.skip("there is no NVIDIA GPU")
 
 
-@uncached
-def alone(p, starts, t_end, tol, most, slow, own, way, orders, out):
-    terms, w, u, states = duals(own.terms, ONE), duals(own.w, ONE), duals(own.u, ONE), duals(own.y, ONE)
-    room = SeriesRoom(p.chain, terms, terms, w, w, u, u, way, orders)
-    for column in range(2 * p.chain.n):
-        longest = longest_step(p, slow, states, w, own)
-        depart(0, 0, column, p.chain.n, 1, starts, own)
-        own.clocks[LONGEST, 0] = longest
-        while not follow(p, room, len(orders), t_end, tol, most, states, own.clocks[:, 0], 0, column, own, out):
-            pass
-
-
-@uncached
-def alone_by_stages(p, starts, limits, slow, own, weights, out):
-    clocks, states = own.clocks[:, 0], duals(own.y, ONE)
-    work = Work(duals(own.k, ONE), duals(own.point, ONE), duals(own.w, ONE), states, clocks, own.levels[:, 0], None, (), None, 0.0)
-    breaks = np.empty(0)
-    for column in range(2 * p.chain.n):
-        longest = longest_step(p, slow, states, work.w, own)
-        set_out(0, limits.t_end, breaks, own)
-        depart(0, 0, column, p.chain.n, 1, starts, own)
-        clocks[LONGEST] = longest
-        while not follow_by_stages(p, limits, breaks, work, weights, 0, column, own, out):
-            pass
-
-
-def with_rates(own, *names):
-    return own._replace(**{name: np.repeat(getattr(own, name), 2, axis=-1) for name in names})
-
-
 @pytest.mark.parametrize(("method", "n"), [("series", 2), ("order by order", 2), ("stages", 3)])
 def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
+    """A thread is a single lane: the loop that it runs, on the processor."""
     chain = Chain.uniform(n).with_loads(*SWING)
     integrator = nlink.DOP853(1e-10, 1e-10) if method == "stages" else nlink.Taylor(1e-12, order=12)
     job = make_job(chain, starts(1, n), 0.5, 1.0, None, nlink.FTLE(), integrator)
-    system = formulate(chain)
-    p, out = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0)), np.full((1, 2 * n, 2 * n), np.nan)
-    slow = steady(job.method)
+    system, varied = formulate(chain), Varied(chain, None, 1)
+    numbers = system.parameters.chain._replace(ledger=0)
+    p, members, limits, shared = lanes_engine._ensemble(job, system, numbers, varied, slice(None))
     if method == "stages":
-        own = with_rates(room_for(p.chain, system.formulation.scratch(n), 1), "k", "point", "w", "y")
-        alone_by_stages(p, job.starts, limits_of(job), slow, own, METHOD, out)
+        way = by_stages(numbers, (1e-10, 1e-10), np.inf, system.formulation.scratch(n), 1, True)
     else:
-        own = lanes_for(p.chain, 12, 1)
-        own = with_rates(own, "terms", "w", "u", "y")
-        own.terms[..., 1] = 0.0
-        way = way_by(UNROLLED_LANES, n, True) if method == "series" else way_by(ORDER_BY_ORDER)
-        alone(p, job.starts, job.t_end, 1e-12, 1e6, slow, own, way, (0,) * 12, out)
-    want = deviations(job, system, Varied(chain, None, 1), np.arange(1), ON)
-    assert_allclose(out, want, rtol=1e-9, atol=1e-9)
+        kind = way_by(UNROLLED_LANES, n, True) if method == "series" else way_by(ORDER_BY_ORDER)
+        way = by_series(numbers, 1e-12, kind, 12, 1, True)
+    own, rate = lanes_for(numbers, 1, True), np.empty(1)
+    fastest_rates(p, members, limits, way, own, ONE, shared, rate)
+    observer = Deviations(np.full((1, 2 * n, 2 * n), np.nan), 1.0, steady(job.method) / rate)
+    loop = uncached(follow.py_func)
+    assert loop(p, members, 2 * n, limits, way, (observer,), own, ONE, shared, TANGENT, ON) == 0
+    want = deviations(job, system, varied, np.arange(1), ON)
+    assert_allclose(observer.derivatives, want, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [2, 4, 10])
@@ -217,10 +189,10 @@ def test_what_does_not_fit_goes_in_halves(monkeypatch):
     whole = nlink.simulate_many(chain, theta, t_end=1.0, backend=Cuda())
     array = gpu.Card.array
 
-    def small(self, shape, kind):
+    def small(self, shape, kind, order="C"):
         if np.prod(shape) > 600:
             raise gpu.found_cuda().cudadrv.driver.CudaAPIError(2, "CUDA_ERROR_OUT_OF_MEMORY")
-        return array(self, shape, kind)
+        return array(self, shape, kind, order)
 
     monkeypatch.setattr(gpu.Card, "array", small)
     assert whole.identical(nlink.simulate_many(chain, theta, t_end=1.0, backend=Cuda()))

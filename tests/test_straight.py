@@ -7,7 +7,7 @@ import pytest
 
 from nlink import Chain, formulate
 from nlink.compiled.jit import uncached
-from nlink.ensemble.stages import METHOD, STAGES, Work, begin, step
+from nlink.ensemble.kernels.stages import STAGES, TABLEAU, StagesRoom, begin, step
 from nlink.formulations.side_by_side import SideBySide, straight_accelerations
 
 
@@ -18,9 +18,9 @@ def accelerations(y, constants, lift, out, links):
 
 @uncached
 def stepped(y, p, h, weights, k, point, w, sums, links, constants, lift, new):
-    work = Work(k, point, w, None, None, None, sums, links, constants, lift)
-    begin(0.0, y, p, weights, work, new)
-    step(0.0, h, y, p, weights, work, new, False)
+    room = StagesRoom(k, point, w, links, sums, constants, lift)
+    begin(0.0, y, p, weights, room, new)
+    step(0.0, h, y, p, weights, room, new, False)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
@@ -39,7 +39,7 @@ def test_unrolled_stages(n):
     beside, reached = SideBySide(system.parameters.chain), []
     for links in ((0,) * n, ()):
         k, point, w, new = np.zeros((STAGES, n)), np.zeros((2, 2 * n)), system.scratch(), np.zeros(2 * n)
-        given = (METHOD, k, point, w, np.zeros(2 * n), links, beside.constants, beside.lift, new)
+        given = (TABLEAU, k, point, w, np.zeros(2 * n), links, beside.constants, beside.lift, new)
         stepped(y, system.parameters, 0.01, *given)
         reached.append(new)
     np.testing.assert_allclose(*reached, rtol=1e-13, atol=1e-13)

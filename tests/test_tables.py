@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlink import DOP853, RK4, RK45, Chain, Gauss, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
-from nlink.ensemble.stages_march import next_break
+from nlink.ensemble.kernels.lanes import next_break
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, Mark
 from nlink.mechanics.kernels import chain_parameters

@@ -25,9 +25,8 @@ from nlink.compiled.kernel_cache import KernelCache
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = (
-    "compiled", "mechanics", "symbolic", "formulations", "integrators", "ensemble/march.py",
-    "ensemble/noting.py", "ensemble/single.py", "ensemble/stages.py", "ensemble/stages_march.py",
-    "ensemble/tangents.py", "ensemble/gpu.py", "ensemble/gpu_kernels.py",
+    "compiled", "mechanics", "symbolic", "formulations", "integrators", "ensemble/kernels", "ensemble/outputs",
+    "ensemble/gpu.py", "ensemble/gpu_kernels.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 intrinsic: Any = extending.intrinsic
@@ -37,8 +36,7 @@ INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": 
 
 def compiled(path: Path) -> bool:
     """Whether a file of the package may hold compiled code."""
-    inside = path.relative_to(PACKAGE)
-    return inside.parts[0] in COMPILED or inside.as_posix() in COMPILED
+    return any(path.is_relative_to(PACKAGE / place) for place in COMPILED)
 
 
 def cache_folder() -> Path:

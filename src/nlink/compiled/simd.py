@@ -352,21 +352,28 @@ def vectors(_typing: Any, array: Any, width: Any) -> Any:
     kind = VecArray(constant_of(width), array.ndim)
 
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        value = context.make_array(array)(context, builder, args[0])
-        shape = cgutils.unpack_tuple(builder, value.shape)
-        strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, value.strides)]
-        shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
-        strides[-1] = ir.Constant(WORD, kind.width)
-        return _made(context, builder, kind, value.data, shape, strides)
+        return laid_along(context, builder, kind, array, args[0])
 
     return kind(array, width), build
 
 
-def laid_over(context: Any, builder: Any, kind: VecArray, array: Any, value: Any, first: Any = None) -> Any:
-    """Return an array of what lies along the last axis of a contiguous array, from `first` on."""
+def laid_along(context: Any, builder: Any, kind: VecArray, array: Any, value: Any) -> Any:
+    """Return an array of vectors along the last axis of a contiguous array."""
     given = context.make_array(array)(context, builder, value)
+    shape = cgutils.unpack_tuple(builder, given.shape)
+    strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, given.strides)]
+    shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
+    strides[-1] = ir.Constant(WORD, kind.width)
+    return _made(context, builder, kind, given.data, shape, strides)
+
+
+def laid_over(context: Any, builder: Any, kind: VecArray, array: Any, value: Any, first: Any = None) -> Any:
+    """Return an array of what lies along the last axis of a contiguous array, or of one of numbers, from `first` on."""
+    numbered = isinstance(array, VecArray)
+    given = (cgutils.create_struct_proxy(array) if numbered else context.make_array(array))(context, builder, value)
     shape = cgutils.unpack_tuple(builder, given.shape)[:-1]
-    strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, given.strides)][:-1]
+    strides = cgutils.unpack_tuple(builder, given.strides)[:-1]
+    strides = strides if numbered else [builder.sdiv(s, ir.Constant(WORD, 8)) for s in strides]
     return _made(context, builder, kind, builder.gep(given.data, [first]) if first else given.data, shape, strides)
 
 

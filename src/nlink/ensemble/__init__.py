@@ -15,7 +15,7 @@ from nlink.ensemble.backends import Backend, Threads
 from nlink.ensemble.cluster import Dask
 from nlink.ensemble.gpu import Cuda
 from nlink.ensemble.job import Job, side_by_side
-from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Keep, Reducer, Samples, kept
+from nlink.ensemble.outputs import FTLE, EnergyDrift, Extremes, Final, FlipTime, Keep, Reducer, Samples, checked
 from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
 from nlink.ensemble.varied import Varied, numbers_of
 from nlink.formulations import formulate
@@ -124,7 +124,7 @@ def make_job(
     t_end = number("t_end", t_end)
     if t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
-    several = kept(keep)
+    several = checked(keep)
     for each in several:
         if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
             span = f"{each.times[0]:g} to {each.times[-1]:g}"

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from nlink._support.checks import BackendError, ModelError
 from nlink.ensemble.backends import CALLER, Block, Results, Sink
-from nlink.ensemble.job import Halted, Job, side_by_side
-from nlink.ensemble.keep import FTLE, EnergyDrift, Extremes, Final, FlipTime, Reducer, Samples
-from nlink.ensemble.noting import Kept
+from nlink.ensemble.job import Halted, Job, known_system, side_by_side
+from nlink.ensemble.kernels.lanes import Limits, Members
+from nlink.ensemble.outputs import FTLE
 from nlink.ensemble.varied import Varied
 from nlink.integrators.taylor import Taylor
-from nlink.mechanics.system import System
 
 THREADS = 256
 MOST = 1 << 18
@@ -54,7 +54,7 @@ class Cuda:
         cuda = found_cuda()
         with cuda.gpus[self.device]:
             few = replace(job.part(0, 1), t_end=1e-6 * job.t_end)
-            if job.members and not all(kernel.overloads for kernel in _kernels(few, _numbers(few))):
+            if job.members and not all(kernel.overloads for kernel in Plan(few).kernels(few)):
                 Card(few, cuda, lambda: False).set_off(few)()
         return max(PAIRS // (2 * job.chain.n), 1) if job.wanted(FTLE) else MOST
 
@@ -129,18 +129,13 @@ class Card:
     """The card at work on a job: the chain's numbers there, memory to use again, and a flag at which all threads leave off."""
 
     def __init__(self, job: Job, cuda: Any, stop: Callable[[], bool]) -> None:
-        from nlink.formulations import formulate
-        from nlink.formulations.side_by_side import SideBySide
-
-        self.cuda, self.stop, self.system = cuda, stop, formulate(job.chain)
-        if not side_by_side(self.system, job.method, job.vary):
-            what = "by DOP853, or by Taylor without tables and quadratic drag"
-            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
-        numbers = _numbers(job)
-        self.motion, *self.deviations = _kernels(job, numbers)
-        tables = (numbers.links, numbers.tip, numbers.table, numbers.spans, numbers.pin)
-        self.chain = [*(cuda.to_device(each) for each in tables), numbers.g]
-        self.settings = _settings(job, self.system, SideBySide(numbers), cuda.to_device)
+        self.cuda, self.stop = cuda, stop
+        plan = Plan(job)
+        self.kernels, self.settings = plan.kernels(job), plan.settings(job, cuda.to_device)
+        self.chain = plan.chain._replace(
+            **{name: cuda.to_device(getattr(plan.chain, name)) for name in ("links", "tip", "table", "spans", "pin")}
+        )
+        self.limits = Limits(float(job.t_end), float(cast(Any, job.method).max_steps), cuda.to_device(np.array(plan.breaks, float)))
         self.flag, self.beside = cuda.to_device(np.zeros(1, np.int32)), cuda.stream()
         self.streams, self.spare = cycle([cuda.stream() for _ in range(AHEAD + 1)]), defaultdict[Any, list[Any]](list)
         self.blocks = BLOCKS * cuda.get_current_device().MULTIPROCESSOR_COUNT
@@ -149,15 +144,15 @@ class Card:
         """Let all threads leave off before their next steps."""
         self.flag.copy_to_device(np.ones(1, np.int32), stream=self.beside)
 
-    def array(self, shape: Any, kind: Any) -> Any:
+    def array(self, shape: tuple[int, ...], kind: Any, order: str = "C") -> Any:
         """Return an array on the card, with anything in it."""
-        spare = self.spare[tuple(np.atleast_1d(shape).tolist()), np.dtype(kind)]
-        return spare.pop() if spare else self.cuda.device_array(shape, kind)
+        spare = self.spare[shape, np.dtype(kind), order]
+        return spare.pop() if spare else self.cuda.device_array(shape, kind, order=order)
 
-    def put_back(self, arrays: list[Any]) -> None:
+    def put_back(self, arrays: list[tuple[Any, str]]) -> None:
         """Keep arrays for the next blocks: to free memory would wait for all that is under way."""
-        for each in arrays:
-            self.spare[each.shape, each.dtype].append(each)
+        for each, order in arrays:
+            self.spare[each.shape, each.dtype, order].append(each)
 
     def set_off(self, job: Job) -> Landing:
         """Begin to compute a job; in halves, one after the other, if the card has no memory for all of it."""
@@ -185,40 +180,54 @@ class Flight:
             raise
 
     def _set_off(self) -> None:
-        from nlink.ensemble.lanes_engine import memories, results_for, steady
+        from nlink.ensemble.lanes_engine import named
 
         job, card, members = self.job, self.card, self.job.members
-        varied, reducer = Varied(job.chain, job.vary, members), job.wanted(Reducer)
-        starts = [self.sent(job.theta), self.sent(job.omega), self.array((members, 2 * job.chain.n), "f8")]
-        given = [self.sent(varied.values), self.sent(varied.places), *card.chain, *card.settings]
-        results: Any = results_for(job, job.chain.n, members, self.place)
-        self.results = results._replace(times=self.sent(results.times))
-        self.memories, self.exponents = self.sent(memories(reducer, members)), None
-        self.launch(card.motion, members, [*starts, *given], [*self.results, self.memories])
-        for kernel in card.deviations:
-            self.exponents = self.deviate(kernel, [starts[-1], *given, steady(job.method)])
+        varied, (motion, *tangent) = Varied(job.chain, job.vary, members), card.kernels
+        theta, omega, values, places = (self.sent(each) for each in (job.theta, job.omega, varied.values, varied.places))
+        status, steps = self.filled((members,), -1, "i1"), self.filled((members,), 0, "i4")
+        self.members = Members(theta, omega, values, places, status, steps)
+        observers = tuple(keep.observe(job, self) for keep in job.keep if keep.watches)
+        self.launch(motion, members, observers)
+        self.results: dict[str, Any] = named(job, self.members, observers)
+        for kernel in tangent:
+            self.results["ftle"] = self.deviate(kernel)
         self.event = card.cuda.event(timing=False)
         self.event.record(self.stream)
 
-    def launch(self, kernel: Any, count: int, given: list[Any], results: list[Any]) -> None:
+    def launch(self, kernel: Any, count: int, observers: tuple[Any, ...]) -> None:
         """Let threads take so many numbers from a counter."""
-        blocks, counter = min(-(-count // THREADS), self.card.blocks), self.filled(1, 0, np.int64)
-        kernel[blocks, THREADS, self.stream](*given, self.card.flag, counter, count, *results)
+        card, counter = self.card, self.filled((1,), 0, "i8")
+        blocks = min(-(-count // THREADS), card.blocks)
+        kernel[blocks, THREADS, self.stream](
+            self.members, card.chain, card.limits, card.settings, observers, card.flag, counter, count
+        )
 
-    def deviate(self, kernel: Any, given: list[Any]) -> Any:
+    def deviate(self, kernel: Any) -> Any:
         """Let threads follow the deviations of the members; return what the exponents will be."""
         from nlink.ensemble.gpu_kernels import exponents
+        from nlink.ensemble.kernels.tangents import Deviations
 
-        members, m = self.job.members, 2 * self.job.chain.n
-        derivatives, found = self.filled((members, m, m), np.nan, "f8"), self.array(members, "f8")
-        self.launch(kernel, m * members, given, [self.results.status, derivatives])
-        exponents[-(-members // THREADS), THREADS, self.stream](derivatives, float(self.job.t_end), found)
-        return found
+        members, m, t_end = self.job.members, 2 * self.job.chain.n, float(self.job.t_end)
+        derivatives, out = self.filled((members, m, m), np.nan, "f8"), self.array((members,), "f8")
+        self.launch(kernel, m * members, (Deviations(derivatives, t_end, self.array((0,), "f8")),))
+        exponents[-(-members // THREADS), THREADS, self.stream](derivatives, t_end, out)
+        return out
 
-    def array(self, shape: Any, kind: Any) -> Any:
+    def array(self, shape: tuple[int, ...], kind: Any, order: str = "C") -> Any:
         """Return an array on the card, with anything in it, that goes back when the job has landed."""
-        self.taken.append(self.card.array(shape, kind))
-        return self.taken[-1]
+        self.taken.append((self.card.array(shape, kind, order), order))
+        return self.taken[-1][0]
+
+    def new(self, shape: tuple[int, ...], dtype: str, start: float | None = None) -> Any:
+        """Return an array for results; those of one link lie together, so that neighbouring threads write side by side."""
+        if start is not None:
+            return self.sent(np.full(shape, start, dtype))
+        return self.filled(shape, np.nan if dtype == "f8" else 0, dtype, "F" if len(shape) == 2 else "C")
+
+    def constant(self, values: np.ndarray) -> Any:
+        """Return an array with these values."""
+        return self.sent(values)
 
     def sent(self, given: np.ndarray) -> Any:
         """Return an array on the card with what is in this one."""
@@ -229,72 +238,61 @@ class Flight:
             array.copy_to_device(np.ascontiguousarray(given), stream=self.stream)
         return array
 
-    def filled(self, shape: Any, value: float, kind: Any) -> Any:
+    def filled(self, shape: tuple[int, ...], value: float, kind: Any, order: str = "C") -> Any:
         """Return an array on the card with 0, -1 or NaN everywhere: bits that are all 0 or all 1."""
-        array = self.array(shape, kind)
+        array = self.array(shape, kind, order)
         if array.size:
             self.card.cuda.cudadrv.driver.device_memset(array, 0 if value == 0 else 255, array.nbytes, stream=self.stream)
         return array
 
-    def place(self, shape: Any, value: float, kind: str) -> Any:
-        """Return an array for results: of states the columns, not the rows, so that angles need not be picked from among rates."""
-        return self.filled(shape[::-1] if np.size(shape) == 2 else shape, value, kind)
-
     def land(self) -> Results:
         """Wait for the card, and return the outputs."""
-        from nlink.ensemble.lanes_engine import named
-
         while not self.event.query():
             time.sleep(LOOK)
             if self.card.stop():
                 self.card.halt()  # before anything on the card is let go of, which would wait for the threads
                 self.event.synchronize()
                 raise Halted
-        job, reducer = self.job, self.job.wanted(Reducer)
-        kept = Kept(*(each.copy_to_host(stream=self.stream) for each in self.results))
-        kept, memory = kept._replace(final=kept.final.T), self.memories.copy_to_host(stream=self.stream)
-        found = named(job, kept, job.chain.n)
-        if reducer:
-            found[reducer.name] = memory
-        if self.exponents is not None:
-            found["ftle"] = self.exponents.copy_to_host(stream=self.stream)
+        results = {name: array.copy_to_host(stream=self.stream) for name, array in self.results.items()}
         self.stream.synchronize()
         self.card.put_back(self.taken)
-        return found
+        return results
 
 
-def _settings(job: Job, system: System, beside: Any, sent: Callable[[np.ndarray], Any]) -> tuple[Any, ...]:
-    """Return what a kernel takes of a job's method."""
-    from nlink.ensemble.lanes_engine import limits_of
+class Plan:
+    """How the kernels take a job: the numbers of its chain, and the constants of the links."""
 
-    method: Any = job.method
-    if isinstance(method, Taylor):
-        return float(job.t_end), method.tol, float(method.max_steps)
-    return limits_of(job), sent(np.array(system.breaks(), float)), sent(np.array(beside.constants, float)), beside.lift
+    def __init__(self, job: Job) -> None:
+        from nlink.ensemble.lanes_engine import flagged
+        from nlink.formulations.side_by_side import SideBySide
 
+        system, first = known_system(job.chain), job.part(0, 1)
+        if not side_by_side(system, job.method, job.vary):
+            what = "by DOP853, or by Taylor without tables and quadratic drag"
+            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
+        self.chain, self.breaks = flagged(job, Varied(job.chain, first.vary, first.members), system), system.breaks()
+        self.beside = SideBySide(self.chain)
 
-def _numbers(job: Job) -> Any:
-    """Return the numbers of a job's chain, with the flags that what varies needs."""
-    from nlink.formulations import formulate
+    def kernels(self, job: Job) -> list[Any]:
+        """Return the kernel of the motion, and, if exponents are wanted, that of small deviations."""
+        from nlink.ensemble.gpu_kernels import Kind, kernel_for
+        from nlink.ensemble.kernels.tangents import Deviations
+        from nlink.ensemble.lanes_engine import HostArrays
 
-    first = job.part(0, 1)
-    numbers = Varied(job.chain, first.vary, first.members).flagged(formulate(job.chain).parameters.chain)
-    return numbers._replace(ledger=numbers.ledger if job.wanted(EnergyDrift) else 0)
+        chain, varied, order = self.chain, bool(job.vary), job.method.order if isinstance(job.method, Taylor) else 0
+        straight = self.beside.plain and not varied
+        kind = Kind(chain.n, chain.loaded, chain.timed, chain.swept, chain.ledger, order, straight, varied, False)
+        none = job.part(0, 0)
+        observers = tuple(type(keep.observe(none, HostArrays())) for keep in job.keep if keep.watches)
+        tangent = [kernel_for(kind._replace(ledger=0, tangent=True), (Deviations,))] if job.wanted(FTLE) else []
+        return [kernel_for(kind, observers), *tangent]
 
+    def settings(self, job: Job, sent: Callable[[np.ndarray], Any]) -> Any:
+        """Return the numbers of a job's method."""
+        from nlink.ensemble.gpu_kernels import Settings
+        from nlink.ensemble.lanes_engine import steady
 
-def _kernels(job: Job, numbers: Any) -> list[Any]:
-    """Return the kernels for a job: of the motion, and, if exponents are wanted, of small deviations."""
-    from nlink.ensemble import gpu_kernels
-    from nlink.ensemble.lanes_engine import compiled
-    from nlink.formulations.side_by_side import SideBySide
-
-    n, method, varied = numbers.n, job.method, bool(job.vary)
-    user = job.wanted(Reducer) and compiled(job.wanted(Reducer))
-    kinds = (Final, Samples, Samples, FlipTime, FlipTime, EnergyDrift, Extremes)  # in the order of `Kept`
-    wants = tuple(job.wanted(kind) is not None for kind in kinds)
-    loads = numbers.loaded, numbers.timed, numbers.swept, numbers.ledger
-    if isinstance(method, Taylor):
-        made = [gpu_kernels.by_series(n, method.order, loads, varied, wants, user)]
-        return made + [gpu_kernels.deviations_by_series(n, method.order, loads[:3], varied)] * (job.wanted(FTLE) is not None)
-    made = [gpu_kernels.by_stages(n, loads, varied, wants, user, SideBySide(numbers).plain and not varied)]
-    return made + [gpu_kernels.deviations_by_stages(n, loads[:3], varied)] * (job.wanted(FTLE) is not None)
+        method: Any = job.method
+        series = isinstance(method, Taylor)
+        steps = (method.tol, method.tol, math.inf) if series else (method.rtol, method.atol, float(method.max_step))
+        return Settings(*steps, steady(method), sent(np.array(self.beside.constants, float)), float(self.beside.lift))

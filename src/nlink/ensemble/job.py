@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nlink.ensemble.keep import Keep, Output
+from nlink.ensemble.outputs import Keep, Output
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
@@ -45,11 +45,6 @@ class Job:
         """Number of members."""
         return len(self.theta)
 
-    @property
-    def starts(self) -> np.ndarray:
-        """States (M, 2N) at the start."""
-        return np.concatenate([self.theta, self.omega], axis=1)
-
     def outputs(self) -> dict[str, Output]:
         """Return the arrays it gives, by name."""
         return {name: output for keep in self.keep for name, output in keep.outputs(self.chain.n).items()} | ALWAYS
@@ -66,6 +61,10 @@ class Job:
     def wanted(self, kind: type[Any]) -> Any:
         """Return what is kept of this kind, or None."""
         return next((keep for keep in self.keep if isinstance(keep, kind)), None)
+
+    def alone(self, keep: Keep) -> bool:
+        """Whether nothing else that is kept is found on the way of a member."""
+        return not any(each.watches for each in self.keep if each is not keep)
 
 
 def side_by_side(system: System, method: Integrator, vary: Any) -> bool:

@@ -9,7 +9,6 @@ import xarray
 
 from nlink._support.version import __version__
 from nlink.ensemble.job import STATUS, Job
-from nlink.ensemble.keep import Samples
 
 Block = tuple[int, int]
 """The members first ... last - 1."""
@@ -43,11 +42,8 @@ def settings(job: Job) -> dict[str, Any]:
 
 def coordinates(job: Job) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
     """Return dimension, values and attributes of the coordinates."""
-    found: dict[str, Any] = {"link": ("link", np.arange(1, job.chain.n + 1), {})}
-    samples = job.wanted(Samples)
-    if samples:
-        found["time"] = ("time", np.array(samples.times), {"units": "s"})
-    return found
+    links: dict[str, Any] = {"link": ("link", np.arange(1, job.chain.n + 1), {})}
+    return links | {name: each for keep in job.keep for name, each in keep.coordinates().items()}
 
 
 def dataset(job: Job, results: dict[str, Any]) -> xarray.Dataset:

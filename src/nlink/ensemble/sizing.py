@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from nlink.ensemble.job import Job, compute, known_system, side_by_side
-from nlink.ensemble.keep import Final, Samples
+from nlink.ensemble.outputs import Final, Samples
 
 LANES = 16
 """Members that are computed side by side: fewer in a block cost as much."""

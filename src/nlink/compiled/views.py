@@ -1,0 +1,35 @@
+"""Views of NamedTuples: arrays that do not own their memory, so that handing them on costs nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.core.imputils import impl_ret_borrowed
+
+from nlink.compiled.jit import intrinsic
+from nlink.compiled.simd import VecArray, laid_along
+
+
+@intrinsic
+def views(_typing: Any, record: Any) -> Any:
+    """Return a NamedTuple with its arrays of float64 as arrays of numbers without a reference count (see `numbers`), those of
+    NamedTuples in it included. All else stays as it is.
+    """
+
+    def kind_of(kind: Any) -> Any:
+        if isinstance(kind, types.NamedTuple):
+            return types.NamedTuple([kind_of(each) for each in kind], kind.instance_class)
+        return VecArray(1, kind.ndim) if isinstance(kind, types.Array) and kind.dtype == types.float64 else kind
+
+    def view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        made = kind_of(kind)
+        if isinstance(kind, types.NamedTuple):
+            parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
+            return context.make_tuple(builder, made, parts)
+        return laid_along(context, builder, made, kind, value) if made != kind else value
+
+    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return impl_ret_borrowed(context, builder, sig.return_type, view(context, builder, record, args[0]))
+
+    return kind_of(record)(record), build

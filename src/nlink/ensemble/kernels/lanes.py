@@ -1,0 +1,202 @@
+"""Lanes: members of an ensemble side by side.
+
+A lane takes a member, follows it to its end, and takes the next. Nothing that happens in a lane depends on the others, so that the
+values of a member are the same to the last bit whatever its neighbours, its block, or the number of threads. A thread of a GPU is a
+single lane.
+
+Every array has the lanes along its last axis, W numbers for each row. With a deviation (see `tangents.py`) the states and what the
+method computes in have 2 W: the rates of dual numbers lie behind their values.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.duals import duals
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import aligned, columns
+from nlink.mechanics.kernels import ChainParameters
+from nlink.mechanics.parameters import GRAVITY, SINGLE
+
+FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
+"""How a member ends."""
+SEAT, T, SPAN, COUNT, BAD, FLAG, STOP, AT, NEXT, RETRY, BOUND, LONGEST = range(12)
+"""Rows of numbers of a lane: its member (-1 if there is none; with a deviation 2 N times that, and the number of the deviation),
+its time, step (0 if the step was rejected) and number of steps, whether it is not finite, whether it may have come to its end,
+whether an observer ends it, a time within the step, the size to try next, whether the last step was rejected, the time at which the
+next step must end at the latest, and its longest step."""
+CLOCKS = 12
+OLD, NEW, BETWEEN = range(3)
+"""States of a lane: before and after the step, and one within."""
+ONE = (0,)
+"""As long as one lane is wide."""
+NEAREST = 6755399441055744.0
+"""1.5 * 2^52: adding and subtracting it rounds to the nearest whole number."""
+SHARED, VARIED = (), (0,)
+"""Whether members have numbers of their own: the length of a tuple is known when compiling."""
+MOTION, TANGENT = (), (0,)
+"""Whether lanes carry a deviation, likewise."""
+
+
+class Members(NamedTuple):
+    """The members: their starts, their own numbers, and how they end."""
+
+    theta: np.ndarray
+    """(M, N)"""
+    omega: np.ndarray
+    values: np.ndarray
+    """(M, K): numbers of their own, at places (K, 2) among those of the chain"""
+    places: np.ndarray
+    status: np.ndarray
+    """(M,)"""
+    steps: np.ndarray
+
+
+class Limits(NamedTuple):
+    """How far to go: the end of the time, the most steps, and the times at which loads have kinks, sorted."""
+
+    t_end: float
+    most: float
+    breaks: np.ndarray
+
+
+class Lanes(NamedTuple):
+    """The memory of the lanes."""
+
+    y: np.ndarray
+    """(3, m, W): states OLD, NEW, BETWEEN"""
+    clocks: np.ndarray
+    levels: np.ndarray
+    """(N, W): whole turns of each link at the start"""
+    links: np.ndarray
+    """(rows, N, W), tip (singles, W) and g (1, W): numbers of the chain, if they vary"""
+    tip: np.ndarray
+    g: np.ndarray
+
+
+class View(NamedTuple):
+    """The lanes as compiled code sees them: vectors of all lanes, and numbers of single ones."""
+
+    p: Any
+    """the parameters, with the numbers of the lanes"""
+    method: Any
+    room: Any
+    """what the method computes in, as vectors"""
+    states: Any
+    """(3, m) vectors; clocks (CLOCKS,) and levels (N,) likewise"""
+    clocks: Any
+    levels: Any
+    own: Lanes
+    """the same memory as numbers, with the lanes along the last axis"""
+    chain: Any
+    """the numbers that all members share"""
+    lanes: tuple[int, ...]
+    varied: tuple[int, ...]
+    tangent: tuple[int, ...]
+
+
+def lanes_for(chain: ChainParameters, width: int, tangent: bool = False) -> Lanes:
+    """Return the memory for so many lanes of this chain, with its numbers in it."""
+    n, m = chain.n, 2 * chain.n + chain.ledger
+    shapes = (
+        (3, m, width * (1 + tangent)),
+        (CLOCKS, width),
+        (n, width),
+        (*chain.links.shape, width),
+        (len(chain.tip), width),
+        (1, width),
+    )
+    made = Lanes(*(aligned(*shape) for shape in shapes))
+    share(made, chain)
+    return made
+
+
+def share(own: Lanes, chain: ChainParameters) -> None:
+    """Give all lanes the numbers of a chain."""
+    own.links[:], own.tip[:], own.g[:] = chain.links[..., None], chain.tip[:, None], chain.g
+
+
+@dispatched(lambda length: _shared_chain if not length else _own_chain, by="varied")
+def chain_of(chain, own, first, lanes, varied):
+    """Return the parameters of some lanes, from `first` on."""
+
+
+def _shared_chain(chain, own, first, lanes, varied):
+    return chain
+
+
+def _own_chain(chain, own, first, lanes, varied):
+    return ChainParameters(
+        chain.n, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes), chain.table,
+        chain.spans, chain.callback, chain.loaded, chain.timed, chain.swept, chain.ledger, chain.closed, chain.pin,
+    )  # fmt: skip
+
+
+@dispatched(lambda length: _values if not length else _with_deviations, by="tangent")
+def vectors_of(array, lanes, tangent):
+    """Return an array of the memory as one of vectors, or of dual numbers."""
+
+
+def _values(array, lanes, tangent):
+    return columns(array, 0, lanes)
+
+
+def _with_deviations(array, lanes, tangent):
+    return duals(array, lanes)
+
+
+@kernel
+def member_in(view, k):
+    """Return the member in lane k; -1 if there is none."""
+    number = int(view.own.clocks[SEAT, k])
+    return number // (2 * view.p.chain.n) if len(view.tangent) > 0 else number
+
+
+@kernel
+def moved(view, k):
+    """Whether lane k holds a member that has taken a step."""
+    return view.own.clocks[SEAT, k] >= 0.0 and view.own.clocks[SPAN, k] != 0.0
+
+
+@kernel
+def seat(k, number, n, members, limits, longest, own, tangent):
+    """Put a member into lane k, or, if tangent, a pair of a member and a deviation."""
+    member = number // (2 * n) if len(tangent) > 0 else number
+    own.clocks[SEAT, k] = number
+    for i in range(n):
+        own.y[OLD, i, k], own.y[OLD, n + i, k] = members.theta[member, i], members.omega[member, i]
+        own.levels[i, k] = 2.0 * math.pi * ((members.theta[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
+    for i in range(2 * n, len(own.y[OLD])):
+        own.y[OLD, i, k] = 0.0
+    for j in range(len(members.places)):
+        row, i = members.places[j, 0], members.places[j, 1]
+        if row == GRAVITY:
+            own.g[0, k] = members.values[member, j]
+        elif row == SINGLE:
+            own.tip[i, k] = members.values[member, j]
+        else:
+            own.links[row, i, k] = members.values[member, j]
+    own.clocks[T, k] = own.clocks[COUNT, k] = own.clocks[NEXT, k] = own.clocks[RETRY, k] = own.clocks[STOP, k] = 0.0
+    own.clocks[FLAG, k], own.clocks[LONGEST, k] = 1.0, longest
+    own.clocks[BOUND, k] = next_break(0.0, limits.t_end, limits.breaks)
+
+
+@kernel
+def next_break(t, t_end, breaks):
+    """Return the next time after t at which a load has a kink, or the end; the breaks are sorted."""
+    ahead = t_end > t
+    low, high = 0, len(breaks)
+    while low < high:
+        middle = (low + high) // 2
+        if breaks[middle] <= t if ahead else breaks[middle] < t:
+            low = middle + 1
+        else:
+            high = middle
+    at = low if ahead else low - 1
+    if at < 0 or at == len(breaks) or (breaks[at] >= t_end if ahead else breaks[at] <= t_end):
+        return t_end
+    return breaks[at]

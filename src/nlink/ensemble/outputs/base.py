@@ -1,0 +1,92 @@
+"""What survives of each member of an ensemble: a frozen record for users, and an observer for the compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from nlink.ensemble.job import Job
+    from nlink.run.run import Run
+
+OFTEN = 0.01
+"""Seconds between the points of a run that is looked at closely."""
+
+
+class Arrays(Protocol):
+    """Makes arrays where the members are followed: in the memory of the processor, or of a GPU."""
+
+    def new(self, shape: tuple[int, ...], dtype: str, start: float | None = None) -> Any:
+        """Return an array for results. Floats are NaN at first, whole numbers 0, if `start` does not say otherwise."""
+        ...
+
+    def constant(self, values: np.ndarray) -> Any:
+        """Return an array with these values."""
+        ...
+
+
+class Output(NamedTuple):
+    """An array of results: dimensions after `member`, the shape of one member's part, kind of numbers, unit and meaning."""
+
+    dims: tuple[str, ...]
+    shape: tuple[int, ...]
+    dtype: str
+    units: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Something to keep of each member.
+
+    The compiled loop carries `observer`, a NamedTuple, whose hooks are in `kernels.observers.HOOKS`. Its first fields are the
+    arrays of `outputs`, in that order. Members that are followed one by one are read from their runs by `read`.
+    """
+
+    observer: ClassVar[Any] = None
+    watches: ClassVar[bool] = True
+    """Whether it is found on the way of a member."""
+    ledger: ClassVar[bool] = False
+    """Whether the work of the loads is needed."""
+
+    @property
+    def key(self) -> str:
+        """What may be kept once only."""
+        return type(self).__name__
+
+    @property
+    def built_in(self) -> bool:
+        """Whether compiled code that observes this can be cached: it is made from sources of nlink alone."""
+        return type(self).__module__.startswith("nlink.")
+
+    def outputs(self, n: int) -> dict[str, Output]:
+        """Return the arrays it gives for chains of n links."""
+        raise NotImplementedError
+
+    def observe(self, job: Job, arrays: Arrays) -> Any:
+        """Return an observer of the members of a job: new arrays for its outputs, then what else it has."""
+        results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.outputs(job.chain.n).values())
+        return self.observer(*results, *self.extras(job, arrays))
+
+    def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
+        """Return the fields of its observer that are no outputs."""
+        return ()
+
+    def points(self, t_end: float) -> Sequence[float]:
+        """Return the times at which `read` needs the states of a run."""
+        return ()
+
+    def events(self, alone: bool) -> tuple[Any, ...]:
+        """Return the events that `read` needs of a run; `alone`, if nothing else watches it."""
+        return ()
+
+    def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
+        """Fill row k of its results from the run of member k."""
+        raise NotImplementedError
+
+    def coordinates(self) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
+        """Return dimension, values and attributes of coordinates that it adds to the result."""
+        return {}

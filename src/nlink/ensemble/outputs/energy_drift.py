@@ -1,0 +1,85 @@
+"""The largest change of energy that no load explains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from nlink.compiled.jit import kernel
+from nlink.ensemble.kernels.lanes import AT, NEW, OLD, SEAT, member_in
+from nlink.ensemble.kernels.observers import HOOKS, Hooks
+from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
+from nlink.mechanics.kernels import energies, turn
+from nlink.simulation.recording import saved_times
+
+if TYPE_CHECKING:
+    from nlink.ensemble.job import Job
+    from nlink.run.run import Run
+
+
+class Energies(NamedTuple):
+    """The observer: the drift (M,), and the energy at the start (M,), NaN until it is known."""
+
+    drift: np.ndarray
+    start: np.ndarray
+
+
+@dataclass(frozen=True)
+class EnergyDrift(Keep):
+    """The largest residual of the energy, work of the loads taken off: energy_drift."""
+
+    observer: ClassVar[Any] = Energies
+    ledger: ClassVar[bool] = True
+
+    def outputs(self, n: int) -> dict[str, Output]:
+        """Return one number."""
+        return {"energy_drift": Output((), (), "f8", "J", "largest change of energy that no load explains")}
+
+    def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
+        """Return an array for the energies at the start."""
+        return (arrays.new((job.members,), "f8"),)
+
+    def points(self, t_end: float) -> Sequence[float]:
+        """Return times close together."""
+        return saved_times(OFTEN, t_end).tolist()
+
+    def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
+        """Take the largest residual of the points."""
+        results["energy_drift"][k] = np.abs(run.energy().residual).max(initial=0.0)
+
+
+@kernel
+def compare(observer, view, _):
+    """Compare the energy after the step with that at the start, which is found in the first step."""
+    unknown = False
+    for k in range(len(view.lanes)):
+        unknown = unknown or (view.own.clocks[SEAT, k] >= 0.0 and math.isnan(observer.start[member_in(view, k)]))
+    if unknown:
+        view.clocks[AT] = balanced_energy(view, view.states[OLD])
+        for k in range(len(view.lanes)):
+            if view.own.clocks[SEAT, k] >= 0.0 and math.isnan(observer.start[member_in(view, k)]):
+                observer.start[member_in(view, k)], observer.drift[member_in(view, k)] = view.own.clocks[AT, k], 0.0
+    view.clocks[AT] = balanced_energy(view, view.states[NEW])
+    for k in range(len(view.lanes)):
+        if view.own.clocks[SEAT, k] >= 0.0:
+            member = member_in(view, k)
+            observer.drift[member] = max(observer.drift[member], abs(view.own.clocks[AT, k] - observer.start[member]))
+
+
+@kernel
+def balanced_energy(view, y):
+    """Return the energy of the lanes in the states y, less the work done on them."""
+    n, w = view.p.chain.n, view.room.w
+    turn(y, n, w)
+    moving, resting = energies(y, y, n, view.p.chain, w, 0.0, 1.0)
+    total = moving + resting
+    for i in range(2 * n, len(y)):
+        total -= y[i]
+    return total
+
+
+HOOKS[Energies] = Hooks(after_step=compare)
