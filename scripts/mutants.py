@@ -40,10 +40,8 @@ FILES = (
 )  # fmt: skip
 TESTS = ROOT / "tests" / "uncompiled.py"
 KNOWN = ROOT / "docs" / "mutants.md"
-COMPILE_TIME = {"overload", "intrinsic"}
+COMPILE_TIME = {"intrinsic"}
 """Decorators of functions that only the compiler runs."""
-BY_TYPES = {"_alone", "of_one_chain"}
-"""Functions that those ask about types."""
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv,
     ast.Pow: ast.Mult, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -121,7 +119,7 @@ def left_out(node: ast.AST) -> bool:
     """Whether a node is an import, a text, a docstring, or a function of the compiler."""
     if isinstance(node, ast.FunctionDef):
         decorators = {getattr(each.func if isinstance(each, ast.Call) else each, "id", "") for each in node.decorator_list}
-        return bool(decorators & COMPILE_TIME) or node.name in BY_TYPES
+        return bool(decorators & COMPILE_TIME)
     return isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr | ast.Raise | ast.Assert)
 
 

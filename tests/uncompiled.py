@@ -33,6 +33,7 @@ from nlink import (
     TipForce,
     formulate,
 )
+from nlink.compiled.interpreted import DualVector, Vector, Vectors
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
 from nlink.mechanics import kernels, kinematics, moments
@@ -40,7 +41,7 @@ from nlink.mechanics.kernels import turn
 from nlink.mechanics.loads import Law
 from nlink.mechanics.moments import LEDGER
 from nlink.mechanics.scratch import LOAD_ROWS, S
-from nlink.mechanics.system import SERIES_ROWS, SERIES_SCRATCH, SeriesRoom
+from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED, UNROLLED_LANES, SeriesRoom, way_by
 from nlink.mechanics.torques import from_table, piece
 
 LEFT = -7.0
@@ -196,6 +197,8 @@ def test_tables():
     for t in (-1.0, 0.1, 0.15, 0.2, 0.3, 0.35, 0.5, 0.7, 8.0):
         assert from_table(t, table, 2, 6) == pytest.approx(np.interp(t, knots, values), abs=1e-15)
     assert [from_table(t, table, 2, 6) for t in knots] == values
+    assert from_table(np.array(knots).view(Vector), table, 2, 6).tolist() == values
+    assert from_table(np.array(knots).view(Vector), table, 2, 2).tolist() == [0.0] * 4
     assert from_table(3.0, table, 2, 3) == 1.1
     assert from_table(3.0, table, 2, 2) == 0.0
     for bound, ahead, value, slope in (
@@ -379,7 +382,7 @@ def room_of(chain, order):
     terms[[rows.X, rows.Y], :2] = terms[rows.SPEED_SIZE, order - 1 :] = 0.0
     terms[rows.X, 0] = 1.0
     w, u = np.full((2, SERIES_SCRATCH, chain.n), LEFT)
-    return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, None, (0,) * order)
+    return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, way_by(ORDER_BY_ORDER), (0,) * order)
 
 
 def made_series(chain, theta, omega, t, bound, order):
@@ -665,87 +668,22 @@ def begun(room):
 
 
 def in_lanes(room, order):
-    for k in range(order - 1):
-        loads.acting_loads(k, room, True)
-        sweep.sweep_lanes(k, room.chain, room.wide, room.w, room.u)
+    straight.straight_links(room, True)
 
 
 def in_a_vector(room, order):
-    numbers = Numbers(room.w)
-    columns = straight.matrices(room.chain.n, numbers)
-    straight.straight_orders(order, room.chain.loaded, Rows(room.terms), Rows(room.w), columns)
+    wide, v, way = Vectors(room.terms[..., None, :]), Vectors(room.w[:, None]), way_by(UNROLLED, moments=room.chain.loaded)
+    straight.straight(room._replace(wide=wide, v=v, way=way))
 
 
 def few_links(paired, room, order):
     room.w[rows.LC : rows.GY + 1] = np.nan
     sweep.levers(room.chain, room.w)
-    sums = partial(straight.paired_products, {}) if paired else sweep.products
-    straight.lanes_orders(order, straight.Loads(room.chain.n, room.chain.loaded), Terms(room.terms), room.w, sums)
-
-
-class Row(np.ndarray):
-    """A vector with what `unrolled.Number` can do besides arithmetic."""
-
-    def beside(self, other):
-        return np.concatenate([self, other]).view(Row)
-
-    def first(self):
-        return self[: len(self) // 2]
-
-    def second(self):
-        return self[len(self) // 2 :]
-
-    def swapped(self):
-        return self.second().beside(self.first())
-
-    def moved(self, by):
-        out = np.zeros_like(self)
-        out[max(by, 0) : len(self) + min(by, 0)] = self[max(-by, 0) : len(self) - max(by, 0)]
-        return out
-
-    def unit(self, i, width, value):
-        return (value * np.eye(width)[i]).view(Row)
-
-    def lane(self, i):
-        return np.full_like(self, self[i])
-
-
-class Rows:
-    """An array whose last axis is one vector."""
-
-    def __init__(self, values):
-        self.values = values
-
-    def __getitem__(self, index):
-        assert index[-1] == 0
-        return self.values[index[:-1]].copy().view(Row)
-
-    def __setitem__(self, index, value):
-        assert index[-1] == 0
-        self.values[index[:-1]] = value
-
-
-class Numbers(Rows):
-    """An array of numbers."""
-
-    def __getitem__(self, index):
-        return np.array(self.values[index]).view(Row)
-
-
-class Terms(Rows):
-    """An array of numbers with the parts of `unrolled.Cells`."""
-
-    def __getitem__(self, index):
-        return self.values[index]
-
-    def __setitem__(self, index, value):
-        self.values[index] = value
-
-    def part(self, first):
-        return self.values[first]
-
-    def forget(self):
-        pass
+    if paired:
+        straight.straight_lanes(room._replace(way=way_by(UNROLLED_LANES, room.chain.n, room.chain.loaded)))
+    else:
+        loads_of = straight.Loads(room.chain.n, room.chain.loaded)
+        straight.lanes_orders(order, loads_of, room.terms, room.w, sweep.products)
 
 
 def test_angles_of_vectors():
@@ -757,6 +695,15 @@ def test_angles_of_vectors():
     assert motion.angle(0.0, 2.0) == 0.0
     assert motion.angle(0.0, -2.0) == math.pi
     assert motion.angle(3.0, 0.0) == math.pi / 2
+
+
+def test_angles_of_dual_vectors():
+    """The rate of an angle is that of the vector across itself."""
+    a, size, turning = np.array([0.3, 2.0, -2.5]).view(Vector), 0.7, 1.3
+    x, y = DualVector(size * np.cos(a), -turning * size * np.sin(a)), DualVector(size * np.sin(a), turning * size * np.cos(a))
+    found = motion.angle(y + 0.1 * y, x + 0.1 * x)
+    close(found.value, a)
+    close(found.rate, np.full(3, turning))
 
 
 def test_sines_and_cosines_of_a_row():

@@ -1,12 +1,12 @@
-"""Functions that stand for others, chosen by the type of one argument: by Python at a call, by Numba when compiling.
+"""Functions that stand for others, chosen by the class of an argument: by Python at a call, by Numba when compiling.
 
     @dispatched(TABLE.get)
     def rhs(t, y, p, out, w):
         '''Fill `out` with the rates of the state y.'''
 
-A call of rhs(t, y, p, out, w) is a call of TABLE[type(p)](t, y, p, out, w). In compiled code p is a NamedTuple, and the function is
-compiled into its caller. The decorated function has a docstring and no body. Another argument than p chooses if `by` names it; a
-tuple chooses by its length, which is known when compiling.
+A call of rhs(t, y, p, out, w) is a call of TABLE[type(p)](t, y, p, out, w). Names after the table choose by other arguments than p.
+In compiled code a Numba type has the class of p as its `instance_class` (NamedTuples, vectors, duals, arrays of these), and the
+function is compiled into its caller. The decorated function has a docstring and no body.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from numba import types
 from numba.extending import overload
 
 from nlink.compiled.jit import INLINE
 
 
-def compiled_key(kind: Any) -> Any:
-    """Return what a choice is made by in compiled code: the class of a NamedTuple, or the length of a tuple."""
-    if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
-        return kind.instance_class
-    return len(kind) if isinstance(kind, types.BaseTuple) else type(None)
+def class_of(argument: Any) -> Any:
+    """Return the class of a value, or of the values of a Numba type; that of the type itself if it names none."""
+    return getattr(argument, "instance_class", type(argument))
 
 
-def dispatched(choose: Callable[[Any], Any], by: str = "p") -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator: the function becomes the one that `choose` returns for the type of the argument `by`."""
+def dispatched(choose: Callable[..., Any], *by: str, of: Callable[[Any], Any] = class_of) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator: the function becomes the one that `choose` returns for the classes of the arguments named in `by`.
+
+    `of` may give something else than the class of an argument: it takes a value, and the Numba type of one.
+    """
 
     def decorate(function: Callable[..., Any]) -> Any:
         signature = inspect.signature(function)
-        at = list(signature.parameters).index(by)
+        places = [list(signature.parameters).index(name) for name in by or ("p",)]
 
         @wraps(function)
         def call(*arguments: Any) -> Any:
-            value = arguments[at]
-            return choose(len(value) if type(value) is tuple else type(value))(*arguments)
+            return choose(*(of(arguments[at]) for at in places))(*arguments)
 
-        def chosen(*kinds: Any) -> Any:
-            return choose(compiled_key(kinds[at]))
+        def chosen(*types: Any) -> Any:
+            function = choose(*(of(types[at]) for at in places))
+            return getattr(function, "py_func", function)
 
         chosen.__signature__ = signature  # pyright: ignore[reportFunctionMemberAccess]
         overload(call, jit_options=INLINE)(chosen)

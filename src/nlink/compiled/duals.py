@@ -15,23 +15,26 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, signature
-from numba.extending import lower_builtin, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model
 
-from nlink.compiled.jit import INLINE, intrinsic, kernel
+from nlink.compiled import interpreted
+from nlink.compiled.interpreted import DualVector, DualVectors
+from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.simd import (
+    ALIKE,
     DOUBLE,
     ELEMENTS,
+    SINCOS,
+    VALUE_OF,
+    WHERE,
     Mask,
     Vec,
     VecArray,
-    alike,
     constant_of,
     infer_global,
     laid_over,
     sincos,
     splat,
-    value_of,
-    where,
 )
 
 FLAGS = ("contract",)
@@ -39,6 +42,8 @@ FLAGS = ("contract",)
 
 class Dual(types.Type):
     """n doubles side by side, each with its rate."""
+
+    instance_class = DualVector
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -186,7 +191,7 @@ _register(max, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered(">
 _register(min, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered("<", a[0], b[0]), a, b))
 
 
-@intrinsic
+@intrinsic(python=DualVector)
 def dual(_typing: Any, value: Any, rate: Any) -> Any:
     """Join values and rates."""
     width = value.width if isinstance(value, Vec) else 1
@@ -197,33 +202,23 @@ def dual(_typing: Any, value: Any, rate: Any) -> Any:
     return Dual(width)(value, rate), build
 
 
-def _part(which: int) -> Any:
+def _part(which: int, name: str) -> Any:
     def take(_typing: Any, x: Any) -> Any:
         return _plain_type(x.width)(x), lambda context, builder, sig, args: builder.extract_value(args[0], which)
 
-    return intrinsic(take)
+    return intrinsic(take, python=operator.attrgetter(name))
 
 
-_value, rate_of = _part(0), _part(1)
-
-
-@overload(value_of, jit_options=INLINE)
-def _value_of(x):
-    return (lambda x: _value(x)) if isinstance(x, Dual) else None
+_value, rate_of = _part(0, "value"), _part(1, "rate")
 
 
 @kernel
-def _dual_sincos(x):
+def _sincos(x):
     s, c = sincos(_value(x))
     return dual(s, c * rate_of(x)), dual(c, -s * rate_of(x))
 
 
-@overload(sincos, jit_options=INLINE)
-def _sincos(x):
-    return (lambda x: _dual_sincos(x)) if isinstance(x, Dual) else None
-
-
-@intrinsic(prefer_literal=True)
+@intrinsic(python=lambda array, width: DualVectors(array), prefer_literal=True)
 def duals(_typing: Any, array: Any, width: Any) -> Any:
     """Take the last axis of a contiguous array, 2 `width` long (see `vectors`), as duals: (..., k, 2 width) becomes (..., k)."""
     kind = VecArray(constant_of(width), array.ndim - 1, "dual")
@@ -234,7 +229,7 @@ def duals(_typing: Any, array: Any, width: Any) -> Any:
     return kind(array, width), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.chosen)
 def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         sides = [_parts(context, builder, k, a, condition.width) for k, a in zip(sig.args[1:], args[1:], strict=True)]
@@ -243,24 +238,12 @@ def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     return Dual(condition.width)(condition, yes, no), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.spread)
 def _constant(_typing: Any, value: Any, example: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _made(context, builder, example.width, splat(context, builder, sig.args[0], args[0], example.width), None)
 
     return example(value, example), build
-
-
-@overload(where, jit_options=INLINE)
-def _where(condition, yes, no):
-    if isinstance(condition, Mask) and (isinstance(yes, Dual) or isinstance(no, Dual)):
-        return lambda condition, yes, no: _select(condition, yes, no)
-    return None
-
-
-@overload(alike, jit_options=INLINE)
-def _alike(value, example):
-    return (lambda value, example: _constant(value, example)) if isinstance(example, Dual) else None
 
 
 def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
@@ -278,4 +261,8 @@ def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Typ
     builder.store(zero if rate is None else rate, builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)]), align=8)
 
 
-ELEMENTS["dual"] = (Dual, _load, _store)
+ELEMENTS["dual"] = (DualVectors, Dual, _load, _store)
+WHERE[DualVector] = lambda condition, yes, no: _select(condition, yes, no)
+ALIKE[DualVector] = lambda value, example: _constant(value, example)
+VALUE_OF[DualVector] = lambda x: _value(x)
+SINCOS[DualVector] = _sincos

@@ -3,24 +3,30 @@
 Numba's own cache watches only the file of the cached function, so after an edit elsewhere it would run old physics; a
 folder per state of the sources cannot. Import this before any other use of Numba.
 
-    kernel   a small compiled function, inlined into its callers
-    apart    a large one that is not
-    entry    an outermost compiled function: cached on disk, releases the GIL
+    kernel      a small compiled function, inlined into its callers
+    apart       a large one that is not
+    entry       an outermost compiled function: cached on disk, releases the GIL
+    intrinsic   a function that builds its own instructions, and what Python runs in its place
+
+With NUMBA_DISABLE_JIT=1 all of them are plain Python, with the vectors and dual numbers of `interpreted`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 from numba import extending, njit
 from numba.core import config
 
 from nlink.compiled import sources
 from nlink.compiled.cache_folder import kernel_folder, tidy
+from nlink.compiled.interpreted import BUILTINS
 from nlink.compiled.kernel_cache import KernelCache
 
 PACKAGE = Path(__file__).parents[1]
@@ -29,8 +35,8 @@ COMPILED = (
     "ensemble/gpu.py", "ensemble/gpu_kernels.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
-intrinsic: Any = extending.intrinsic
-"""Numba's, whose results type checkers misread."""
+COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
+"""False with NUMBA_DISABLE_JIT=1."""
 INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
 
 
@@ -61,25 +67,46 @@ def get_ready() -> None:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a small function to be inlined into its callers."""
-    return njit(**INLINE)(function)
+    return _compiled(function, **INLINE)
 
 
 def apart(function: Callable[..., Any]) -> Any:
     """Compile a large function that several places of a kernel call, once for all of them."""
-    return njit(fastmath={"contract"}, error_model="numpy")(function)
+    return _compiled(function, fastmath={"contract"}, error_model="numpy")
 
 
 def entry(function: Callable[..., Any]) -> Any:
     """Compile an outermost function, cached on disk."""
     compiled = uncached(function)
-    if hasattr(compiled, "_cache"):  # not so with NUMBA_DISABLE_JIT
+    if COMPILING:
         compiled._cache = KernelCache(function)
     return compiled
 
 
 def uncached(function: Callable[..., Any]) -> Any:
     """Compile an outermost function that cannot be kept on disk: it calls a function of the user."""
-    return njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+    return _compiled(function, nogil=True, fastmath={"contract"}, error_model="numpy")
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function, or let Python run it: with the same names, and without warnings of divisions by zero."""
+    if COMPILING:
+        return njit(**options)(function)
+    function.__globals__.update(BUILTINS)
+    if "nogil" not in options:
+        return function
+    outermost: Any = np.errstate(all="ignore")(function)
+    outermost.py_func = function
+    return outermost
+
+
+def intrinsic(build: Any = None, *, python: Any = None, **options: Any) -> Any:
+    """Let Numba build the instructions of a function; without the compiler, the function `python` stands for it."""
+    if build is None:
+        return partial(intrinsic, python=python, **options)
+    if python and not COMPILING:
+        return python
+    return extending.intrinsic(**options)(build) if options else extending.intrinsic(build)
 
 
 FOLDER = cache_folder()

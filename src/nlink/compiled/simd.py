@@ -7,7 +7,7 @@ A compiled function written for numbers (`a * b + c`, `math.sqrt(a)`, `where(a >
     VecArray        an array of such, laid over an ordinary array of float64 (`vectors`, `columns`), or of plain numbers (`numbers`)
 
 Lanes never mix: what happens in one does not reach another. Comparisons give a Mask, to be used by `where` and `anywhere`.
-Built on Numba's extension API: types, typing by templates, lowering to LLVM's vectors.
+Built on Numba's extension API: types, typing by templates, lowering to LLVM's vectors. `interpreted` has the same in plain Python.
 """
 
 from __future__ import annotations
@@ -23,9 +23,12 @@ from numba import types
 from numba.core import cgutils
 from numba.core.typing import templates
 from numba.core.typing.templates import AbstractTemplate, signature
-from numba.extending import lower_builtin, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model
 
-from nlink.compiled.jit import INLINE, intrinsic, kernel
+from nlink.compiled import interpreted
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.interpreted import Vector, Vectors
+from nlink.compiled.jit import intrinsic, kernel
 
 infer_global: Any = templates.infer_global
 DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
@@ -34,6 +37,8 @@ DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
 class Vec(types.Type):
     """n doubles side by side."""
 
+    instance_class = Vector
+
     def __init__(self, width: int) -> None:
         self.width = width
         super().__init__(name=f"Vec({width})")
@@ -41,6 +46,8 @@ class Vec(types.Type):
 
 class Mask(types.Type):
     """n truth values side by side."""
+
+    instance_class = Vector
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -54,7 +61,8 @@ class VecArray(types.Type):
 
     def __init__(self, width: int, ndim: int, holds: str = "vector") -> None:
         self.width, self.ndim, self.holds = width, ndim, "number" if (width, holds) == (1, "vector") else holds
-        self.element = ELEMENTS[self.holds][0](width)
+        self.instance_class, element, *_ = ELEMENTS[self.holds]
+        self.element = element(width)
         super().__init__(name=f"VecArray({width}, {ndim}, {self.holds})")
 
 
@@ -69,11 +77,11 @@ def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Typ
     builder.store(stored, builder.bitcast(at, stored.type.as_pointer()), align=8)
 
 
-ELEMENTS: dict[str, tuple[Callable[[int], types.Type], Callable[..., Any], Callable[..., None]]] = {
-    "vector": (Vec, _load, _store),
-    "number": (lambda width: types.float64, _load, _store),
+ELEMENTS: dict[str, tuple[type[Any], Callable[[int], types.Type], Callable[..., Any], Callable[..., None]]] = {
+    "vector": (Vectors, Vec, _load, _store),
+    "number": (np.ndarray, lambda width: types.float64, _load, _store),
 }
-"""What a VecArray may hold: its type, how to load it, how to store it."""
+"""What a VecArray may hold: the class of such arrays in Python, the type of an element, how to load it, how to store it."""
 
 
 @register_model(Vec)
@@ -194,22 +202,7 @@ def _or(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.or_(*args)
 
 
-def where(condition: Any, yes: Any, no: Any) -> Any:
-    """Choose without a branch, lane by lane."""
-    return yes if condition else no
-
-
-def anywhere(condition: Any) -> bool:
-    """Whether a condition holds in any lane."""
-    return condition
-
-
-def alike(value: float, example: Any) -> Any:
-    """Return a number as what `example` is: a number, or a vector with it in every lane."""
-    return value
-
-
-@intrinsic
+@intrinsic(python=interpreted.chosen)
 def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         mask, *sides = args
@@ -219,7 +212,7 @@ def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
     return Vec(condition.width)(condition, yes, no), build
 
 
-@intrinsic
+@intrinsic(python=np.any)
 def _any(_typing: Any, condition: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         bits = builder.bitcast(args[0], ir.IntType(condition.width))
@@ -228,7 +221,7 @@ def _any(_typing: Any, condition: Any) -> Any:
     return types.boolean(condition), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.spread)
 def _spread(_typing: Any, value: Any, example: Any) -> Any:
     def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return splat(context, builder, sig.args[0], args[0], example.width)
@@ -236,26 +229,52 @@ def _spread(_typing: Any, value: Any, example: Any) -> Any:
     return example(value, example), build
 
 
-@overload(where, jit_options=INLINE)
-def _where(condition, yes, no):
-    sides = isinstance(yes, Vec | types.Number) and isinstance(no, Vec | types.Number)
-    if isinstance(condition, Mask):
-        return (lambda condition, yes, no: _select(condition, yes, no)) if sides else None
-    return lambda condition, yes, no: yes if condition else no
+WHERE: dict[type[Any], Any] = {}
+ALIKE: dict[type[Any], Any] = {Vector: lambda value, example: _spread(value, example)}
+VALUE_OF: dict[type[Any], Any] = {}
+SINCOS: dict[type[Any], Any] = {}
+"""How the functions below take other classes than numbers; `duals` adds its own."""
 
 
-@overload(anywhere, jit_options=INLINE)
-def _anywhere(condition):
-    if isinstance(condition, Mask):
-        return lambda condition: _any(condition)
-    return lambda condition: condition
+def _where(condition: type[Any], yes: type[Any], no: type[Any]) -> Any:
+    if condition is not Vector:
+        return lambda condition, yes, no: yes if condition else no
+    return WHERE.get(yes) or WHERE.get(no) or (lambda condition, yes, no: _select(condition, yes, no))
 
 
-@overload(alike, jit_options=INLINE)
-def _alike(value, example):
-    if isinstance(example, Vec):
-        return lambda value, example: _spread(value, example)
-    return (lambda value, example: value) if isinstance(example, types.Number) else None
+@dispatched(_where, "condition", "yes", "no")
+def where(condition, yes, no):
+    """Choose without a branch, lane by lane."""
+
+
+@dispatched(lambda kind: (lambda condition: _any(condition)) if kind is Vector else (lambda condition: condition), "condition")
+def anywhere(condition):
+    """Whether a condition holds in any lane."""
+
+
+@dispatched(lambda kind: ALIKE.get(kind, lambda value, example: value), "example")
+def alike(value, example):
+    """Return a number as what `example` is: a number, or a vector with it in every lane."""
+
+
+@dispatched(lambda kind: VALUE_OF.get(kind, lambda x: x), "x")
+def value_of(x):
+    """Return a number without what it carries besides its value."""
+
+
+@dispatched(lambda kind: SINCOS.get(kind, polynomial_sincos), "x")
+def sincos(x):
+    """Return sine and cosine."""
+
+
+@dispatched(lambda kind: (lambda x: polynomial_sincos(x)[0]) if kind is Vector else (lambda x: math.sin(x)), "x")
+def sine(x):
+    """Return the sine: of a number by the library, to the last bit for any size."""
+
+
+def of_numbers(alone: Any, lanes: Any) -> Callable[[type[Any]], Any]:
+    """Return a choice by the class of an array: `alone` for numbers of the processor, `lanes` for vectors, duals and a GPU."""
+    return lambda kind: alone if kind is np.ndarray else lanes
 
 
 def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: list[Any]) -> tuple[Any, list[Any], list[Any]]:
@@ -298,7 +317,7 @@ def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index = sig.args
     at, shape, strides = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
     if sig.return_type == kind.element:
-        return ELEMENTS[kind.holds][1](context, builder, kind, at)
+        return ELEMENTS[kind.holds][2](context, builder, kind, at)
     return _made(context, builder, sig.return_type, at, shape, strides)
 
 
@@ -316,14 +335,19 @@ class _SetItem(AbstractTemplate):
 def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     kind, index, value = sig.args
     at, _, _ = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
-    ELEMENTS[kind.holds][2](context, builder, kind, at, value, args[2])
+    ELEMENTS[kind.holds][3](context, builder, kind, at, value, args[2])
     return context.get_dummy_value()
 
 
 @infer_global(len)
 class _Len(AbstractTemplate):
     def generic(self, args: Any, kws: Any) -> Any:
-        return signature(types.intp, *args) if len(args) == 1 and isinstance(args[0], VecArray) else None
+        return signature(types.intp, *args) if len(args) == 1 and isinstance(args[0], Vec | VecArray) else None
+
+
+@lower_builtin(len, Vec)
+def _lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return ir.Constant(WORD, sig.args[0].width)
 
 
 @lower_builtin(len, VecArray)
@@ -344,7 +368,7 @@ def constant_of(width: Any) -> int:
     return width.count if isinstance(width, types.UniTuple) else width.literal_value
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic(python=interpreted.vectors, prefer_literal=True)
 def vectors(_typing: Any, array: Any, width: Any) -> Any:
     """Lay vectors along the last axis of a contiguous array: shape (..., k * width) becomes (..., k). The width is a constant, or
     the length of a tuple.
@@ -391,7 +415,7 @@ def numbers(array):
     return vectors(array, 1)
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic(python=interpreted.columns, prefer_literal=True)
 def columns(_typing: Any, array: Any, first: Any, width: Any) -> Any:
     """Take columns of an array from `first` on, as many as `width` (see `vectors`), as an array of vectors, one a row."""
     kind = VecArray(constant_of(width), array.ndim - 1)
@@ -402,7 +426,7 @@ def columns(_typing: Any, array: Any, first: Any, width: Any) -> Any:
     return kind(array, first, width), build
 
 
-@intrinsic
+@intrinsic(python=operator.getitem)
 def lane(_typing: Any, vector: Any, index: Any) -> Any:
     """Return the number in one lane."""
 
@@ -412,7 +436,7 @@ def lane(_typing: Any, vector: Any, index: Any) -> Any:
     return types.float64(vector, types.int64), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.with_lane)
 def with_lane(_typing: Any, vector: Any, index: Any, number: Any) -> Any:
     """Return a vector with another number in one lane."""
 
@@ -430,7 +454,7 @@ def _words(value: Any) -> tuple[Any, Callable[[int], Any]]:
     return WORD, lambda number: ir.Constant(WORD, number)
 
 
-@intrinsic
+@intrinsic(python=interpreted.mantissa)
 def mantissa(_typing: Any, x: Any) -> Any:
     """Return m of x = m 2^k, 1 <= m < 2, for a positive normal x."""
 
@@ -442,7 +466,7 @@ def mantissa(_typing: Any, x: Any) -> Any:
     return x(x), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.exponent)
 def exponent(_typing: Any, x: Any) -> Any:
     """Return k of x = m 2^k, 1 <= m < 2, for a positive normal x, as a number."""
 
@@ -454,7 +478,7 @@ def exponent(_typing: Any, x: Any) -> Any:
     return x(x), build
 
 
-@intrinsic
+@intrinsic(python=interpreted.two_to)
 def two_to(_typing: Any, k: Any) -> Any:
     """Return 2^k for a whole k between -1022 and 1023."""
 
@@ -489,38 +513,6 @@ def power_of_two(z):
     return two_to(k) * (1.0 + r * (0.6931471805599453 + r * (0.2402265069591007 + r * tail)))
 
 
-def sincos(x: Any) -> Any:
-    """Return sine and cosine."""
-    return math.sin(x), math.cos(x)
-
-
-@overload(sincos, jit_options=INLINE)
-def _sincos(x):
-    if isinstance(x, Vec):
-        return lambda x: lane_sincos(x)
-    return (lambda x: polynomial_sincos(x)) if isinstance(x, types.Number) else None
-
-
-def sine(x: Any) -> Any:
-    """Return the sine: of a number by the library, to the last bit for any size."""
-    return math.sin(x)
-
-
-@overload(sine, jit_options=INLINE)
-def _sine(x):
-    return (lambda x: polynomial_sincos(x)[0]) if isinstance(x, Vec) else (lambda x: math.sin(x))
-
-
-def value_of(x: Any) -> Any:
-    """Return a number without what it carries besides its value."""
-    return x
-
-
-@overload(value_of, jit_options=INLINE)
-def _value_of(x):
-    return (lambda x: x) if isinstance(x, Vec | types.Number) else None
-
-
 @kernel
 def polynomial_sincos(x):
     """Sine and cosine together, branch-free: reduction by pi/2 in three parts, minimax polynomials (Cody and Waite).
@@ -544,7 +536,7 @@ def polynomial_sincos(x):
     return where(q * q - q > 1.0, -a, a), where(q * q + q > 1.0, -b, b)
 
 
-@intrinsic
+@intrinsic(python=interpreted.by_quarters)
 def _by_quarters(_typing: Any, sine: Any, cosine: Any, k: Any) -> Any:
     """Return sine and cosine of an angle k quarter turns further on; k stands in the lowest bits of vectors."""
 
@@ -577,3 +569,6 @@ def lane_sincos(x):
     pc = 2.4801580971668792e-05 + z * (-2.7555567130243807e-07 + z * 2.064773780991428e-09)
     cosine = 1.0 + z * (-0.5 + z * (0.04166666666660226 + z * (-0.0013888888878274331 + z * pc)))
     return _by_quarters(sine, cosine, shifted)
+
+
+SINCOS[Vector] = lane_sincos

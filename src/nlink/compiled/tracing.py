@@ -17,11 +17,14 @@ from numba.core import cgutils
 from numba.core.dispatcher import Dispatcher
 
 from nlink.compiled.duals import RULES, negated
+from nlink.compiled.jit import COMPILING
 from nlink.compiled.simd import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
 def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
-    """Return the Python source of a kernel, calling the sources of other kernels."""
+    """Return the Python source of a kernel, calling the sources of other kernels; without the compiler it is the kernel itself."""
+    if not COMPILING:
+        return function
     known = {} if known is None else known
     source = getattr(function, "py_func", function)
     if source not in known:
@@ -130,14 +133,14 @@ class Number:
         zero = Number(self.builder, ir.Constant(self.value.type, [0.0] * count))
         return self._chosen(zero, [k - by if 0 <= k - by < count else count for k in range(count)])
 
-    def unit(self, i: int, width: int, value: float) -> Number:
-        """Return a vector of zeros but for one lane."""
-        lanes = [value if k == i else 0.0 for k in range(width)]
-        return Number(self.builder, ir.Constant(ir.VectorType(ir.DoubleType(), width), lanes))
-
     def lane(self, i: int) -> Number:
         """Return what is in one lane in all lanes."""
         return self._chosen(self, [i] * self.value.type.count)
+
+
+def unit(builder: Any, i: int, width: int) -> Number:
+    """Return a vector of zeros but for a 1 in lane i."""
+    return Number(builder, ir.Constant(ir.VectorType(ir.DoubleType(), width), [float(k == i) for k in range(width)]))
 
 
 class DualNumber(Number):
@@ -188,8 +191,10 @@ class Cells:
         kind = ir.VectorType(ir.DoubleType(), self.width) if self.width > 1 else ir.DoubleType()
         return self.builder.bitcast(self.builder.gep(self.data, [offset]), kind.as_pointer())
 
-    def __getitem__(self, index: Any) -> Number:
+    def __getitem__(self, index: Any) -> Any:
         index = index if isinstance(index, tuple) else (index,)
+        if len(index) < len(self.strides):
+            return Part(self, *index)
         if index not in self.known:
             parts = [self.builder.load(at, align=8) for at in self._places(index)]
             self.known[index] = (DualNumber if self.paired else Number)(self.builder, *parts)
@@ -223,13 +228,6 @@ class Cells:
         made.data, made.known, made.strides = data, {}, [ir.Constant(ir.IntType(64), size) for size in (*sizes, 0)]
         return made
 
-    def forget(self) -> None:
-        """Keep all at hand."""
-
-    def part(self, first: int) -> Part:
-        """Return what has this first index."""
-        return Part(self, first)
-
 
 class CellsByLink:
     """The cells of an array with n last indices, which has what belongs to each together: read anew after `forget`, where it stands
@@ -240,8 +238,8 @@ class CellsByLink:
         self.builder = cells.builder
         self.links = [cells.of_last(ir.Constant(ir.IntType(64), i), *lengths) for i in range(n)]
 
-    def __getitem__(self, index: tuple[int, ...]) -> Number:
-        return self.links[index[-1]][(*index[:-1], 0)]
+    def __getitem__(self, index: Any) -> Any:
+        return self.links[index[-1]][(*index[:-1], 0)] if isinstance(index, tuple) else Part(self, index)
 
     def __setitem__(self, index: tuple[int, ...], value: Number | float) -> None:
         self.links[index[-1]][(*index[:-1], 0)] = value
@@ -251,10 +249,6 @@ class CellsByLink:
         self.builder.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], side_effect=True)
         for each in self.links:
             each.known = {}
-
-    def part(self, first: int) -> Part:
-        """Return what has this first index."""
-        return Part(self, first)
 
 
 class Handed:

@@ -25,11 +25,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
-from numba.extending import intrinsic, overload
 
 from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
-from nlink.compiled.jit import FOLDER, INLINE
+from nlink.compiled.jit import FOLDER, INLINE, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
@@ -145,14 +144,17 @@ def compiled(function: Callable[..., None]) -> Any:
     return made
 
 
-def call_generated(address: int, level: int, g: float, y: Any, links: Any, tip: Any, w: Any) -> None:
-    """Call the function at `address`."""
+def _call(address: int, level: int, g: float, y: Any, links: Any, tip: Any, w: Any) -> None:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)
     kind(address)(level, g, *(np.ascontiguousarray(array).ctypes.data for array in (y, links, tip, w)))
 
 
-@intrinsic
-def _call_generated(_typing: Any, address: Any, level: Any, g: Any, y: Any, links: Any, tip: Any, w: Any) -> Any:
+@intrinsic(python=_call)
+def call_generated(_typing: Any, address: Any, level: Any, g: Any, y: Any, links: Any, tip: Any, w: Any) -> Any:
+    """Call the function at `address` with contiguous arrays."""
+    if any(array.layout != "C" for array in (y, links, tip, w)):
+        return None
+
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         arrays = [
             context.make_array(kind)(context, builder, value).data for kind, value in zip(signature.args[3:], args[3:], strict=True)
@@ -162,10 +164,3 @@ def _call_generated(_typing: Any, address: Any, level: Any, g: Any, y: Any, link
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, types.float64, y, links, tip, w), build
-
-
-@overload(call_generated, jit_options=INLINE)
-def _overload_call_generated(address, level, g, y, links, tip, w):
-    if any(array.layout != "C" for array in (y, links, tip, w)):
-        return None
-    return lambda address, level, g, y, links, tip, w: _call_generated(address, level, g, y, links, tip, w)  # pyright: ignore[reportCallIssue]

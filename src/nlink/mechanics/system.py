@@ -142,9 +142,8 @@ def way_by(kind: int, links: int = 0, moments: bool = False, forces: bool = Fals
 
 
 def numbers_of_way(room: Any) -> Way:
-    """Return the numbers of the way that a room of this type goes."""
-    way = room[room.fields.index("way")]
-    return Way(*(way[i].count for i in range(len(Way._fields))))
+    """Return the numbers of the way that a room goes, or rooms of a Numba type."""
+    return Way(*map(len, room[SeriesRoom._fields.index("way")]))
 
 
 @dispatched(lambda kind: SERIES[kind].series)

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
 
 from nlink._support.checks import ModelError, shown
-from nlink.compiled.jit import INLINE, kernel
-from nlink.compiled.simd import Vec, VecArray, alike, lane, sine, with_lane
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.interpreted import Vector
+from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.simd import VecArray, alike, lane, sine, with_lane
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointTorque, torques
 from nlink.mechanics.parameters import AMPLITUDE, FREQUENCY, PHASE, TORQUE
@@ -68,27 +69,22 @@ class TorqueCallback:
             torque[:] = np.nan
 
 
-def call_address(address: int, t: float, values: np.ndarray) -> None:
-    """Call the C function at `address` with (t, values)."""
+def _call(address: int, t: float, values: np.ndarray) -> None:
     ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p)(address)(t, values.ctypes.data)
 
 
-@intrinsic
-def _call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
+@intrinsic(python=_call)
+def call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
+    """Call the C function at `address` with (t, values); lanes, which a Python function cannot take, are refused before."""
+
     def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[2])(context, builder, args[2]).data
-        kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
-        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
+        if not isinstance(values, VecArray):
+            data = context.make_array(values)(context, builder, args[2]).data
+            kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
+            builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
         return context.get_dummy_value()
 
     return types.void(types.int64, types.float64, values), build
-
-
-@overload(call_address, jit_options=INLINE)
-def _overload_call_address(address, t, values):
-    if isinstance(values, VecArray):  # lanes are refused before, for a Python function knows one chain only
-        return lambda address, t, values: None
-    return lambda address, t, values: _call_address(address, t, values)  # pyright: ignore[reportCallIssue]
 
 
 @kernel
@@ -102,26 +98,6 @@ def drive(t, p, w):
             w[TQ, i] += from_table(t, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
         if p.callback != 0:
             call_address(p.callback, t, w[TQ])
-
-
-def from_table(t: Any, table: Any, start: int, stop: int) -> Any:
-    """Interpolate linearly between the knots start..stop, the ends held; 0 without knots."""
-    return interpolate(t, table, start, stop)
-
-
-@overload(from_table, jit_options=INLINE)
-def _from_table(t, table, start, stop):
-    if not isinstance(t, Vec):
-        return lambda t, table, start, stop: interpolate(t, table, start, stop)
-    width = t.width
-
-    def each(t, table, start, stop):
-        values = alike(0.0, t)
-        for k in range(width if stop > start else 0):
-            values = with_lane(values, k, interpolate(lane(t, k), table, start, stop))
-        return values
-
-    return each
 
 
 @kernel
@@ -140,6 +116,20 @@ def interpolate(t, table, start, stop):
         return table[low, 1]
     share = (t - table[low, 0]) / (table[low + 1, 0] - table[low, 0])
     return table[low, 1] + share * (table[low + 1, 1] - table[low, 1])
+
+
+@kernel
+def interpolate_lanes(t, table, start, stop):
+    """Return the value of one table at the time of each lane."""
+    values = alike(0.0, t)
+    for k in range(len(t) if stop > start else 0):
+        values = with_lane(values, k, interpolate(lane(t, k), table, start, stop))
+    return values
+
+
+@dispatched(lambda kind: interpolate_lanes if kind is Vector else interpolate, "t")
+def from_table(t, table, start, stop):
+    """Interpolate linearly between the knots start..stop, the ends held; 0 without knots."""
 
 
 @kernel

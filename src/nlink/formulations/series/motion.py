@@ -17,13 +17,11 @@ Arrays come twice: as numbers (a link each), and `wide`, the same memory as vect
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba.extending import overload
-
-from nlink.compiled.duals import Dual, dual, rate_of
-from nlink.compiled.jit import INLINE, kernel
-from nlink.compiled.simd import VecArray, alike, anywhere, value_of, where
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.duals import dual, rate_of
+from nlink.compiled.interpreted import DualVector
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike, anywhere, of_numbers, value_of, where
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
 from nlink.formulations.series.resistance import drag_horizon
@@ -121,6 +119,16 @@ def chain_polynomials(p, room, order, q):
             q[k, n + i] = rate[k + 1, i] if k + 1 < order else zero
 
 
+@dispatched(of_numbers(pair, lambda n, w: None), "w")
+def prepare_sweeps(n, w):
+    """Prepare the recursions of a step."""
+
+
+@dispatched(of_numbers(sweep_by_two, lambda k, p, wide, w, v, u, uv: sweep_lanes(k, p, wide, w, u)), "w")
+def sweep(k, p, wide, w, v, u, uv):
+    """Find x_{k+2}, y_{k+2} and lambda_k: for one chain so that links wait little for each other, for lanes with few operations."""
+
+
 @kernel
 def orders(room, order, ahead):
     """Find the coefficients, order by order."""
@@ -130,75 +138,24 @@ def orders(room, order, ahead):
         sweep(k, room.chain, room.wide, room.w, room.v, room.u, room.uv)
 
 
-def prepare_sweeps(n: int, w: Any) -> None:
-    """Prepare the recursions of a step."""
-    pair(n, w)
+PREPARE = {UNROLLED_LANES: lambda room: levers(room.chain, room.w)}
+COEFFICIENTS = {
+    ORDER_BY_ORDER: orders,
+    UNROLLED: lambda room, order, ahead: straight(room),
+    LINK_BY_LINK: lambda room, order, ahead: straight_links(room, ahead),
+    UNROLLED_LANES: lambda room, order, ahead: straight_lanes(room),
+}
+"""By the way in which a series is computed."""
 
 
-def sweep(k: int, p: Any, wide: Any, w: Any, v: Any, u: Any, uv: Any) -> None:
-    """Find x_{k+2}, y_{k+2} and lambda_k: for one chain so that links wait little for each other, for lanes with few operations."""
-    sweep_by_two(k, p, wide, w, v, u, uv)
-
-
-@overload(prepare_sweeps, jit_options=INLINE)
-def _prepare_sweeps(n, w):
-    return (lambda n, w: pair(n, w)) if of_one_chain(w) else (lambda n, w: None)
-
-
-@overload(sweep, jit_options=INLINE)
-def _sweep(k, p, wide, w, v, u, uv):
-    if of_one_chain(w):
-        return lambda k, p, wide, w, v, u, uv: sweep_by_two(k, p, wide, w, v, u, uv)
-    return lambda k, p, wide, w, v, u, uv: sweep_lanes(k, p, wide, w, u)
-
-
-def of_one_chain(w: Any) -> bool:
-    """Whether rows of this type hold plain numbers of the processor: on a GPU, as in lanes, operations count, not waits."""
-    return isinstance(w, VecArray) and w.holds == "number"
-
-
-def prepare(room: Any) -> None:
+@dispatched(lambda way: PREPARE.get(way.kind, lambda room: factorise(room.chain, room.w)), "room", of=numbers_of_way)
+def prepare(room):
     """Fill the rows of `w` that do not change with the order."""
-    factorise(room.chain, room.w)
 
 
-@overload(prepare, jit_options=INLINE)
-def _prepare(room):
-    if numbers_of_way(room).kind == UNROLLED_LANES:
-        return lambda room: levers(room.chain, room.w)
-    return lambda room: factorise(room.chain, room.w)
-
-
+@dispatched(lambda way: COEFFICIENTS[way.kind], "room", of=numbers_of_way)
 def coefficients(room, order, ahead):
     """Find the coefficients: unrolled for chains that fit into one vector, or few links in lanes of chains; else order by order."""
-    orders(room, order, ahead)
-
-
-@overload(coefficients, jit_options=INLINE)
-def _coefficients(room, order, ahead):
-    return {
-        ORDER_BY_ORDER: lambda room, order, ahead: orders(room, order, ahead),
-        UNROLLED: lambda room, order, ahead: straight(room),
-        LINK_BY_LINK: lambda room, order, ahead: straight_links(room, ahead),
-        UNROLLED_LANES: lambda room, order, ahead: straight_lanes(room),
-    }[numbers_of_way(room).kind]
-
-
-def angle(y, x):
-    """Return the angle of the vector (x, y), between -pi and pi."""
-    return plain_angle(y, x)
-
-
-@overload(angle, jit_options=INLINE)
-def _angle(y, x):
-    if not isinstance(y, Dual):
-        return lambda y, x: plain_angle(y, x)
-
-    def with_rate(y, x):
-        s, c = value_of(y), value_of(x)
-        return dual(plain_angle(s, c), (c * rate_of(y) - s * rate_of(x)) / (c * c + s * s))
-
-    return with_rate
 
 
 @kernel
@@ -222,6 +179,18 @@ def plain_angle(y, x):
     value = where(steep, 1.57079632679489661923 - value, value)
     value = where(x < 0.0, 3.14159265358979323846 - value, value)
     return where(y < 0.0, -value, value)
+
+
+@kernel
+def dual_angle(y, x):
+    """The angle of the vector (x, y) with its rate."""
+    s, c = value_of(y), value_of(x)
+    return dual(plain_angle(s, c), (c * rate_of(y) - s * rate_of(x)) / (c * c + s * s))
+
+
+@dispatched(lambda kind: dual_angle if kind is DualVector else plain_angle, "y")
+def angle(y, x):
+    """Return the angle of the vector (x, y), between -pi and pi."""
 
 
 SERIES[RecursiveParameters] = Series(chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)

@@ -10,12 +10,10 @@ is cut so that its last terms are small (`drag_horizon`). One chain at a time; l
 from __future__ import annotations
 
 import math
-from typing import Any
 
-from numba.extending import overload
-
-from nlink.compiled.jit import INLINE, kernel
-from nlink.compiled.simd import VecArray
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import of_numbers
 from nlink.formulations.series.rows import ACROSS, DRAWN, FIRST, SPEED_SIZE, SPEEDX, SPEEDY
 from nlink.mechanics.kernels import QUADRATIC_DRAG
 
@@ -25,44 +23,6 @@ LOOKS = 8
 """Points of a step at which the size of a velocity is looked at."""
 STILL = 1e-12
 """m/s, m/s^2, ...: a coefficient of the velocity below this is none."""
-
-
-def resist(k: int, i: int, ahead: bool, gx: Any, gy: Any, p: Any, terms: Any, w: Any, u: Any) -> None:
-    """Add coefficient k of quadratic drag on link i, whose velocity has the coefficients gx, gy, to the forces in u."""
-    one_resist(k, i, ahead, gx, gy, p, terms, w, u)
-
-
-def resisted(k: int, i: int, p: Any, terms: Any) -> Any:
-    """Return coefficient k of the power that quadratic drag takes from link i."""
-    return one_resisted(k, i, p, terms)
-
-
-def drag_horizon(h: Any, p: Any, terms: Any, w: Any, order: int) -> Any:
-    """Return the part of a step h in which no dragged link comes to rest."""
-    return one_horizon(h, p, terms, w, order)
-
-
-def _alone(terms: Any) -> bool:
-    return isinstance(terms, VecArray) and terms.holds == "number"
-
-
-@overload(resist, jit_options=INLINE)
-def _resist(k, i, ahead, gx, gy, p, terms, w, u):
-    if _alone(terms):
-        return lambda k, i, ahead, gx, gy, p, terms, w, u: one_resist(k, i, ahead, gx, gy, p, terms, w, u)
-    return lambda k, i, ahead, gx, gy, p, terms, w, u: None
-
-
-@overload(resisted, jit_options=INLINE)
-def _resisted(k, i, p, terms):
-    return (lambda k, i, p, terms: one_resisted(k, i, p, terms)) if _alone(terms) else (lambda k, i, p, terms: 0.0)
-
-
-@overload(drag_horizon, jit_options=INLINE)
-def _drag_horizon(h, p, terms, w, order):
-    if _alone(terms):
-        return lambda h, p, terms, w, order: one_horizon(h, p, terms, w, order)
-    return lambda h, p, terms, w, order: h
 
 
 @kernel
@@ -152,3 +112,18 @@ def speed_at(t, i, terms, order):
     for k in range(order - 2, -1, -1):
         total = total * t + terms[SPEED_SIZE, k, i]
     return total
+
+
+@dispatched(of_numbers(one_resist, lambda k, i, ahead, gx, gy, p, terms, w, u: None), "terms")
+def resist(k, i, ahead, gx, gy, p, terms, w, u):
+    """Add coefficient k of quadratic drag on link i, whose velocity has the coefficients gx, gy, to the forces in u."""
+
+
+@dispatched(of_numbers(one_resisted, lambda k, i, p, terms: 0.0), "terms")
+def resisted(k, i, p, terms):
+    """Return coefficient k of the power that quadratic drag takes from link i."""
+
+
+@dispatched(of_numbers(one_horizon, lambda h, p, terms, w, order: h), "terms")
+def drag_horizon(h, p, terms, w, order):
+    """Return the part of a step h in which no dragged link comes to rest."""

@@ -9,9 +9,10 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from nlink.compiled import interpreted
 from nlink.compiled.jit import intrinsic
 from nlink.compiled.simd import VecArray
-from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, plain
+from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, plain, unit
 from nlink.formulations.series.loads import acting_loads, moments
 from nlink.formulations.series.rows import (
     ALONG,
@@ -51,23 +52,10 @@ from nlink.formulations.series.sweep import (
     products,
     products_in_pairs,
     rates,
+    sweep_lanes,
     turning,
 )
 from nlink.mechanics.system import numbers_of_way
-
-
-@intrinsic
-def straight(_typing, room):
-    """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
-
-    def build(context, builder, sig, args):
-        parts = fields(builder, sig.args[0], args[0])
-        wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
-        columns = matrices(wide.kind.width, w)
-        straight_orders(parts["order"][0].count, numbers_of_way(room).moments, wide, v, columns)
-        return context.get_dummy_value()
-
-    return types.void(room), build
 
 
 class Loads(NamedTuple):
@@ -78,7 +66,34 @@ class Loads(NamedTuple):
     swept: bool = False
 
 
-@intrinsic
+def straight_in_python(room: Any) -> None:
+    """Do what `straight` does."""
+    width = room.wide.numbers.shape[-1]
+    columns = matrices(width, room.w, partial(interpreted.unit, width=width))
+    straight_orders(len(room.order), numbers_of_way(room).moments, room.wide, room.v, columns)
+
+
+@intrinsic(python=straight_in_python)
+def straight(_typing, room):
+    """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
+        columns = matrices(wide.width, w, partial(unit, builder, width=wide.width))
+        straight_orders(parts["order"][0].count, numbers_of_way(room).moments, wide, v, columns)
+        return context.get_dummy_value()
+
+    return types.void(room), build
+
+
+def straight_lanes_in_python(room: Any) -> None:
+    """Do what `straight_lanes` does."""
+    _, n, loaded, _ = numbers_of_way(room)
+    lanes_orders(len(room.order), Loads(n, bool(loaded)), room.terms, room.w, partial(paired_products, {}))
+
+
+@intrinsic(python=straight_lanes_in_python)
 def straight_lanes(_typing, room):
     """Find the coefficients of chains of few links with neither drag nor forces at their tips, a chain in each lane, unrolled."""
 
@@ -86,19 +101,26 @@ def straight_lanes(_typing, room):
         parts = fields(builder, sig.args[0], args[0])
         _, n, loaded, _ = numbers_of_way(room)
         order, kind = parts["order"][0].count, parts["terms"][0]
-        stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
-        terms, w = Cells(context, builder, *parts["terms"], stored=stored), Cells(context, builder, *parts["w"])
-        sums, next_sums = plain(products), {}
+        w, p = Cells(context, builder, *parts["w"]), Loads(n, bool(loaded))
         if isinstance(kind, VecArray) and kind.holds == "vector":
             terms = CellsByLink(Cells(context, builder, *parts["terms"]), n, order + 2)
-            sums = partial(paired_products, next_sums)
-        lanes_orders(order, Loads(n, bool(loaded)), terms, w, sums)
+            lanes_orders(order, p, terms, w, partial(paired_products, {}), terms.forget)
+        else:
+            stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
+            lanes_orders(order, p, Cells(context, builder, *parts["terms"], stored=stored), w, plain(products))
         return context.get_dummy_value()
 
     return types.void(room), build
 
 
-@intrinsic
+def straight_links_in_python(room: Any, ahead: bool) -> None:
+    """Do what `straight_links` does."""
+    for k in range(len(room.order) - 1):
+        acting_loads(k, room, ahead)
+        sweep_lanes(k, room.chain, room.wide, room.w, room.u)
+
+
+@intrinsic(python=straight_links_in_python)
 def straight_links(_typing, room, ahead):
     """Find the coefficients of chains of any length, a chain in each lane, unrolled over the coefficients, links in loops. Arrays
     have what belongs to a link together.
@@ -131,16 +153,16 @@ def straight_links(_typing, room, ahead):
     return types.void(room, ahead), build
 
 
-def lanes_orders(order, p, terms, w, sums):
+def lanes_orders(order, p, terms, w, sums, forget=lambda: None):
     """Write the orders down, with sums(k, loaded, terms, link) of products of lower orders: the moments across the links give their
-    turning by the inverse of the mass matrix, accelerations along and across them their pull.
+    turning by the inverse of the mass matrix, accelerations along and across them their pull. Call `forget` after each order.
     """
     links, (mass, skew) = range(p.n), coupling(p.n, w)
     inverse = inverted(mass)
     for k in range(order - 1):
         if p.loaded:
             plain(rates)(p.n, k, terms)
-            plain(moments)(k, p, terms.part(RATE), terms.part(DRIVE), terms.part(MOMENT), w)
+            plain(moments)(k, p, terms[RATE], terms[DRIVE], terms[MOMENT], w)
         scale = (k + 1.0) * (k + 2.0)
         given = [plain(acting)(k, p, w, {}, i, sums(k, p.loaded, terms, i)) for i in links]
         along = [scale * x for x, _, _ in given]
@@ -150,7 +172,7 @@ def lanes_orders(order, p, terms, w, sums):
             terms[X, k + 2, i], terms[Y, k + 2, i] = x, turned[i] * (1.0 / scale)
             if k < order - 2:
                 terms[LAM, k, i] = added(mass[i], along, pull) - added(skew[i], turned)
-        terms.forget()
+        forget()
 
 
 def coupling(n, w):
@@ -191,9 +213,9 @@ def paired_products(kept, k, loaded, terms, i):
     return plain(products_in_pairs)(k, loaded, terms, kept, i)
 
 
-def matrices(n, w):
+def matrices(n, w, unit):
     """Write down what a moment on link i, and an acceleration along it, do to all links: turning and pull beside each other, by
-    sweeps with one cause in each lane.
+    sweeps with one cause in each lane, unit(i).
 
     Turning by moments and pull by accelerations are symmetric, and pull by moments is minus the transpose of turning by
     accelerations: so a row of a matrix, which is what the sweeps give, serves as its column, which is what is needed.
@@ -202,8 +224,8 @@ def matrices(n, w):
     for forced in (True, False):
         u = {}
         for i in range(n):
-            along = 0.0 if forced else w[H, i].unit(i, n, 1.0)
-            across = w[H, i].unit(i, n, 1.0) if forced else -w[H, i] * along
+            along = 0.0 if forced else unit(i)
+            across = unit(i) if forced else -w[H, i] * along
             u[ALONG, i], u[FREE, i] = along, across * w[INVERSE, i]
             u[CX, i] = w[ZX, i] * along + w[QX, i] * across
             u[CY, i] = w[ZY, i] * along + w[QY, i] * across
@@ -211,7 +233,7 @@ def matrices(n, w):
             plain(sweep)(n, w, u)
         rows.append([plain(turning)(w, u, i) for i in range(n)])
     return [
-        ((-turned).beside(alpha), -(drawn + w[J, i].unit(i, n, 1.0) * w[J, i]).beside(-pull))
+        ((-turned).beside(alpha), -(drawn + unit(i) * w[J, i]).beside(-pull))
         for i, ((alpha, pull), (turned, drawn)) in enumerate(zip(*rows, strict=True))
     ]
 
