@@ -37,11 +37,11 @@ class Vector(np.ndarray):
         """Return one vector of both."""
         return np.concatenate([self, other]).view(Vector)
 
-    def first(self) -> Vector:
+    def first(self) -> Any:
         """Return the first half."""
         return self[: len(self) // 2]
 
-    def second(self) -> Vector:
+    def second(self) -> Any:
         """Return the second half."""
         return self[len(self) // 2 :]
 
