@@ -1,4 +1,4 @@
-"""Lanes: a number that is several numbers side by side, so that one source computes one chain, several chains, or several links.
+"""Vectors of numbers, a lane each, as types of Numba: one source computes one chain, several chains, or several links.
 
 A compiled function written for numbers (`a * b + c`, `math.sqrt(a)`, `where(a > b, a, b)`) and arrays of numbers (`y[i]`,
 `w[row, i]`) also takes

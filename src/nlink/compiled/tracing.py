@@ -1,7 +1,7 @@
-"""Unrolled: a kernel's own source, run once in Python on numbers that write down what is done to them, becomes straight code.
+"""Trace a kernel: run its Python source once on symbolic values that emit LLVM instructions, which gives fully unrolled code.
 
-The processor meets no loops, no indices and no waiting for memory: what the source stores and reads again stays in registers.
-It pays for small sizes that are known when compiling. `Number` stands for a number or a vector, `Cells` for an array of them.
+The code has no loops and no indices, and what the source stores and reads again stays in registers. Tracing pays for small sizes
+that are known when compiling. `Number` stands for a number or a vector, `Cells` for an array of them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def selected(condition: Number, yes: Any, no: Any) -> Number:
 
 
 class Number:
-    """A number or vector under way: the builder that writes the code, and its value."""
+    """A symbolic number or vector: the builder that emits the code, and its value."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self.builder, self.value = builder, value
@@ -144,7 +144,7 @@ def unit(builder: Any, i: int, width: int) -> Number:
 
 
 class DualNumber(Number):
-    """A dual number under way: its value and its rate."""
+    """A symbolic dual number: its value and its rate."""
 
     def __init__(self, builder: Any, value: Any, rate: Any) -> None:
         super().__init__(builder, value)
