@@ -24,7 +24,7 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 REPLACED = {"intrinsic", "dispatched", "_piece", "jit"}
-GPU_ONLY = {"ensemble/gpu.py", "ensemble/gpu_kernels.py", "ensemble/single.py"}
+GPU_ONLY = {"ensemble/gpu.py", "ensemble/gpu_kernels.py"}
 
 reached: defaultdict[str, set[int]] = defaultdict(set)
 

@@ -10,7 +10,7 @@ import pytest
 from uncompiled import bodies, close
 
 from nlink import FTLE, Chain, Drag, Flip, FlipTime, Gravity, JointDamper, Threads, TipForce, ftle, simulate, simulate_many
-from nlink.ensemble import tangents
+from nlink.ensemble.kernels import tangents
 
 
 @pytest.mark.parametrize("integrator", ["Taylor", "DOP853"])

@@ -11,7 +11,7 @@ from nlink.compiled.jit import intrinsic
 from nlink.compiled.simd import VecArray, laid_along
 
 
-@intrinsic
+@intrinsic(python=lambda record: record)
 def views(_typing: Any, record: Any) -> Any:
     """Return a NamedTuple with its arrays of float64 as arrays of numbers without a reference count (see `numbers`), those of
     NamedTuples in it included. All else stays as it is.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink.compiled.dispatch import dispatched
+from nlink.compiled.jit import kernel
 from nlink.compiled.simd import aligned, alike, columns, value_of, where
 from nlink.ensemble.kernels.lanes import BAD, BOUND, COUNT, FLAG, LONGEST, NEW, OLD, SPAN, T, vectors_of
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
@@ -58,6 +59,7 @@ def by_series(chain: ChainParameters, tol: float, way: Way, order: int, width: i
     return BySeries(tol, math.inf, way, (0,) * order, terms, w, u, aligned(order, m, width))
 
 
+@kernel
 def room_by_series(method, chain, lanes, tangent):
     """Return the room of the series."""
     terms, w, u = (
@@ -66,6 +68,7 @@ def room_by_series(method, chain, lanes, tangent):
     return SeriesRoom(chain, terms, terms, w, w, u, u, method.way, method.orders)
 
 
+@kernel
 def attempt_by_series(method, view, limits):
     """Take a step of the size that the last two coefficients allow, or to the bound."""
     p, room, clocks, order = view.p, view.room, view.clocks, len(method.orders)
@@ -85,15 +88,17 @@ def attempt_by_series(method, view, limits):
     clocks[FLAG] = clocks[BAD] + where((size < left) & (clocks[COUNT] < limits.most), zero, one)
 
 
-@dispatched(lambda length: _no_ledger if length else _fill_ledger, by="tangent")
+@dispatched(lambda length: _no_ledger if length else _fill_ledger, "tangent", of=len)
 def fill_ledger(method, view, h, tangent):
     """Fill the ledger at the end of the step, if there is one; a lane with a deviation has none."""
 
 
+@kernel
 def _no_ledger(method, view, h, tangent):
     pass
 
 
+@kernel
 def _fill_ledger(method, view, h, tangent):
     y, new, first, order = view.states[OLD], view.states[NEW], 2 * view.p.chain.n, len(method.orders)
     if len(y) > first:
@@ -106,16 +111,19 @@ def _fill_ledger(method, view, h, tangent):
             new[i] = y[i] + total
 
 
+@kernel
 def interpolate_series(method, view, s, out):
     """Sum the series at the times s."""
     arrival(s, view.states[OLD], view.p, view.room, len(method.orders), out)
 
 
+@kernel
 def path_of_series(method, view, k):
     """Return the coefficients of all lanes."""
     return SeriesPath(method.terms, len(method.orders))
 
 
+@kernel
 def seen_in_series(k, i, s, of_rates, path):
     """Sum the series of a link's unit vector with two derivatives."""
     x = y = dx = dy = half_ddx = half_ddy = 0.0

@@ -73,6 +73,7 @@ def by_stages(
     return ByStages(*tolerances, longest, TABLEAU, k, point, w)
 
 
+@kernel
 def room_by_stages(method, chain, lanes, tangent):
     """Return the room of the stages."""
     return StagesRoom(
@@ -81,6 +82,7 @@ def room_by_stages(method, chain, lanes, tangent):
     )  # fmt: skip
 
 
+@kernel
 def attempt_by_stages(method, view, limits):
     """Try a step; where its error is too large the lane stays where it is, and its step is 0."""
     p, room, clocks, weights, n = view.p, view.room, view.clocks, method.weights, view.p.chain.n
@@ -119,11 +121,13 @@ def first_size(y, k, n, method):
     return 2.0 * power(alike(method.atol + method.rtol, fastest), 1.0 / ORDER) / fastest
 
 
+@kernel
 def interpolate_stages(method, view, s, out):
     """Take a step to the times s."""
     step(view.clocks[T], s, view.states[OLD], view.p, method.weights, view.room, out, False)
 
 
+@kernel
 def path_of_stages(method, view, k):
     """Return lane k alone."""
     own = view.own
@@ -138,6 +142,7 @@ def step_within(s, path):
     step(path.clocks[T], s, path.states[OLD], path.p, path.weights, path.room, path.states[BETWEEN], False)
 
 
+@kernel
 def seen_in_stages(k, i, s, of_rates, path):
     """Take a step to the time s, unless it is the start or the end, and look at the link."""
     states, rate = path.states, path.p.chain.n + i
@@ -147,7 +152,7 @@ def seen_in_stages(k, i, s, of_rates, path):
     if not of_rates:
         return states[row, i] - states[OLD, i], states[row, rate]
     if row != OLD:
-        evaluate(1, path.clocks[T] + s, states[row], path.p, path.room, path.room.links)
+        evaluate(1, path.clocks[T] + s, states[row], path.p, path.room)
     return states[row, rate], path.room.k[0 if row == OLD else 1, i]
 
 

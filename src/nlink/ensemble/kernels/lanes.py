@@ -120,15 +120,17 @@ def share(own: Lanes, chain: ChainParameters) -> None:
     own.links[:], own.tip[:], own.g[:] = chain.links[..., None], chain.tip[:, None], chain.g
 
 
-@dispatched(lambda length: _shared_chain if not length else _own_chain, by="varied")
+@dispatched(lambda length: _shared_chain if not length else _own_chain, "varied", of=len)
 def chain_of(chain, own, first, lanes, varied):
     """Return the parameters of some lanes, from `first` on."""
 
 
+@kernel
 def _shared_chain(chain, own, first, lanes, varied):
     return chain
 
 
+@kernel
 def _own_chain(chain, own, first, lanes, varied):
     return ChainParameters(
         chain.n, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes), chain.table,
@@ -136,15 +138,17 @@ def _own_chain(chain, own, first, lanes, varied):
     )  # fmt: skip
 
 
-@dispatched(lambda length: _values if not length else _with_deviations, by="tangent")
+@dispatched(lambda length: _values if not length else _with_deviations, "tangent", of=len)
 def vectors_of(array, lanes, tangent):
     """Return an array of the memory as one of vectors, or of dual numbers."""
 
 
+@kernel
 def _values(array, lanes, tangent):
     return columns(array, 0, lanes)
 
 
+@kernel
 def _with_deviations(array, lanes, tangent):
     return duals(array, lanes)
 

@@ -36,12 +36,12 @@ from nlink.mechanics.kernels import borrowed
 start, after_step, end = observing.start, observing.after_step, observing.end
 
 
-@dispatched(lambda kind: METHODS[kind].room, by="method")
+@dispatched(lambda kind: METHODS[kind].room, "method")
 def room_of(method, chain, lanes, tangent):
     """Return what a method computes in, as vectors of the lanes."""
 
 
-@dispatched(lambda kind: METHODS[kind].attempt, by="method")
+@dispatched(lambda kind: METHODS[kind].attempt, "method")
 def attempt(method, view, limits):
     """Try a step in every lane: fill the states NEW and the rows SPAN, COUNT, BAD and FLAG."""
 

@@ -23,16 +23,16 @@ PATHS: dict[type[Any], Callable[..., tuple[float, float]]] = {}
 """How to look at a link on a path of this type."""
 
 
-@dispatched(lambda kind: METHODS[kind].interpolate, by="method")
+@dispatched(lambda kind: METHODS[kind].interpolate, "method")
 def interpolate(method, view, s, out):
     """Fill `out` with the states of all lanes at the times s after the beginning of their steps."""
 
 
-@dispatched(lambda kind: METHODS[kind].path, by="method")
+@dispatched(lambda kind: METHODS[kind].path, "method")
 def path_of(method, view, k):
     """Return the path of lane k through its step, for `seen`."""
 
 
-@dispatched(PATHS.get, by="path")
+@dispatched(PATHS.get, "path")
 def seen(k, i, s, of_rates, path):
     """Return by how much link i of lane k has turned at the time s into the step, and its rate; or its rate and acceleration."""

@@ -45,7 +45,7 @@ class StagesRoom(NamedTuple):
 @kernel
 def begin(t, y, p, weights, room, new):
     """Evaluate the first stage, at the state y."""
-    evaluate(0, t, y, p, room, room.links)
+    evaluate(0, t, y, p, room)
     for i in range(2 * p.chain.n, len(y)):
         new[i] = weights.rate[STAGES, 0] * room.point[1, i]
 
@@ -55,46 +55,55 @@ def step(t, h, y, p, weights, room, new, ledger):
     """Fill `new` with the state at t + h, from a start whose first stage is known; with its ledger, if asked for."""
     n = p.chain.n
     for s in range(1, STAGES):
-        move(s, h, y, n, weights, room, room.point[0], room.links)
-        evaluate(s, t + weights.c[s] * h, room.point[0], p, room, room.links)
+        move(s, h, y, n, weights, room, room.point[0])
+        evaluate(s, t + weights.c[s] * h, room.point[0], p, room)
         if ledger:
             for i in range(2 * n, len(y)):
                 new[i] += weights.rate[STAGES, s] * room.point[1, i]
-    move(STAGES, h, y, n, weights, room, new, room.links)
+    move(STAGES, h, y, n, weights, room, new)
     if ledger:
         for i in range(2 * n, len(y)):
             new[i] = y[i] + h * new[i]
 
 
-@dispatched(lambda length: _evaluate_unrolled if length else _evaluate, by="links")
-def evaluate(s, t, y, p, room, links):
+def unrolled_links(room: Any) -> int:
+    """Return the number of links over which the code of a room is unrolled, or of rooms of a Numba type."""
+    return len(room[StagesRoom._fields.index("links")])
+
+
+@dispatched(lambda links: _evaluate_unrolled if links else _evaluate, "room", of=unrolled_links)
+def evaluate(s, t, y, p, room):
     """Fill the accelerations of stage s, at the state y."""
 
 
-def _evaluate_unrolled(s, t, y, p, room, links):
-    straight_accelerations(y, room.constants, room.lift, room.k[s], links)
+@kernel
+def _evaluate_unrolled(s, t, y, p, room):
+    straight_accelerations(y, room.constants, room.lift, room.k[s], room.links)
 
 
-def _evaluate(s, t, y, p, room, links):
+@kernel
+def _evaluate(s, t, y, p, room):
     n, out = p.chain.n, room.point[1]
     rhs(t, y, p, out, room.w)
     for i in range(n):
         room.k[s, i] = out[n + i]
 
 
-@dispatched(lambda length: _move_unrolled if length else _move, by="links")
-def move(s, h, y, n, weights, room, point, links):
+@dispatched(lambda links: _move_unrolled if links else _move, "room", of=unrolled_links)
+def move(s, h, y, n, weights, room, point):
     """Fill `point` with the angles and rates of stage s, or of the new point, from the accelerations of those before."""
 
 
-def _move_unrolled(s, h, y, n, weights, room, point, links):
-    straight_clear(room.sums, links)
+@kernel
+def _move_unrolled(s, h, y, n, weights, room, point):
+    straight_clear(room.sums, room.links)
     for j in range(s):
-        straight_add(room.sums, room.k[j], weights.rate[s, j], weights.turn[s, j], links)
-    straight_place(point, y, room.sums, h, weights.c[s], links)
+        straight_add(room.sums, room.k[j], weights.rate[s, j], weights.turn[s, j], room.links)
+    straight_place(point, y, room.sums, h, weights.c[s], room.links)
 
 
-def _move(s, h, y, n, weights, room, point, links):
+@kernel
+def _move(s, h, y, n, weights, room, point):
     k = room.k
     for i in range(n):
         rate, angle = weights.rate[s, 0] * k[0, i], weights.turn[s, 0] * k[0, i]
