@@ -9,7 +9,7 @@ from made_run import made_run
 
 from nlink.mechanics.chain import Chain, Link
 from nlink.mechanics.loads import Gravity
-from nlink.run.run import Occurrence, Run
+from nlink.run.run import EventRecord, Run
 
 
 def made_loop(n: int = 3, *, times: Any = None, spin: float = 6.0, dead: tuple[float, ...] = (), inner: float = 1.0) -> Run:
@@ -23,5 +23,5 @@ def made_loop(n: int = 3, *, times: Any = None, spin: float = 6.0, dead: tuple[f
     run.theta[:, 1:-1], run.omega[:, 1:-1], run.alpha[:, 1:-1] = np.pi / 2, 0.0, 0.0
     run.theta[:, -1], run.omega[:, -1], run.alpha[:, -1] = run.theta[:, 0] + np.pi, run.omega[:, 0], run.alpha[:, 0]
     run.pin_force = np.stack([3.0 + run.t, 4.0 + run.t], 1)
-    run.events = [Occurrence(t, "dead position", run.theta[0], run.omega[0], {"sigma": 0.0}) for t in dead]
+    run.events = [EventRecord(t, "dead position", run.theta[0], run.omega[0], {"sigma": 0.0}) for t in dead]
     return run

@@ -8,16 +8,16 @@ import numpy as np
 
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.run.run import Run, Stats, Status, Track
+from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 
 
-def motion(n: int, t: np.ndarray, spin: float = 0.0) -> Track:
+def motion(n: int, t: np.ndarray, spin: float = 0.0) -> Trajectory:
     """theta_i = 0.4 + i/10 + spin t + 0.8 sin(w_i t), w_i = 2 + i/2; rates and accelerations by differentiation."""
     i, t = np.arange(n), np.asarray(t, float)
     w, s = 2.0 + i / 2, t[:, None]
     theta = 0.4 + i / 10 + spin * s + 0.8 * np.sin(w * s)
-    return Track(t, theta, spin + 0.8 * w * np.cos(w * s), -0.8 * w**2 * np.sin(w * s))
+    return Trajectory(t, theta, spin + 0.8 * w * np.cos(w * s), -0.8 * w**2 * np.sin(w * s))
 
 
 def made_run(

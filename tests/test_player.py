@@ -21,7 +21,7 @@ from nlink._support.checks import ModelError
 from nlink.cli import main
 from nlink.mechanics.chain import Chain, Link, wrapped
 from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
-from nlink.run.run import Occurrence, Run, Status
+from nlink.run.run import EventRecord, Run, Status
 from nlink.view.animate import animate
 from nlink.view.map_page import Layer, map_page, stability_page
 from nlink.view.modes_page import MOST, modes_page
@@ -178,7 +178,7 @@ def test_energies_are_changes_and_the_total_is_told_by_itself():
 
 def test_the_page_tells_events_trust_and_model():
     run = made_loop(dead=(0.25, 0.5))
-    run.events.append(Occurrence(0.75, "flip", run.theta[0], run.omega[0], {"link": 1, "direction": 1}))
+    run.events.append(EventRecord(0.75, "flip", run.theta[0], run.omega[0], {"link": 1, "direction": 1}))
     run.trusted_until = 0.6
     content = decoded(run_page(run))
     (take,) = content["takes"]

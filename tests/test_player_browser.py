@@ -25,7 +25,7 @@ from PIL import Image
 import nlink
 from nlink.mechanics.chain import Chain, Link
 from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
-from nlink.run.run import Occurrence, Run, Status
+from nlink.run.run import EventRecord, Run, Status
 from nlink.view.map_page import Layer, map_page
 from nlink.view.modes_page import modes_page
 from nlink.view.page import notebook_frame
@@ -108,7 +108,7 @@ def varied() -> Run:
     run = made_run(
         chain=chain, times=np.linspace(0, 10, 1001), spin=2.0, work=("follower_force",), trusted=6.0, title="A </script> chain"
     )
-    run.events = [Occurrence(t, "flip", run.theta[0], run.omega[0], {"link": 1, "direction": 1}) for t in (1.25, 4.5)]
+    run.events = [EventRecord(t, "flip", run.theta[0], run.omega[0], {"link": 1, "direction": 1}) for t in (1.25, 4.5)]
     return run
 
 

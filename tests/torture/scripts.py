@@ -15,7 +15,7 @@ from made_run import made_run
 
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import Gravity, JointTorque
-from nlink.run.run import Occurrence, Run
+from nlink.run.run import EventRecord, Run
 from nlink.scenario import LostFunction, Scenario
 from torture.attack import Absent, attack
 
@@ -59,7 +59,7 @@ def named_run(name: str) -> Run:
     chain = Chain.uniform(2).with_loads(Gravity(9.81), JointTorque(LostFunction(name)))
     run = made_run(chain=chain, title=name)
     theta, omega = run.theta[50], run.omega[50]
-    return replace(run, events=[Occurrence(0.5, name, theta, omega, {"direction": 1})])
+    return replace(run, events=[EventRecord(0.5, name, theta, omega, {"direction": 1})])
 
 
 def quiet(at: Any, name: str, shown: bool = True) -> None:

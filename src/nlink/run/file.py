@@ -21,7 +21,7 @@ from nlink._support.guarded import Refused, Unread, attribute, check_array, entr
 from nlink._support.version import __version__
 from nlink.mechanics.loads import ledger
 from nlink.run import tables
-from nlink.run.run import Run, Status, Track
+from nlink.run.run import Run, Status, Trajectory
 from nlink.run.writer import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
 from nlink.scenario import Scenario
 
@@ -295,7 +295,9 @@ def _run(data: dict[str, Any], fixed: dict[str, Any], line: dict[str, Any], stat
         stats=tables.stats_in(line),
         meta=tables.meta_in(fixed),
         events=_events(data, counts["event"]),
-        knots=Track(_times(data["knot"], steps), *(_values(data[f"knot_{name}"], steps) for name in MOTION)) if steps else None,
+        knots=Trajectory(_times(data["knot"], steps), *(_values(data[f"knot_{name}"], steps) for name in MOTION))
+        if steps
+        else None,
         checkpoint=tables.checkpoint_in(line, data.get("checkpoint")),
         trusted_until=tables.trusted_in(line),
         pin_force=_values(data["pin_force"], count) if "pin_force" in data else None,

@@ -48,7 +48,7 @@ class Stats(NamedTuple):
         return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
 
 
-class Occurrence(NamedTuple):
+class EventRecord(NamedTuple):
     """An event that happened: time, name, angles, rates, and what else is known of it."""
 
     t: float
@@ -67,7 +67,7 @@ class Energy(NamedTuple):
     work: dict[str, np.ndarray]
 
 
-class Track(NamedTuple):
+class Trajectory(NamedTuple):
     """The motion at points in time: (T,), and three times (T, N)."""
 
     t: np.ndarray
@@ -110,8 +110,8 @@ class Run:
     status: Status
     stats: Stats
     meta: dict[str, Any] = field(default_factory=dict)
-    events: list[Occurrence] = field(default_factory=list)
-    knots: Track | None = None
+    events: list[EventRecord] = field(default_factory=list)
+    knots: Trajectory | None = None
     checkpoint: Checkpoint | None = None
     trusted_until: float | None = None
     pin_force: np.ndarray | None = None
@@ -150,7 +150,7 @@ class Run:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last."""
         return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha, self.pin_force)
 
-    def at(self, times: Any) -> Track:
+    def at(self, times: Any) -> Trajectory:
         """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
 
         The nodes are the saved points and, where those are coarser, the integrator's own steps.
@@ -165,16 +165,16 @@ class Run:
         low, high = min(nodes.t[0], nodes.t[-1]), max(nodes.t[0], nodes.t[-1])
         if not np.all((times >= low) & (times <= high)):
             raise ValueError(f"times must lie in the run, {low:g} to {high:g} s, got {times.min():g} to {times.max():g}")
-        return Track(times, *_hermite(nodes, times))
+        return Trajectory(times, *_hermite(nodes, times))
 
-    def _nodes(self) -> Track:
-        saved = Track(self.t, self.theta, self.omega, self.alpha)
+    def _nodes(self) -> Trajectory:
+        saved = Trajectory(self.t, self.theta, self.omega, self.alpha)
         if self.knots is None:
             return saved
         joined = [np.concatenate(pair) for pair in zip(saved, self.knots, strict=True)]
         _, order = np.unique(joined[0], return_index=True)
         order = order[::-1] if len(self.t) > 1 and self.t[-1] < self.t[0] else order
-        return Track(*(values[order] for values in joined))
+        return Trajectory(*(values[order] for values in joined))
 
     def resume(
         self,
@@ -230,7 +230,7 @@ class Run:
         return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
 
 
-def _hermite(nodes: Track, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _hermite(nodes: Trajectory, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Interpolate angle, rate and acceleration by the quintic through (theta, omega, alpha) at both ends."""
     if len(nodes.t) == 1:
         return tuple(np.repeat(v, len(times), axis=0) for v in nodes[1:])  # type: ignore[return-value]

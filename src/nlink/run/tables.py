@@ -9,7 +9,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink._support.guarded import Refused, entry, parsed
-from nlink.run.run import Checkpoint, Occurrence, Stats, Status
+from nlink.run.run import Checkpoint, EventRecord, Stats, Status
 from nlink.scenario import Scenario
 
 MOST = 2**53
@@ -98,7 +98,7 @@ def slot_in(table: dict[str, Any]) -> int:
     return entry(table, "slot", int, least=0, most=1)
 
 
-def events_in(lines: list[bytes], times: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> list[Occurrence]:
+def events_in(lines: list[bytes], times: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> list[EventRecord]:
     """Return the events: a line of JSON for each, times (E,), angles and rates (E, N)."""
     if len(lines) != len(times):
         raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
@@ -108,5 +108,5 @@ def events_in(lines: list[bytes], times: np.ndarray, theta: np.ndarray, omega: n
         name, info = entry(table, "name", str), entry(table, "info", dict)
         if name == "flip":
             entry(info, "link", int, least=0, most=len(angles) - 1)
-        found.append(Occurrence(float(t), name, angles, rates, info))
+        found.append(EventRecord(float(t), name, angles, rates, info))
     return found

@@ -25,7 +25,7 @@ import numpy as np
 
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
-from nlink.run.run import Checkpoint, Occurrence, Stats, Status
+from nlink.run.run import Checkpoint, EventRecord, Stats, Status
 
 FORMAT = 2
 CHUNK = 8_192
@@ -180,7 +180,7 @@ class RunWriter:
         names = ("knot", *(f"knot_{name}" for name in MOTION))
         self.counts["knot"] = self._append(dict(zip(names, track, strict=True)), self.counts["knot"])
 
-    def append_events(self, events: list[Occurrence]) -> None:
+    def append_events(self, events: list[EventRecord]) -> None:
         """Append events."""
         if events:
             values = {"event_time": [e.t for e in events], "event_theta": [e.theta for e in events]}

@@ -20,7 +20,7 @@ from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk
 from nlink.mechanics import loop_closure
 from nlink.mechanics.system import System
-from nlink.run.run import Occurrence
+from nlink.run.run import EventRecord
 
 LOOKS = 4
 """Times a step is looked at, so that two changes of sign close together are seen. Flips are looked for at the steps alone:
@@ -79,7 +79,7 @@ def turns(theta: np.ndarray) -> np.ndarray:
     return np.ceil((theta - math.pi) / (2 * math.pi))
 
 
-def passages(chunk: Chunk, system: System) -> list[Occurrence]:
+def passages(chunk: Chunk, system: System) -> list[EventRecord]:
     """Return the dead positions of a closed chain within a chunk: where all links come to lie in line, or nearly."""
     chain, size = system.chain, system.size
     if chain.pin is None or len(chunk.t) < 2:
@@ -102,7 +102,7 @@ def passages(chunk: Chunk, system: System) -> list[Occurrence]:
         sigma = float(loop_closure.smallest_singular_value(chain, theta))
         if sigma <= DEAD:
             info = {"sigma": sigma, "determined": chain.n <= 3 or sigma > UNSURE}
-            found.append(Occurrence(right, "dead position", theta.copy(), omega.copy(), info))
+            found.append(EventRecord(right, "dead position", theta.copy(), omega.copy(), info))
     return found
 
 
@@ -121,7 +121,7 @@ class Watch:
         self.event, self.system = event, system
         self.marks = self._marks(np.array([t]), state[None], np.zeros(1))[0]
 
-    def found(self, chunk: Chunk) -> list[Occurrence]:
+    def found(self, chunk: Chunk) -> list[EventRecord]:
         """Return the events within a chunk's steps."""
         looks = 1 if isinstance(self.event, Flip) else LOOKS
         t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(looks) / looks).ravel(), chunk.t[-1])
@@ -158,7 +158,7 @@ class Watch:
             raise ModelError(f"Event.function must return one number, got {shown(value)} at t = {t:g}")
         return float(value)
 
-    def _between(self, chunk: Chunk, times: np.ndarray, column: int, marks: np.ndarray) -> list[Occurrence]:
+    def _between(self, chunk: Chunk, times: np.ndarray, column: int, marks: np.ndarray) -> list[EventRecord]:
         """Return the events of one column between two times, from one mark to the other."""
         (left, right), (old, new) = times.tolist(), marks.tolist()
         out = []
@@ -167,7 +167,7 @@ class Watch:
             sign, begun = int(np.sign(mark - old)), old != 0
             old = mark
             if isinstance(self.event, Flip) or (begun and self.event.direction in (0, sign)):
-                out.append(self._occurrence(left, state, column, sign))
+                out.append(self._record(left, state, column, sign))
         return out
 
     def _first(self, chunk: Chunk, left: float, right: float, old: float, column: int) -> tuple[float, np.ndarray, float]:
@@ -183,10 +183,10 @@ class Watch:
                 return narrowed[1], states[i], float(marks[i])
             left, right = narrowed
 
-    def _occurrence(self, t: float, state: np.ndarray, column: int, sign: int) -> Occurrence:
+    def _record(self, t: float, state: np.ndarray, column: int, sign: int) -> EventRecord:
         theta, omega = self.system.decode(state[: self.system.size])
         if isinstance(self.event, Flip):
             link = int(column) if self.event.link is None else self.event.link
-            return Occurrence(t, "flip", theta.copy(), omega.copy(), {"link": link, "direction": sign})
+            return EventRecord(t, "flip", theta.copy(), omega.copy(), {"link": link, "direction": sign})
         name = self.event.name or getattr(self.event.function, "__name__", "event")
-        return Occurrence(t, name, theta.copy(), omega.copy(), {"direction": sign})
+        return EventRecord(t, name, theta.copy(), omega.copy(), {"direction": sign})

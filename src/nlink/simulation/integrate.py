@@ -26,7 +26,7 @@ from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, 
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System, beyond, rates_many
-from nlink.run.run import Occurrence, Run, Stats, Status
+from nlink.run.run import EventRecord, Run, Stats, Status
 from nlink.run.writer import Claim
 from nlink.scenario import Scenario, Settings
 from nlink.simulation.balance import refined
@@ -298,7 +298,9 @@ def _cost(stepper: Stepper, begun: float) -> Stats:
     return Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - begun)
 
 
-def _take(chunk: Chunk, system: System, t_end: float, watches: list[Watch], record: Record) -> tuple[Occurrence, np.ndarray] | None:
+def _take(
+    chunk: Chunk, system: System, t_end: float, watches: list[Watch], record: Record
+) -> tuple[EventRecord, np.ndarray] | None:
     """Record a chunk's saved points, knots and events; return a terminal event and its state, if one came."""
     if len(chunk.t) < 2:
         return None
@@ -332,7 +334,7 @@ def _take(chunk: Chunk, system: System, t_end: float, watches: list[Watch], reco
     return last, (system.settled(state)[0] if system.projected else state)[0]
 
 
-def _event_status(event: Occurrence) -> Status:
+def _event_status(event: EventRecord) -> Status:
     what = f"link {event.info['link'] + 1} turning over" if event.name == "flip" else event.name
     return Status("event", f"stopped at t = {event.t:.9g} s by {what}")
 

@@ -16,7 +16,7 @@ from nlink._support.version import __version__
 from nlink.integrators.base import Mark
 from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
-from nlink.run.run import Checkpoint, Occurrence, Run, Stats, Status, Track
+from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
 
@@ -38,7 +38,7 @@ class Record:
         self._columns: dict[str, np.ndarray] = {}
         room = max(2, MOST_KNOT_NUMBERS // (2 * m))
         self.t, self.y, self.f = np.empty(room), np.empty((room, m)), np.empty((room, m))
-        self.events: list[Occurrence] = []
+        self.events: list[EventRecord] = []
         self.kept = self.fresh = self.count = self.skip = 0
         self.stride = 1
         self.balance, self.broken, self.last = Balance(system.chain), False, Mark(0.0, 0.0, np.zeros(m))
@@ -159,11 +159,11 @@ class Record:
             self._columns[name][self.kept : end] = values
         self.kept = end
 
-    def _knots(self, scenario: Scenario) -> Track | None:
+    def _knots(self, scenario: Scenario) -> Trajectory | None:
         """Return the integrator's steps where they tell more than the saved points do, else None."""
         if not self.count or (isinstance(scenario.settings.save, float) and self.saved >= self.count):
             return None
-        return Track(self.t[: self.count], *decoded(self.system, self.y[: self.count], self.f[: self.count]))
+        return Trajectory(self.t[: self.count], *decoded(self.system, self.y[: self.count], self.f[: self.count]))
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Keep steps: all, or every second, fourth, ... when they have become too many."""
@@ -246,9 +246,9 @@ def joined(earlier: Run, later: Run) -> Run:
     work = {name: np.concatenate([earlier.work[name][known], values]) for name, values in later.work.items()}
     if earlier.pin_force is not None and later.pin_force is not None:
         series["pin_force"] = np.concatenate([earlier.pin_force[known], later.pin_force])
-    kept = earlier.knots and Track(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
+    kept = earlier.knots and Trajectory(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
     parts = [track for track in (kept, later.knots) if track is not None]
-    knots = Track(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
+    knots = Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
     events = earlier.events + [event for event in later.events if abs(event.t) > seen]
     return replace(later, **series, work=work, knots=knots, events=events, stats=earlier.stats.plus(later.stats))
 

@@ -26,7 +26,7 @@ from nlink._support.checks import ModelError, choice
 from nlink.analysis.linearize import FLAT, Linearization, Mode
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
-from nlink.run.run import Run, Stats, Status, Track
+from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.plot import FORMATS
@@ -143,7 +143,7 @@ def _closed(chain: Chain, rest: np.ndarray, change: np.ndarray) -> tuple[np.ndar
     return theta, float(np.hypot(*loop_closure.gap(chain, theta).T).max())
 
 
-def _motion(small: Linearization, mode: Mode, span: float) -> Track:
+def _motion(small: Linearization, mode: Mode, span: float) -> Trajectory:
     """Return the motion in one mode at the moments of the frames; it ends a frame early, so that an oscillation loops."""
     count = round(PERIODS * SECONDS * FPS)
     t = span * np.arange(count) / count
@@ -151,10 +151,10 @@ def _motion(small: Linearization, mode: Mode, span: float) -> Track:
     phase = np.exp(1j * mode.frequency * t) if mode.frequency else np.exp(mode.growth * when)
     theta = bent(small, TURN * np.real(mode.shape * phase[:, None]))
     omega = np.gradient(theta, t, axis=0, edge_order=2)
-    return Track(t, theta, omega, np.gradient(omega, t, axis=0, edge_order=2))
+    return Trajectory(t, theta, omega, np.gradient(omega, t, axis=0, edge_order=2))
 
 
-def _run(scenario: Scenario, track: Track) -> Run:
+def _run(scenario: Scenario, track: Trajectory) -> Run:
     chain = scenario.chain
     kinetic, potential = kinematics.kinetic_energy(chain, track.theta, track.omega), kinematics.potential_energy(chain, track.theta)
     drift, end = np.zeros(len(track.t)), Status("finished", "reached its end")
@@ -163,7 +163,7 @@ def _run(scenario: Scenario, track: Track) -> Run:
 
 def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
     still = np.zeros((1, small.chain.n))
-    return Sheet(_run(scenario, Track(np.zeros(1), small.theta[None], still, still)), size, 11.0)
+    return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, 11.0)
 
 
 def _panels(modes: list[Mode]) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.analysis.linearize import FLAT, Linearization, Mode
 from nlink.mechanics.chain import wrapped
-from nlink.run.run import Track
+from nlink.run.run import Trajectory
 from nlink.scenario import Scenario
 from nlink.view.modes import FALL, SECONDS, TURN, bent
 from nlink.view.packing import Packer
@@ -92,7 +92,7 @@ def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[dict
     }
 
 
-def _motion(small: Linearization, mode: Mode) -> Track:
+def _motion(small: Linearization, mode: Mode) -> Trajectory:
     """Return one period without growth or decay; without a frequency a fall to rest, or a growth away from it, or a still shape.
 
     The angles at rest are taken without whole turns.
@@ -103,13 +103,13 @@ def _motion(small: Linearization, mode: Mode) -> Track:
         span = 2 * math.pi / mode.frequency
         theta = bent(small, TURN * np.real(mode.shape * np.exp(2j * math.pi * share)[:, None]))
         theta[-1] = theta[0]
-        return Track(span * share, theta, _rates(theta, span / MOMENTS), np.zeros_like(theta))
+        return Trajectory(span * share, theta, _rates(theta, span / MOMENTS), np.zeros_like(theta))
     if not mode.growth:
         theta = bent(small, TURN * np.real(mode.shape)[None])
-        return Track(np.zeros(1), theta, np.zeros_like(theta), np.zeros_like(theta))
+        return Trajectory(np.zeros(1), theta, np.zeros_like(theta), np.zeros_like(theta))
     span = FALL / abs(mode.growth)
     theta = bent(small, TURN * np.real(mode.shape) * np.exp(-FALL * (share if mode.growth < 0 else 1 - share))[:, None])
-    return Track(span * share, theta, np.gradient(theta, span / MOMENTS, axis=0, edge_order=2), np.zeros_like(theta))
+    return Trajectory(span * share, theta, np.gradient(theta, span / MOMENTS, axis=0, edge_order=2), np.zeros_like(theta))
 
 
 def _rates(theta: np.ndarray, h: float) -> np.ndarray:

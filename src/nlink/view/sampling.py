@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.run.run import Run, Track
+from nlink.run.run import Run, Trajectory
 
 TOLERANCE = 2e-5
 """Error in rad of the interpolation that is not refined further."""
@@ -38,7 +38,7 @@ def finite(run: Run) -> Run:
         return run
     end = int(np.argmin(good))
     until = abs(run.t[end - 1] - run.t[0]) if end else -1.0
-    knots = run.knots and Track(*(values[np.abs(run.knots.t - run.t[0]) <= until] for values in run.knots))
+    knots = run.knots and Trajectory(*(values[np.abs(run.knots.t - run.t[0]) <= until] for values in run.knots))
     rows = {name: getattr(run, name)[:end] for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")}
     return replace(run, **rows, work={name: values[:end] for name, values in run.work.items()}, knots=knots)
 
@@ -71,10 +71,10 @@ def sampled(run: Run, room: int) -> Sample:
     return Sample(t, theta, omega, error)
 
 
-def _at(run: Run, times: np.ndarray) -> Track:
+def _at(run: Run, times: np.ndarray) -> Trajectory:
     size = max(1, BLOCK // run.chain.n)
     parts = [run.at(block) for block in np.split(times, range(size, len(times), size))]
-    return Track(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    return Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
 def _cubic(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, k: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from nlink.run.run import Run, Track
+from nlink.run.run import Run, Trajectory
 from nlink.view.style import GRID, INK, MUTED, grounds, heading, link_colours
 
 LEGEND = 6
@@ -136,10 +136,10 @@ class Sheet:
             axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
 
 
-def smooth(run: Run) -> Track:
+def smooth(run: Run) -> Trajectory:
     """Return the motion at the saved points, with interpolated ones between where these are few."""
     if len(run.t) >= POINTS:
-        return Track(run.t, run.theta, run.omega, run.alpha)
+        return Trajectory(run.t, run.theta, run.omega, run.alpha)
     return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
 
 

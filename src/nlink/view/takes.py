@@ -9,7 +9,7 @@ import numpy as np
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
-from nlink.run.run import Occurrence, Run
+from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
 from nlink.view.packing import Packer
 from nlink.view.sampling import Sample, finite, sampled
@@ -132,7 +132,7 @@ def _thinned(run: Run, sample: Sample) -> list[tuple[str, str]]:
     return [("shown", f"{shown} that are off by at most {sample.error + ANGLE / 2:.1g} rad")] if len(run.t) > 1 else []
 
 
-def _event_text(event: Occurrence) -> str:
+def _event_text(event: EventRecord) -> str:
     at = f"at t = {event.t:.6g} s"
     return f"link {event.info['link'] + 1} turns over {at}" if event.name == "flip" else f"{event.name} {at}"
 
