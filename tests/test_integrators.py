@@ -42,12 +42,13 @@ from nlink import (
     Sine,
     Table,
     TipForce,
+    flow,
     formulate,
     integrators,
     simulate,
 )
 from nlink.integrators import gauss, integrator_record
-from nlink.integrators.base import Mark
+from nlink.integrators.base import Restart
 from nlink.integrators.runge_kutta import RungeKuttaStepper
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU
 
@@ -175,14 +176,14 @@ def test_gauss_is_of_order_six_symplectic_and_symmetric():
 
 def fixed_steps(tab, system, y, step, count):
     """Take equal steps with any tableau, adaptive ones too; return the states after each second."""
-    stepper = RungeKuttaStepper(system, tab, Mark(0.0, 0.0, y), step * count, 1.0, 1.0, math.inf, step)
+    stepper = RungeKuttaStepper(system, tab, Restart(0.0, 0.0, y), step * count, 1.0, 1.0, math.inf, step)
     chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
 
 
 def gauss_steps(system, y, step, count):
-    stepper = Gauss(step).stepper(system, Mark(0.0, 0.0, y), step * count)
+    stepper = Gauss(step).stepper(system, Restart(0.0, 0.0, y), step * count)
     chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
@@ -591,3 +592,13 @@ def test_the_shared_table_holds_every_integrator_of_the_package():
         "Scipy"
     }
     assert {"Radau", "BDF", "LSODA"} <= set(INTEGRATORS), "methods of Scipy"
+
+
+@pytest.mark.parametrize("name", ["Taylor", "DOP853", "RK4(step=0.01)", "Gauss(step=0.01)", "Radau"])
+def test_a_flow_begins_anew_from_any_start_and_takes_whole_seconds(name):
+    motion = flow(Chain.uniform(2).with_loads(JointTorque(Sine(1.0, 0.5))), integrator=name)
+    first = motion([0.5, 0.2], [0.1, 0.0], t=1, start=0)
+    motion([1.0, -1.0], t=-0.3, start=2.0)
+    np.testing.assert_array_equal(motion([0.5, 0.2], [0.1, 0.0], t=1.0, start=0.0), first)
+    once = flow(Chain.uniform(2).with_loads(JointTorque(Sine(1.0, 0.5))), integrator=name)
+    np.testing.assert_array_equal(once([0.5, 0.2], [0.1, 0.0], t=1.0), first)

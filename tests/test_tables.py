@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nlink import DOP853, RK4, RK45, Chain, Gauss, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
 from nlink.ensemble.kernels.lanes import next_break
 from nlink.formulations import formulate
-from nlink.integrators.base import ARRIVED, Mark
+from nlink.integrators.base import ARRIVED, Restart
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.torques import piece
 from nlink.view.words import run_lines
@@ -25,7 +25,7 @@ def driven(table=TENT):
 
 def taken(stepper, calls):
     """Return times and states of all steps of some calls."""
-    none, found = np.empty((0, len(stepper.mark.y))), []
+    none, found = np.empty((0, len(stepper.point.y))), []
     for bounds in calls:
         chunk = stepper.advance(np.array(bounds), True, np.empty(0), none, False, 1000)
         assert chunk.code == ARRIVED
@@ -38,7 +38,7 @@ def taken(stepper, calls):
 def test_steps_are_the_same_in_one_call_and_in_one_for_each_knot(method, t_end):
     times = np.linspace(-1, 1, 9)
     system = formulate(Chain.uniform(2).with_loads(JointTorque(Table(times, np.sin(7 * times)))))
-    mark = Mark(0.0, 0.0, np.concatenate([[0.5, -1.0, 0.0, 0.0], np.zeros(system.full_size - 4)]))
+    mark = Restart(0.0, 0.0, np.concatenate([[0.5, -1.0, 0.0, 0.0], np.zeros(system.full_size - 4)]))
     bounds = system.bounds(0.0, t_end)
     assert len(bounds) == 4
     at_once = taken(method.stepper(system, mark, t_end), [bounds])

@@ -26,7 +26,7 @@ import numpy as np
 
 from nlink.analysis.linearize import matrices
 from nlink.formulations import formulate
-from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Mark
+from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Restart
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
@@ -185,7 +185,7 @@ class Motion:
 
     def begin(self, t: float, y: np.ndarray, end: float) -> None:
         """Begin at a state with its ledger."""
-        mark = Mark(float(t), 0.0, y.copy(), None, float(t), 0)
+        mark = Restart(float(t), 0.0, y.copy(), None, float(t), 0)
         if hasattr(self.stepper, "restart"):
             self.stepper.restart(mark, end)
         else:

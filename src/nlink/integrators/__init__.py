@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from nlink._support.checks import ModelError, number
 from nlink._support.records import record
@@ -15,15 +14,14 @@ from nlink.integrators.scipy_methods import METHODS, Scipy
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.system import System
 
-INTEGRATORS: dict[str, type[Integrator]] = {
-    "DOP853": DOP853,
-    "RK45": RK45,
-    "RK4": RK4,
-    "Gauss": Gauss,
-    "Scipy": Scipy,
-    "IDA": IDA,
-    "Taylor": Taylor,
-}
+INTEGRATORS: dict[str, type[Integrator]] = {kind.__name__: kind for kind in (DOP853, RK45, RK4, Gauss, Scipy, IDA, Taylor)}
+Method = TypeVar("Method", bound=type[Integrator])
+
+
+def register(kind: Method) -> Method:
+    """Add an integrator to the table of names."""
+    INTEGRATORS[kind.__name__] = kind
+    return kind
 
 
 def method_for(system: System, spec: Any, rtol: float, atol: float) -> Integrator:
@@ -54,6 +52,5 @@ def integrator_record(spec: Any, rtol: float, atol: float, brought: Any = None) 
     spec = "DOP853" if spec is None else spec
     if isinstance(spec, str) and spec in METHODS and spec not in INTEGRATORS:
         spec = f"Scipy(method={spec!r})"
-    made = record("integrator", spec, INTEGRATORS)
-    given = {name: value for name, value in (("rtol", rtol), ("atol", atol)) if hasattr(made, name) and f"{name}=" not in str(spec)}
-    return replace(made, **given)
+    made: Integrator = record("integrator", spec, INTEGRATORS)
+    return made.with_tolerances(rtol, atol, str(spec))

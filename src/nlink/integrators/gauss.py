@@ -13,24 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
 import numpy as np
 
-from nlink._support.checks import ModelError, number, whole
-from nlink.compiled.jit import entry, kernel
-from nlink.integrators.base import (
-    ARRIVED,
-    MOST_STEPS,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    RUNNING,
-    Integrator,
-    Mark,
-    PolynomialChunk,
-    Room,
-    Stepper,
-)
+from nlink._support.checks import ModelError
+from nlink.compiled.jit import kernel
+from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep, Restart, Stepper
+from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim, horner
 from nlink.mechanics.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
 
 ROOT = math.sqrt(15.0)
@@ -44,23 +34,15 @@ MATRIX = np.array(
     ]
 )
 SWEEPS = 100
-T, H, ORIGIN, MARK_T, MARK_ORIGIN, REACH = range(6)
-NFEV, STEPS, COUNT, MARK_COUNT = range(4)
 
 
 @dataclass(frozen=True)
-class Gauss(Integrator):
+class Gauss(FixedStep):
     """Gauss-Legendre, order 6, symplectic: no trend in the energy, with a fixed step in s."""
 
-    name: ClassVar[str] = "Gauss"
     step: float = 0.01
-    max_steps: int = 100_000_000
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "step", number("Gauss.step", self.step, above=0))
-        whole("Gauss.max_steps", self.max_steps, most=MOST_STEPS)
-
-    def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
+    def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
         if system.chain.pin:
             raise ModelError("Gauss takes no pin; use DOP853, RK45 or RK4")
@@ -69,55 +51,38 @@ class Gauss(Integrator):
             raise ModelError(
                 f"Gauss needs Hamilton's form of the equations, which {name} does not have; use the formulation recursive"
             )
-        return GaussStepper(system, mark, t_end, math.copysign(self.step, t_end - mark.t))
+        return GaussStepper(system, point, t_end, self.step)
 
 
-class GaussStepper(Stepper):
+class GaussStep(NamedTuple):
+    """Where a step is computed: angles and momenta, stages, and the polynomial of the step."""
+
+    z: np.ndarray
+    stages: np.ndarray
+    q: np.ndarray
+    w: np.ndarray
+
+
+class GaussStepper(CompiledStepper):
     """Drives the compiled steps."""
 
-    def __init__(self, system: System, mark: Mark, t_end: float, step: float) -> None:
-        self.system, self.mark = system, mark
-        self.y, self.w = mark.y.copy(), system.scratch()
-        self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f.copy()
-        self.room, self.stages = Room(len(self.y), 5), np.zeros((6, len(self.y)))
-        self.clock = np.array([mark.t, step, mark.origin, mark.t, mark.origin, system.reach(t_end, step)])
-        self.counts = np.array([1, 0, mark.count, mark.count])
-        self.marked = np.stack([self.y, self.f])
+    def __init__(self, system: System, point: Restart, t_end: float, step: float) -> None:
+        super().__init__(system, 5)
+        m = system.full_size
+        self.method, self.step = GaussStep(np.empty(m), np.zeros((6, m)), np.empty((5, m)), system.scratch()), step
+        self.restart(point, t_end)
 
-    def advance(
-        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
-    ) -> PolynomialChunk:
-        """Take steps in one compiled call."""
-        t, y, f, q = self.room.take(limit, True)
-        taken, code = advance(
-            self.system.parameters,
-            bounds,
-            final,
-            self.clock,
-            self.counts,
-            self.y,
-            self.f,
-            self.marked,
-            self.stages,
-            self.w,
-            t,
-            y,
-            f,
-            q,
-        )
-        clock, counts = self.clock.tolist(), self.counts.tolist()
-        self.nfev, self.steps = counts[NFEV], counts[STEPS]
-        self.mark = Mark(clock[MARK_T], clock[H], self.marked[0], self.marked[1], clock[MARK_ORIGIN], counts[MARK_COUNT])
-        chunk = PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
-        chunk.fill(times, saved)
-        return chunk
+    def restart(self, point: Restart, t_end: float) -> None:
+        """Begin anew from another point."""
+        step = math.copysign(self.step, t_end - point.t)
+        self.start(point, t_end, point.rates(self.system), nfev=1, step=step, fixed=1, reach=self.system.reach(t_end, step))
 
 
 @kernel
 def iterate(p, t, h, z, stages, w):
     """Solve the stages by sweeps; rows 0-2 of `stages` receive F(Z_i). Return (sweeps, code)."""
     n = p.chain.n
-    point = stages[5]
+    z_stage = stages[5]
     hamilton(t, z, p, stages[0], w)
     for i in range(len(z)):
         stages[1, i] = stages[2, i] = stages[0, i]
@@ -131,8 +96,8 @@ def iterate(p, t, h, z, stages, w):
         change = 0.0
         for s in range(3):
             for i in range(len(z)):
-                point[i] = z[i] + h * (MATRIX[s, 0] * stages[0, i] + MATRIX[s, 1] * stages[1, i] + MATRIX[s, 2] * stages[2, i])
-            hamilton(t + NODES[s] * h, point, p, stages[4], w)
+                z_stage[i] = z[i] + h * (MATRIX[s, 0] * stages[0, i] + MATRIX[s, 1] * stages[1, i] + MATRIX[s, 2] * stages[2, i])
+            hamilton(t + NODES[s] * h, z_stage, p, stages[4], w)
             for i in range(2 * n):
                 size = abs(h * (stages[4, i] - stages[s, i]))
                 change = max(change, size if i < n else size / scale) if math.isfinite(size) else math.nan
@@ -163,52 +128,37 @@ def quintic(n, h, y, f, new, rates, q):
         q[3, i] = q[4, i] = 0.0
 
 
-@entry
-def advance(p, bounds, final, clock, counts, y, f, marked, stages, w, ts, ys, fs, qs):
-    """Take up to len(qs) steps from bound to bound; return how many, and a code."""
-    m = len(y)
-    z, new, rates = np.empty(m), np.empty(m), np.empty(m)
-    sign = math.copysign(1.0, clock[H])
-    ts[0], ys[0], fs[0] = clock[T], y, f
-    taken, at, code = 0, 0, RUNNING
-    while taken < len(qs) and (bounds[-1] - clock[T]) * sign > 0.0:
-        t, h = clock[T], clock[H]
-        while at < len(bounds) - 1 and (bounds[at] - t) * sign <= 0.0:
-            at += 1
-        bound, last = bounds[at], final and at == len(bounds) - 1
-        target = clock[ORIGIN] + (counts[COUNT] + 1) * h
-        beyond = (target - bound) * sign > 0.0
-        over = beyond and last
-        if over:
-            bound = clock[REACH]
-            beyond = (target - bound) * sign > 0.0
-        if beyond:
-            target, h = bound, bound - t
-        to_canonical(y, p, z, w)
-        sweeps, code = iterate(p, t, h, z, stages, w)
-        counts[NFEV] += 3 * sweeps + 2
-        if code != RUNNING:
-            break
-        for i in range(m):
-            z[i] += h * (WEIGHTS[0] * stages[0, i] + WEIGHTS[1] * stages[1, i] + WEIGHTS[2] * stages[2, i])
-        from_canonical(z, p, new, w)
-        rhs(target, new, p, rates, w)
-        quintic(p.chain.n, h, y, f, new, rates, qs[taken])
-        for i in range(m):
-            y[i] = new[i]
-            f[i] = rates[i]
-        clock[T] = target
-        counts[COUNT] += 1
-        counts[STEPS] += 1
-        if beyond:
-            clock[ORIGIN], counts[COUNT] = bound, 0
-        taken += 1
-        ts[taken], ys[taken], fs[taken] = target, y, f
-        if not over:
-            clock[MARK_T], clock[MARK_ORIGIN], counts[MARK_COUNT] = target, clock[ORIGIN], counts[COUNT]
-            for i in range(m):
-                marked[0, i] = y[i]
-                marked[1, i] = f[i]
-    if code == RUNNING and (bounds[-1] - clock[T]) * sign <= 0.0:
-        code = ARRIVED
-    return taken, code
+def attempt(method, p, clock, knots, k, bound, last):
+    """Solve the stages and add them up."""
+    z, stages, w, new = method.z, method.stages, method.w, knots.y[k + 1]
+    aim(clock, clock.step, bound, last)
+    h = clock.h
+    to_canonical(knots.y[k], p, z, w)
+    sweeps, code = iterate(p, clock.t, h, z, stages, w)
+    clock.nfev += 3 * sweeps + 2
+    if code != RUNNING:
+        return code
+    for i in range(len(z)):
+        z[i] += h * (WEIGHTS[0] * stages[0, i] + WEIGHTS[1] * stages[1, i] + WEIGHTS[2] * stages[2, i])
+    from_canonical(z, p, new, w)
+    rhs(clock.target, new, p, knots.f[k + 1], w)
+    return RUNNING
+
+
+def interpolate(method, p, clock, knots, k):
+    """Make the quintic of the step."""
+    quintic(p.chain.n, clock.h, knots.y[k], knots.f[k], knots.y[k + 1], knots.f[k + 1], method.q)
+
+
+def polynomial(method, clock, q):
+    """Copy the quintic."""
+    q[:] = method.q
+
+
+def point(method, clock, knots, k, time, out):
+    """Evaluate the quintic."""
+    h = clock.target - clock.t
+    horner((time - clock.t) / h, h, knots.y[k], method.q, out)
+
+
+STEPS[GaussStep] = StepKernels(attempt, interpolate, polynomial, point)

@@ -2,56 +2,35 @@
 
 The equations are those of Gear, Gupta and Leimkuhler (index 2): positions and velocities both stay on the constraints. Steps
 are BDF of order up to 5 with a banded Jacobian by differences. Between steps the motion is the quintic through positions,
-velocities and accelerations at both ends; the ledger is integrated along it by Gauss's rule of order 6. The solver is given
-a hundredth of the tolerance asked for, so that it means about the same as with the other methods.
+velocities and accelerations at both ends; the ledger is integrated along it by Gauss's rule of order 6.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from nlink._support.checks import ModelError, number, whole
+from nlink._support.checks import ModelError
 from nlink.compiled.jit import entry
-from nlink.integrators.base import (
-    ARRIVED,
-    MOST_STEPS,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    RUNNING,
-    Integrator,
-    Mark,
-    PolynomialChunk,
-    Stepper,
-)
+from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
+from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Adaptive, Restart, Stepper
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
+from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
+from nlink.integrators.steps import PolynomialChunk
 from nlink.mechanics.system import RESIDUALS, System, residual_of, rhs
-
-SHARE = 0.01
-"""What the solver gets of a tolerance: the errors of its steps add up to about a hundred times theirs, those of DOP853 do not."""
-FINEST = 1e-14
-UNCONTROLLED = 1e100
-"""Absolute tolerance of the multipliers: the steps follow the motion."""
 
 
 @dataclass(frozen=True)
-class IDA(Integrator):
+class IDA(Adaptive):
     """The DAE solver of SUNDIALS, for `maximal` and `natural`; needs the extra nlink[dae]."""
 
-    name: ClassVar[str] = "IDA"
     rtol: float = 1e-9
     atol: float = 1e-9
     max_steps: int = field(default=10_000_000, repr=False)
 
-    def __post_init__(self) -> None:
-        for name in ("rtol", "atol"):
-            object.__setattr__(self, name, number(f"IDA.{name}", getattr(self, name), above=0))
-        whole("IDA.max_steps", self.max_steps, most=MOST_STEPS)
-
-    def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
+    def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
@@ -67,64 +46,44 @@ class IDA(Integrator):
             import sksundae.ida  # noqa: F401
         except ImportError:
             raise ModelError("IDA needs scikit-sundae, which is not installed; install nlink[dae]") from None
-        return IDAStepper(system, mark, self)
+        return IDAStepper(system, point, self)
 
 
-class IDAStepper(Stepper):
-    """Drives one solver for each stretch between kinks of the loads."""
+class IDAStepper(SolverStepper):
+    """Drives the solver."""
 
-    def __init__(self, system: System, mark: Mark, record: IDA) -> None:
-        self.system, self.mark, self.record = system, mark, record
-        p = system.parameters
+    def __init__(self, system: System, point: Restart, record: IDA) -> None:
+        super().__init__(system, point)
+        self.record, p = record, system.parameters
         self.shape = (system.chain.n, 2 * (p.nl + p.nq))
-        self.solver: Any = None
-        self.bound = math.nan
-        self.state, self.w = mark.y.copy(), system.scratch()
+        self.state, self.w = point.y.copy(), system.scratch()
         none, rest = np.zeros(self.shape[0] * self.shape[1]), np.zeros_like(self.state)  # compiled before the clock runs
-        residual_of(mark.t, none, none, p, rest, none.copy(), self.w)
-        follow(mark.t, 0.0, rest, rest, rest.copy(), rest, system.size, p, np.empty((5, len(rest))), self.w)
+        residual_of(point.t, none, none, p, rest, none.copy(), self.w)
+        follow(point.t, 0.0, rest, rest, rest.copy(), rest, system.size, p, np.empty((5, len(rest))), self.w)
 
-    def advance(
-        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
-    ) -> PolynomialChunk:
-        """Take steps in Python: each is one call of the solver."""
-        system, m, bound = self.system, len(self.mark.y), float(bounds[0])
-        if limit and (self.solver is None or self.bound != bound):
-            self.solver, self.bound = self._start(bound), bound
-        t, y, q, code = [self.mark.t], [self.mark.y], [], RUNNING
-        f = [system.rates(self.mark.t, self.mark.y, strict=False)]
-        while len(q) < limit and code == RUNNING:
-            new, code = self._step(bound, t[-1], y[-1], f[-1])
-            if new is not None:
-                for values, value in zip((t, y, f, q), new, strict=True):
-                    values.append(value)
-        self.steps += len(q)
-        self.mark = Mark(t[-1], 0.0, y[-1])
-        if code == ARRIVED:
-            self.solver = None
-        chunk = PolynomialChunk(np.array(t), np.array(y), np.array(f), np.array(q).reshape(len(q), 5, m), code)
-        chunk.fill(times, saved)
-        return chunk
-
-    def _step(self, bound: float, before: float, y: np.ndarray, f: np.ndarray) -> tuple[Any, int]:
-        """Take one step; return (t, state, rates, polynomial), or None if it failed, and a code."""
-        system = self.system
-        done = self.solver.step(bound, method="onestep", tstop=bound)
+    def step(self, before: SolverStep) -> tuple[SolverStep | None, int]:
+        """Take one step."""
+        system, p, y, f = self.system, self.system.parameters, before.y, before.f
+        done = self.solver.step(self.bound, method="onestep", tstop=self.bound)
         if not done.success:
             return None, NOT_CONVERGED if not system.failed and np.all(np.isfinite(done.y)) else NOT_FINITE
-        time, z = float(done.t), np.asarray(done.y).reshape(self.shape)
-        new, p = y.copy(), system.parameters
-        size = p.nq * p.chain.n
+        time, z, new = float(done.t), np.asarray(done.y).reshape(self.shape), y.copy()
+        size, h = p.nq * p.chain.n, time - before.t
         new[:size], new[size : 2 * size] = z[:, : p.nq].ravel(), z[:, p.nq : 2 * p.nq].ravel()
-        self._turn(y, f, new, time - before)
+        self._turn(y, f, new, h)
         if not np.all(np.isfinite(new)):
             return None, NOT_FINITE
         self.state[:] = new
-        rates, q = system.rates(time, new, strict=False), np.empty((5, len(new)))
-        follow(before, time - before, y, f, new, rates, system.size, p, q, self.w)
+        rates, q = self.rates(time, new), np.empty((5, len(new)))
+        follow(before.t, h, y, f, new, rates, system.size, p, q, self.w)
         if system.failed:
             return None, NOT_FINITE
-        return (time, new, rates, q), ARRIVED if time == bound else RUNNING
+        return SolverStep(time, new, rates, q), ARRIVED if time == self.bound else RUNNING
+
+    def chunk(self, steps: list[SolverStep], code: int) -> PolynomialChunk:
+        """Return the steps as a chunk."""
+        t, y, f = (np.array(values) for values in list(zip(*steps, strict=True))[:3])
+        return PolynomialChunk(t, y, f, np.array([step.dense for step in steps[1:]]).reshape(-1, 5, y.shape[1]), code)
 
     def _turn(self, y: np.ndarray, f: np.ndarray, new: np.ndarray, h: float) -> None:
         """Carry along the angles of points: the turn nearest to where they were going."""
@@ -134,28 +93,29 @@ class IDAStepper(Stepper):
             new[at] = y[at] + 0.5 * h * (f[at] + form.decode(self.system.chain, new[: self.system.size])[1])
             new[at] = form.decode(self.system.chain, new[: self.system.size])[0]
 
-    def _start(self, bound: float) -> Any:
+    def start(self, bound: float) -> Any:
+        """Return a solver from `point` on."""
         from sksundae import ida
 
-        (n, block), p, mark = self.shape, self.system.parameters, self.mark
-        y = self.system.settled(mark.y[None], plain=True)[0][0]  # a state between two steps is off its constraints by their error
-        f = self.system.rates(mark.t, y, strict=False)
+        (n, block), p, point = self.shape, self.system.parameters, self.point
+        y = self.system.settled(point.y[None], plain=True)[0][0]  # a state between two steps is off its constraints by their error
+        f = self.system.rates(point.t, y, strict=False)
         size = p.nq * p.chain.n
         z, rate, atol = np.zeros(self.shape), np.zeros(self.shape), np.full(self.shape, UNCONTROLLED)
         z[:, : 2 * p.nq] = np.hstack([y[:size].reshape(n, -1), y[size : 2 * size].reshape(n, -1)])
         rate[:, : 2 * p.nq] = np.hstack([f[:size].reshape(n, -1), f[size : 2 * size].reshape(n, -1)])
-        z[:, 2 * p.nq : 2 * p.nq + p.nl] = self.system.multipliers(mark.t, y).T
-        atol[:, : 2 * p.nq] = max(SHARE * self.record.atol, FINEST)
+        z[:, 2 * p.nq : 2 * p.nq + p.nl] = self.system.multipliers(point.t, y).T
+        atol[:, : 2 * p.nq] = max(IDA_STEPS * self.record.atol, IDA_FINEST)
         banded = {"linsolver": "band", "lband": 2 * block - 1, "uband": 2 * block - 1} if n > 2 else {}
         solver = ida.IDA(
             self._residual,
-            rtol=max(SHARE * self.record.rtol, FINEST),
+            rtol=max(IDA_STEPS * self.record.rtol, IDA_FINEST),
             atol=atol.ravel(),
             algebraic_idx=np.arange(z.size).reshape(self.shape)[:, 2 * p.nq :].ravel(),
             max_num_steps=100_000,
             **banded,
         )
-        solver.init_step(mark.t, z.ravel(), rate.ravel())
+        solver.init_step(point.t, z.ravel(), rate.ravel())
         return solver
 
     def _residual(self, t: float, z: np.ndarray, rate: np.ndarray, out: np.ndarray) -> None:

@@ -10,145 +10,116 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from nlink._support.checks import number, whole
-from nlink.compiled.jit import entry, kernel
-from nlink.integrators.base import (
-    ARRIVED,
-    MOST_STEPS,
-    NOT_FINITE,
-    RUNNING,
-    STEP_TOO_SMALL,
-    Integrator,
-    Mark,
-    PolynomialChunk,
-    Room,
-    Stepper,
-    first_step,
-)
+from nlink.compiled.jit import kernel
+from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Adaptive, FixedStep, Restart, Stepper
+from nlink.integrators.steps import REJECTED, STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
 from nlink.mechanics.system import System, rhs, settled
 
-T, H, ORIGIN, MARK_T, MARK_H, MARK_ORIGIN = range(6)
-NFEV, STEPS, REJECTED, COUNT, MARK_COUNT, MARK_KNOT, RETRY, FROZEN = range(8)
 
+@dataclass(frozen=True)
+class RungeKutta(Adaptive):
+    """A pair with adaptive steps: a subclass has its tableau."""
 
-def _check_adaptive(record: Any) -> None:
-    for name in ("rtol", "atol"):
-        object.__setattr__(record, name, number(f"{record.name}.{name}", getattr(record, name), above=0))
-    if record.max_step != math.inf:
-        object.__setattr__(record, "max_step", number(f"{record.name}.max_step", record.max_step, above=0))
-    whole(f"{record.name}.max_steps", record.max_steps, most=MOST_STEPS)
+    tableau: ClassVar[Tableau]
+    rtol: float = 1e-9
+    atol: float = 1e-9
+    max_step: float = math.inf
+    max_steps: int = 10_000_000
+
+    def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
+        """Start stepping."""
+        return RungeKuttaStepper(system, self.tableau, point, t_end, self.rtol, self.atol, self.max_step)
 
 
 @dataclass(frozen=True)
-class DOP853(Integrator):
+class DOP853(RungeKutta):
     """Dormand and Prince, order 8 with adaptive steps and dense output of order 7: the default where Taylor does not apply."""
 
-    name: ClassVar[str] = "DOP853"
-    rtol: float = 1e-9
-    atol: float = 1e-9
-    max_step: float = math.inf
-    max_steps: int = 10_000_000
-
-    def __post_init__(self) -> None:
-        _check_adaptive(self)
-
-    def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
-        """Start stepping."""
-        return RungeKuttaStepper(system, DOP853_TABLEAU, mark, t_end, self.rtol, self.atol, self.max_step)
+    tableau: ClassVar[Tableau] = DOP853_TABLEAU
 
 
 @dataclass(frozen=True)
-class RK45(Integrator):
+class RK45(RungeKutta):
     """Dormand and Prince, order 5(4) with adaptive steps: the pair of ode45."""
 
-    name: ClassVar[str] = "RK45"
-    rtol: float = 1e-9
-    atol: float = 1e-9
-    max_step: float = math.inf
-    max_steps: int = 10_000_000
-
-    def __post_init__(self) -> None:
-        _check_adaptive(self)
-
-    def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
-        """Start stepping."""
-        return RungeKuttaStepper(system, DOPRI5_TABLEAU, mark, t_end, self.rtol, self.atol, self.max_step)
+    tableau: ClassVar[Tableau] = DOPRI5_TABLEAU
 
 
 @dataclass(frozen=True)
-class RK4(Integrator):
+class RK4(FixedStep):
     """The classical method of order 4 with a fixed step in s."""
 
-    name: ClassVar[str] = "RK4"
-    step: float = 0.001
-    max_steps: int = 100_000_000
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "step", number("RK4.step", self.step, above=0))
-        whole("RK4.max_steps", self.max_steps, most=MOST_STEPS)
-
-    def stepper(self, system: System, mark: Mark, t_end: float) -> Stepper:
+    def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
-        fixed = math.copysign(self.step, t_end - mark.t)
-        return RungeKuttaStepper(system, RK4_TABLEAU, mark, t_end, 1.0, 1.0, math.inf, fixed)
+        fixed = math.copysign(self.step, t_end - point.t)
+        return RungeKuttaStepper(system, RK4_TABLEAU, point, t_end, 1.0, 1.0, math.inf, fixed)
 
 
-class RungeKuttaStepper(Stepper):
+class RungeKuttaStep(NamedTuple):
+    """A method with its tolerances, and where its stages are computed."""
+
+    tableau: Tableau
+    rtol: float
+    atol: float
+    max_step: float
+    cap: np.ndarray
+    stages: np.ndarray
+    spare: np.ndarray
+    w: np.ndarray
+
+
+class RungeKuttaStepper(CompiledStepper):
     """Drives the compiled steps; fixed = 0 means adaptive."""
 
     def __init__(
         self,
         system: System,
         tableau: Tableau,
-        mark: Mark,
+        point: Restart,
         t_end: float,
         rtol: float,
         atol: float,
         max_step: float,
         fixed: float = 0.0,
     ) -> None:
-        self.system, self.mark, self.t_end, self.fixed = system, mark, t_end, fixed
-        self.tableau = tableau._replace(weight=tableau.weight.copy())
-        self.control = np.array([rtol, atol, max_step, 0.0, system.reach(t_end, t_end - mark.t)])
-        self.cap = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf)
-        self.y, self.w = mark.y, system.scratch()
-        self.f = system.rates(mark.t, self.y) if mark.f is None else mark.f
-        self.room = Room(len(self.y), tableau.powers)
-        self.stages, self.spare = np.empty((tableau.total, len(self.y))), np.empty(len(self.y))
-        step = fixed or mark.step or self._first_step()
-        self.clock = np.array([mark.t, step, mark.origin, mark.t, step, mark.origin])
-        self.counts = np.array([1, 0, 0, mark.count, mark.count, 0, 0, 0])
+        super().__init__(system, tableau.powers)
+        cap, m = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf), system.full_size
+        own = tableau._replace(weight=tableau.weight.copy())
+        stages, spare = np.empty((tableau.total, m)), np.empty(m)
+        self.method, self.fixed = RungeKuttaStep(own, rtol, atol, max_step, cap, stages, spare, system.scratch()), abs(fixed)
+        self.restart(point, t_end)
 
-    def _first_step(self) -> float:
-        rtol, atol = self.control[:2]
-        scale = atol + rtol * np.minimum(np.abs(self.y[: self.system.size]), self.cap)
-        order = round(-1 / self.tableau.exponent)
-        return first_step(self.system, self.mark.t, self.y, self.f, scale, order, self.t_end - self.mark.t)
+    def restart(self, point: Restart, t_end: float) -> None:
+        """Begin anew from another point."""
+        f, span = point.rates(self.system), t_end - point.t
+        step = math.copysign(self.fixed, span) or point.step or self._first_step(point, f, span)
+        self.start(point, t_end, f=f, nfev=1, step=step, fixed=int(self.fixed > 0), reach=self.system.reach(t_end, span))
 
-    def advance(
-        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
-    ) -> PolynomialChunk:
-        """Take steps in one compiled call."""
-        self.control[3] = 16 * np.finfo(float).eps * max(abs(self.clock[T]), 1e-6 * abs(self.t_end))
-        t, y, f, q = self.room.take(limit, dense)
-        y[0], f[0] = self.y, self.f
-        taken, code = advance(
-            self.tableau, self.system.parameters, self.control, self.cap, bounds, final, self.fixed != 0, times, saved, dense,
-            self.clock, self.counts, self.stages, self.spare, self.w, t, y, f, q, limit,
-        )  # fmt: skip
-        clock, counts = self.clock.tolist(), self.counts.tolist()
-        self.nfev, self.steps, self.rejected = counts[NFEV], counts[STEPS], counts[REJECTED]
-        if counts[FROZEN] == 0 or counts[MARK_KNOT]:
-            k = counts[MARK_KNOT]
-            self.mark = Mark(clock[MARK_T], clock[MARK_H], y[k].copy(), f[k].copy(), clock[MARK_ORIGIN], counts[MARK_COUNT])
-        self.y, self.f = y[taken].copy(), f[taken].copy()
-        return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
+    def _first_step(self, point: Restart, f: np.ndarray, span: float) -> float:
+        """Return a first step size after Hairer, Norsett, Wanner II.4: small enough for an explicit Euler step to be good."""
+        system, y, method = self.system, point.y, self.method
+        scale = method.atol + method.rtol * np.minimum(np.abs(y[: system.size]), method.cap)
+
+        def norm(v: np.ndarray) -> float:
+            return float(np.sqrt(np.mean((v[: system.size] / scale) ** 2)))
+
+        d0, d1 = norm(y), norm(f)
+        h0 = min(1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1, abs(span))
+        h0 = max(h0, 1e-300)
+        direction = np.sign(span)
+        f1 = system.rates(point.t + direction * h0, y + direction * h0 * f, strict=False)
+        if system.failed and system.callback:
+            system.callback.taken()  # the steps will meet it again, and keep what was before
+        largest = max(d1, norm(f1 - f) / h0)
+        h1 = max(1e-6, h0 * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** -method.tableau.exponent
+        h = min(100 * h0, h1, abs(span))
+        return float(direction * (h if np.isfinite(h) and h > 0 else 1e-6 * abs(span)))
 
 
 @kernel
@@ -185,14 +156,15 @@ def run_stages(tab, p, t, h, y, first, last, stages, point, w):
 
 
 @njit(fastmath={"contract", "reassoc"}, error_model="numpy", forceinline=True)
-def error_norm(tab, control, cap, h, y, new, stages):
+def error_norm(method, h, y, new):
     """Return the size of the local error in units of the tolerance; sums in any order, so that the compiler may use vectors."""
+    tab, stages, cap = method.tableau, method.stages, method.cap
     i0, i1, i2, i3, i4, i5, i6, i7 = first_eight(tab.pick[tab.total])
     a0, a1, a2, a3, a4, a5, a6, a7 = first_eight(tab.weight[tab.total])
     b0, b1, b2, b3, b4, b5, b6, b7 = first_eight(tab.weight[tab.total + 1])
     e5 = e3 = 0.0
     for i in range(len(cap)):
-        inverse = 1.0 / (control[1] + control[0] * min(max(abs(y[i]), abs(new[i])), cap[i]))
+        inverse = 1.0 / (method.atol + method.rtol * min(max(abs(y[i]), abs(new[i])), cap[i]))
         k0, k1, k2, k3 = stages[i0, i], stages[i1, i], stages[i2, i], stages[i3, i]
         k4, k5, k6, k7 = stages[i4, i], stages[i5, i], stages[i6, i], stages[i7, i]
         five = (a0 * k0 + a1 * k1 + a2 * k2 + a3 * k3 + a4 * k4 + a5 * k5 + a6 * k6 + a7 * k7) * inverse
@@ -211,30 +183,20 @@ def first_eight(row):
 
 
 @kernel
-def remember(clock, counts, knot):
-    """Keep the knot at which the steps stand as the mark, unless the end of the run has begun to shape the steps."""
-    if counts[FROZEN] == 0:
-        clock[MARK_T] = clock[T]
-        clock[MARK_H] = clock[H]
-        clock[MARK_ORIGIN] = clock[ORIGIN]
-        counts[MARK_COUNT] = counts[COUNT]
-        counts[MARK_KNOT] = knot
-
-
-@kernel
-def judge(tab, control, clock, counts, error, h):
+def judge(method, clock, error):
     """Set the next step size from the error of this one; return whether the step is accepted.
 
     An error that is not a number must shrink the step, never grow it.
     """
+    exponent = method.tableau.exponent
     if error < 1.0:
-        factor = min(10.0, 0.9 * error**tab.exponent) if error > 0.0 else 10.0
-        clock[H] = h * (min(1.0, factor) if counts[RETRY] == 1 else factor)
-        counts[RETRY] = 0
+        factor = min(10.0, 0.9 * error**exponent) if error > 0.0 else 10.0
+        clock.step = clock.h * (min(1.0, factor) if clock.retry else factor)
+        clock.retry = 0
         return True
-    clock[H] = h * (max(0.2, 0.9 * error**tab.exponent) if math.isfinite(error) else 0.2)
-    counts[RETRY] = 1
-    counts[REJECTED] += 1
+    clock.step = clock.h * (max(0.2, 0.9 * error**exponent) if math.isfinite(error) else 0.2)
+    clock.retry = 1
+    clock.rejected += 1
     return False
 
 
@@ -247,18 +209,54 @@ def all_finite(values):
     return True
 
 
-@kernel
-def polynomial(tab, stages, q):
+def attempt(method, p, clock, knots, k, bound, last):
+    """Evaluate the stages; accept the step by its error, or if it is fixed."""
+    tab, stages, w = method.tableau, method.stages, method.w
+    y, new, f = knots.y[k], knots.y[k + 1], knots.f[k + 1]
+    proposed = clock.step
+    aim(clock, proposed if clock.fixed else clock.sign * min(abs(proposed), method.max_step), bound, last)
+    for i in range(len(y)):
+        stages[0, i] = knots.f[k, i]
+    run_stages(tab, p, clock.t, clock.h, y, 1, tab.stages + 1, stages, new, w)
+    clock.nfev += tab.stages
+    if clock.fixed:
+        if not all_finite(new):
+            return NOT_FINITE
+    else:
+        error = error_norm(method, clock.h, y, new)
+        if not judge(method, clock, error):
+            too_small = STEP_TOO_SMALL if math.isfinite(error) else NOT_FINITE
+            return too_small if abs(clock.step) < clock.smallest else REJECTED
+        if clock.shortened:
+            clock.step = proposed
+    for i in range(len(y)):
+        f[i] = stages[tab.stages, i]
+    if settled(new, p, w):
+        rhs(clock.target, new, p, f, w)
+        clock.nfev += 1
+    return RUNNING
+
+
+def interpolate(method, p, clock, knots, k):
+    """Evaluate the stages that the dense output needs beyond those of the step."""
+    tab = method.tableau
+    if tab.total > tab.stages + 1:
+        run_stages(tab, p, clock.t, clock.h, knots.y[k], tab.stages + 1, tab.total, method.stages, method.spare, method.w)
+        clock.nfev += tab.total - tab.stages - 1
+
+
+def polynomial(method, clock, q):
     """Fill the polynomial q (powers, m) of a step."""
+    tab = method.tableau
     for power in range(tab.powers):
         for i in range(q.shape[1]):
             q[power, i] = 0.0
-        combine(tab, tab.total + 2 + power, q[power], 1.0, stages, q[power])
+        combine(tab, tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 
 
-@kernel
-def point(tab, u, h, y, stages, out):
-    """Fill out with the state after the part u of a step."""
+def point(method, clock, knots, k, time, out):
+    """Fill out with the state at a time within a step: one combination of the stages, not one for each power."""
+    tab, u = method.tableau, (time - clock.t) / clock.h
     first = tab.total + 2
     row = first + tab.powers
     for j in range(4 * tab.blocks[row]):
@@ -266,80 +264,7 @@ def point(tab, u, h, y, stages, out):
         for power in range(tab.powers - 1, -1, -1):
             total = u * (total + tab.weight[first + power, j])
         tab.weight[row, j] = total
-    combine(tab, row, y, h, stages, out)
+    combine(tab, row, knots.y[k], clock.h, method.stages, out)
 
 
-@entry
-def advance(
-    tab, p, control, cap, bounds, final, fixed, times, saved, dense, clock, counts, stages, spare, w, ts, ys, fs, qs, limit
-):
-    """Take up to `limit` steps from bound to bound from ys[0], fs[0]; return how many were kept in ts, ys, fs (and qs, if dense),
-    and a code. Fill `saved` at the times that were reached.
-    """
-    sign = math.copysign(1.0, clock[H])
-    taken = kept = at = 0
-    code = RUNNING
-    ts[0] = clock[T]
-    counts[MARK_KNOT] = 0
-    for _attempt in range(limit):
-        t = clock[T]
-        while at < len(bounds) - 1 and (bounds[at] - t) * sign <= 0.0:
-            at += 1
-        bound, last = bounds[at], final and at == len(bounds) - 1
-        if (bound - t) * sign <= 0.0 or taken == len(ts) - 1:
-            break
-        proposed = clock[H]
-        h = proposed if fixed else sign * min(abs(proposed), control[2])
-        target = clock[ORIGIN] + (counts[COUNT] + 1) * h if fixed else t + h
-        beyond = (target - bound) * sign > 0.0
-        if beyond and last:
-            counts[FROZEN] = 1
-        if beyond and fixed and last:
-            bound = control[4]
-            beyond = (target - bound) * sign > 0.0
-        if beyond:
-            target, h = bound, bound - t
-        y, new = ys[taken], ys[taken + 1]
-        for i in range(len(y)):
-            stages[0, i] = fs[taken, i]
-        run_stages(tab, p, t, h, y, 1, tab.stages + 1, stages, new, w)
-        counts[NFEV] += tab.stages
-        if fixed:
-            if not all_finite(new):
-                code = NOT_FINITE
-                break
-        else:
-            error = error_norm(tab, control, cap, h, y, new, stages)
-            if not judge(tab, control, clock, counts, error, h):
-                if abs(clock[H]) < control[3]:
-                    code = STEP_TOO_SMALL if math.isfinite(error) else NOT_FINITE
-                    break
-                continue
-            if beyond:
-                clock[H] = proposed
-        inside = kept < len(times) and (times[kept] - target) * sign < 0.0
-        if (inside or dense) and tab.total > tab.stages + 1:
-            run_stages(tab, p, t, h, y, tab.stages + 1, tab.total, stages, spare, w)
-            counts[NFEV] += tab.total - tab.stages - 1
-        if dense:
-            polynomial(tab, stages, qs[taken])
-        while kept < len(times) and (times[kept] - target) * sign < 0.0:
-            point(tab, (times[kept] - t) / h, h, y, stages, saved[kept])
-            kept += 1
-        if settled(new, p, w):
-            rhs(target, new, p, stages[tab.stages], w)
-            counts[NFEV] += 1
-        if kept < len(times) and times[kept] == target:
-            saved[kept] = new
-            kept += 1
-        taken += 1
-        ts[taken], fs[taken] = target, stages[tab.stages]
-        clock[T] = target
-        counts[COUNT] += 1
-        counts[STEPS] += 1
-        if fixed and beyond:
-            clock[ORIGIN], counts[COUNT] = bound, 0
-        remember(clock, counts, taken)
-    if code == RUNNING and (bounds[-1] - clock[T]) * sign <= 0.0:
-        code = ARRIVED
-    return taken, code
+STEPS[RungeKuttaStep] = StepKernels(attempt, interpolate, polynomial, point)

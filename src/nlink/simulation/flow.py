@@ -13,7 +13,7 @@ import numpy as np
 from nlink._support.checks import ModelError, number
 from nlink.formulations import formulate
 from nlink.integrators import method_for
-from nlink.integrators.base import ARRIVED, RUNNING, Mark
+from nlink.integrators.base import ARRIVED, RUNNING, Restart
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System, beyond
 
@@ -51,7 +51,7 @@ class Flow:
         sign = 1.0 if end > start else -1.0
         bounds = system.bounds(start, end)
         fixed = hasattr(self.method, "step")  # fixed steps reach over the end
-        stepper = self._begun(Mark(start, 0.0, state, None, start, 0), end)
+        stepper = self._begun(Restart(start, 0.0, state, None, start, 0), end)
         chunk: Any = None
         while len(bounds):
             left = self.method.max_steps - stepper.steps - stepper.rejected
@@ -66,7 +66,7 @@ class Flow:
         theta, omega = system.decode(state)
         return theta.copy(), omega.copy()
 
-    def _begun(self, mark: Mark, end: float) -> Any:
+    def _begun(self, mark: Restart, end: float) -> Any:
         """Return a stepper, the one from before if it can begin anew."""
         if hasattr(self._stepper, "restart"):
             self._stepper.restart(mark, end)

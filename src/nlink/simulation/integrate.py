@@ -22,7 +22,7 @@ from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar, Notice
 from nlink.formulations import formulate
 from nlink.integrators import method_for
-from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Mark, Stepper
+from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Chunk, Integrator, Restart, Stepper
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System, beyond, rates_many
@@ -101,7 +101,7 @@ def simulate(
         return _simulate(scenario, system, mark, _listed_events(events), progress, strict, file, found=found)
 
 
-def _start_of(system: System, theta: Any, omega: Any, state: Any, project: bool) -> tuple[Mark, dict[str, Any]]:
+def _start_of(system: System, theta: Any, omega: Any, state: Any, project: bool) -> tuple[Restart, dict[str, Any]]:
     """Return the start that angles and rates, or a raw state, stand for, and by how much it was changed."""
     if (theta is None) == (state is None):
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
@@ -143,7 +143,7 @@ def resume(
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
     with _claimed(file, going_on=True):
         system = _system(scenario.chain, settings.formulation, progress)
-        mark = Mark(point.t, point.step, point.state, point.rates, point.origin, point.count)
+        mark = Restart(point.t, point.step, point.state, point.rates, point.origin, point.count)
         watched = (*_flip_events(settings.flips), *_listed_events(events))
         return _simulate(scenario, system, mark, watched, progress, strict, file, earlier=run)
 
@@ -151,7 +151,7 @@ def resume(
 def _simulate(
     scenario: Scenario,
     system: System,
-    mark: Mark,
+    mark: Restart,
     events: tuple[Any, ...],
     progress: bool,
     strict: bool,
@@ -184,7 +184,7 @@ def _simulate(
     return run
 
 
-def _judged(status: Status, mark: Mark, record: Record, method: Integrator, steps: int) -> tuple[Status, Mark]:
+def _judged(status: Status, mark: Restart, record: Record, method: Integrator, steps: int) -> tuple[Status, Restart]:
     """Return the status of a run that came to its end, and where it can go on, when all of it has been read out and weighed."""
     record.read_out()
     if record.broken:
@@ -207,7 +207,7 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
         system.settled(np.empty((0, m)))
 
 
-def _angle_start(system: System, theta: Any, omega: Any) -> tuple[Mark, dict[str, Any]]:
+def _angle_start(system: System, theta: Any, omega: Any) -> tuple[Restart, dict[str, Any]]:
     """Return angles and rates as a start, closed if the chain is pinned, and by how much they were changed for that."""
     angles, rates = system.angles("theta", theta), system.angles("omega", omega)
     start = loop_closure.assemble(system.chain, angles, rates)
@@ -215,21 +215,21 @@ def _angle_start(system: System, theta: Any, omega: Any) -> tuple[Mark, dict[str
     return _start(system, system.encode(start.theta, start.omega)), found
 
 
-def _start(system: System, state: np.ndarray) -> Mark:
-    return Mark(0.0, 0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
+def _start(system: System, state: np.ndarray) -> Restart:
+    return Restart(0.0, 0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
 
 
 def _loop(
     system: System,
     method: Integrator,
     stepper: Any,
-    mark: Mark,
+    mark: Restart,
     t_end: float,
     watches: list[Watch],
     record: Record,
     interrupt: Interrupt,
     bar: Bar,
-) -> tuple[Status, Mark]:
+) -> tuple[Status, Restart]:
     """Advance to t_end chunk by chunk; return how it ended and where it can go on."""
     sign = math.copysign(1.0, t_end)
     bounds = system.bounds(mark.t, t_end)
@@ -249,7 +249,7 @@ def _loop(
         ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(record.saved - before, 1))
         limit = max(1, min(100_000, 4 * limit, int(limit * ease)))
         if stop is not None:
-            where = Mark(stop[0].t, 0.0, stop[1], None, stop[0].t, 0)
+            where = Restart(stop[0].t, 0.0, stop[1], None, stop[0].t, 0)
             record.add_last(where.t, where.y)
             return _event_status(stop[0]), where
         t = float(chunk.t[-1])
@@ -262,20 +262,20 @@ def _loop(
             record.read_out()
             if record.broken:
                 return _not_finite(method, record.last.t), record.last
-            where = Mark(t, 0.0, chunk.y[-1].copy(), None, t, 0) if cut else stepper.mark
+            where = Restart(t, 0.0, chunk.y[-1].copy(), None, t, 0) if cut else stepper.point
             return _failure(chunk, system, method, t, record.balance.off(method, stepper.steps)), where
         bounds = beyond(bounds, t, sign)
         if not len(bounds):
-            return Status("finished", f"reached t = {t_end:g} s"), stepper.mark
+            return Status("finished", f"reached t = {t_end:g} s"), stepper.point
         if left <= 0 or (left <= limit and stepper.steps + stepper.rejected >= method.max_steps):
             return Status(
                 "too_many_steps",
                 f"{method.max_steps} steps were not enough: stopped at t = {t:g} s",
                 f"raise max_steps of {method.name}, {_ease(method)}",
-            ), stepper.mark
+            ), stepper.point
         if interrupt.asked:
-            return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), stepper.mark
-        record.keep_up(_cost(stepper, started), stepper.mark)
+            return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), stepper.point
+        record.keep_up(_cost(stepper, started), stepper.point)
         bar.update(abs(t), abs(t_end))
 
 
@@ -379,7 +379,7 @@ def _chain(value: Any) -> Chain:
     return value
 
 
-def _raw_start(system: System, state: Any, project: bool) -> tuple[Mark, dict[str, Any]]:
+def _raw_start(system: System, state: Any, project: bool) -> tuple[Restart, dict[str, Any]]:
     """Return a raw state as a start, brought onto its constraints if asked, and by how much it violates them."""
     state = np.asarray(state, float)
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):

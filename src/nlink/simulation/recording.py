@@ -13,7 +13,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink._support.version import __version__
-from nlink.integrators.base import Mark
+from nlink.integrators.base import Restart
 from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory
@@ -41,7 +41,7 @@ class Record:
         self.events: list[EventRecord] = []
         self.kept = self.fresh = self.count = self.skip = 0
         self.stride = 1
-        self.balance, self.broken, self.last = Balance(system.chain), False, Mark(0.0, 0.0, np.zeros(m))
+        self.balance, self.broken, self.last = Balance(system.chain), False, Restart(0.0, 0.0, np.zeros(m))
 
     def __enter__(self) -> Self:
         return self
@@ -59,12 +59,12 @@ class Record:
         rows = self.states[self.fresh :]
         return self.times[self.saved : self.saved + len(rows)], rows
 
-    def begin(self, mark: Mark, rates: np.ndarray) -> None:
+    def begin(self, mark: Restart, rates: np.ndarray) -> None:
         """Take the point from which the run starts or goes on."""
         self.add_knots(np.array([mark.t]), mark.y[None], rates[None])
         self.add_start(mark)
 
-    def add_start(self, mark: Mark) -> None:
+    def add_start(self, mark: Restart) -> None:
         """Save the start, if it is to be saved."""
         if len(self.times) and self.times[0] == mark.t:
             self.states[0] = mark.y
@@ -89,7 +89,7 @@ class Record:
             states = self.states[k : min(k + self.block, fresh)]
             self._keep(self.times[self.kept : self.kept + len(states)], states)
 
-    def set_out(self, mark: Mark, earlier: Run | None) -> None:
+    def set_out(self, mark: Restart, earlier: Run | None) -> None:
         """Begin the balance at the start of the run, or of the earlier one with which it goes on."""
         self.last = mark
         if earlier is not None:
@@ -110,13 +110,13 @@ class Record:
             whole = {name: values[:count] for name, values in columns.items()}
             self.balance.take(whole)
             self._append(whole)
-            self.last = Mark(float(t[count - 1]), 0.0, states[count - 1].copy(), None, float(t[count - 1]), 0)
+            self.last = Restart(float(t[count - 1]), 0.0, states[count - 1].copy(), None, float(t[count - 1]), 0)
         self.broken = self.broken or count < len(t)
 
-    def keep_up(self, cost: Stats, mark: Mark) -> None:
+    def keep_up(self, cost: Stats, mark: Restart) -> None:
         """Bring what has come to where it is kept: nothing to do in memory."""
 
-    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Mark, meta: dict[str, Any]) -> Run:
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Restart, meta: dict[str, Any]) -> Run:
         """Return the Run; `mark` is where it can go on."""
         self.read_out()
         if not self.kept:
@@ -272,7 +272,7 @@ def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
     return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
 
 
-def checkpoint(system: System, mark: Mark) -> Checkpoint:
+def checkpoint(system: System, mark: Restart) -> Checkpoint:
     """Return a mark with its rates."""
     rates = system.rates(mark.t, mark.y) if mark.f is None else mark.f
     return Checkpoint(float(mark.t), float(mark.step), mark.y.copy(), rates.copy(), float(mark.origin), int(mark.count))

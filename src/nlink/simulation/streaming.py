@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import ModelError
-from nlink.integrators.base import Mark
+from nlink.integrators.base import Restart
 from nlink.mechanics.system import System
 from nlink.run.file import attributes, copy, opened
 from nlink.run.run import Checkpoint, Run, Stats, Status
@@ -82,7 +82,7 @@ class StreamedRecord(Record):
         self._thinning = Thinning(max(2, MOST_KNOT_NUMBERS // (2 * m)), *Checkpoint.thinning)
         self._earlier, self._new = earlier, earlier is None
 
-    def begin(self, mark: Mark, rates: np.ndarray) -> None:
+    def begin(self, mark: Restart, rates: np.ndarray) -> None:
         """Take over the earlier run, or the start, and let the file be seen."""
         if self._earlier is not None:
             self._take_over(self._earlier)
@@ -102,14 +102,14 @@ class StreamedRecord(Record):
         if len(rows):
             self.writer.append_knots((t[rows], *decoded(self.system, y[rows], f[rows])))
 
-    def keep_up(self, cost: Stats, mark: Mark) -> None:
+    def keep_up(self, cost: Stats, mark: Restart) -> None:
         """Commit, if it is time; events of long chains are written at once, for each holds a state."""
         if len(self.events) * self.system.full_size > BLOCK_NUMBERS:
             self._bring()
         if time.perf_counter() - self._committed >= self._pause:
             self._commit(Status("running", f"at t = {mark.t:g} s"), cost, mark)
 
-    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Mark, meta: dict[str, Any]) -> Run:
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Restart, meta: dict[str, Any]) -> Run:
         """Complete the file and return its run."""
         self._bring()
         run = self.writer.finish(status, self._cost.plus(cost), self._point(mark), lambda part: opened(part, self.path))
@@ -146,7 +146,7 @@ class StreamedRecord(Record):
         self.writer.append(columns)
         self.kept += len(columns["time"])
 
-    def _commit(self, status: Status, cost: Stats, mark: Mark) -> None:
+    def _commit(self, status: Status, cost: Stats, mark: Restart) -> None:
         begun = time.perf_counter()
         self._bring()
         self.writer.commit(status, self._cost.plus(cost), self._point(mark))
@@ -160,5 +160,5 @@ class StreamedRecord(Record):
         self.writer.append_events([event for event in self.events if abs(event.t) > self._seen])
         self.events.clear()
 
-    def _point(self, mark: Mark) -> Checkpoint:
+    def _point(self, mark: Restart) -> Checkpoint:
         return replace(checkpoint(self.system, mark), thinning=self._thinning.state)

@@ -1,0 +1,299 @@
+"""The loop over compiled steps, one for all methods: clock, counts, bounds, saved points and the point to restart from.
+
+A method is a NamedTuple of numbers and arrays, and the kernels of its step: `STEPS[its type] = StepKernels(...)`. The loop calls
+
+    prepare       at each knot, and again beyond each bound: what a step from there needs
+    attempt       takes a step from knot k to knot k + 1: calls `aim`, fills the state and its rates, returns a code
+    interpolate   makes the dense output of the step, if it is needed
+    polynomial    fills the coefficients q of the step: y(t + u h) = y + h sum_j u^(j+1) q_j
+    point         fills the state at a time within the step
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.jit import entry, kernel
+from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
+from nlink.mechanics.system import System
+
+CHUNK_NUMBERS = 250_000
+"""Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
+REJECTED = -1
+"""The code of an attempt that is to be repeated with a smaller step."""
+EPS = float(np.finfo(float).eps)
+
+
+class Clock(NamedTuple):
+    """Times, step sizes and counts of an integration. In compiled code it is a record of numbers that can be written."""
+
+    t: float
+    t_end: float
+    sign: float
+    step: float = 0.0
+    """the next step as proposed; the one of the grid, if fixed"""
+    reach: float = 0.0
+    """how far fixed steps may go beyond the end"""
+    origin: float = 0.0
+    """of the grid of fixed steps, `grid_steps` steps ago"""
+    target: float = 0.0
+    """the end of the step under way"""
+    h: float = 0.0
+    """the size of the step under way"""
+    smallest: float = 0.0
+    """the smallest step that is taken"""
+    restart_step: float = 0.0
+    restart_origin: float = 0.0
+    fixed: int = 0
+    grid_steps: int = 0
+    shortened: int = 0
+    """whether the step under way ends at a bound"""
+    frozen: int = 0
+    """whether the end of the run has begun to shape the steps: the point to restart from lies before it"""
+    retry: int = 0
+    """whether the step before was rejected"""
+    nfev: int = 0
+    steps: int = 0
+    rejected: int = 0
+    restart_count: int = 0
+    restart_knot: int = 0
+
+
+CLOCK = np.dtype((np.record, [(name, type(Clock._field_defaults.get(name, 0.0))) for name in Clock._fields]))
+
+
+class Knots(NamedTuple):
+    """The knots of a chunk, t (K+1,), y and f (K+1, m), and its polynomials q (K, powers, m); there are none unless it is dense."""
+
+    t: np.ndarray
+    y: np.ndarray
+    f: np.ndarray
+    q: np.ndarray
+
+
+class StepKernels(NamedTuple):
+    """What a method does in a step: plain functions that stand for the generic ones of the same names."""
+
+    attempt: Callable[..., int]
+    interpolate: Callable[..., None]
+    polynomial: Callable[..., None]
+    point: Callable[..., None]
+    prepare: Callable[..., None] = lambda method, p, clock, knots, k, bound, fresh: None
+
+
+STEPS: dict[type[Any], StepKernels] = {}
+
+
+@dispatched(lambda kind: STEPS[kind].prepare, "method")
+def prepare(method, p, clock, knots, k, bound, fresh):
+    """Make what a step from knot k towards a bound needs; fill the rates there, if the knot is fresh and they are not known."""
+
+
+@dispatched(lambda kind: STEPS[kind].attempt, "method")
+def attempt(method, p, clock, knots, k, bound, last):
+    """Take a step from knot k: fill the state and the rates at knot k + 1; return RUNNING, REJECTED or why it cannot go on."""
+
+
+@dispatched(lambda kind: STEPS[kind].interpolate, "method")
+def interpolate(method, p, clock, knots, k):
+    """Make the dense output of the step from knot k."""
+
+
+@dispatched(lambda kind: STEPS[kind].polynomial, "method")
+def polynomial(method, clock, q):
+    """Fill the polynomial q (powers, m) of the step."""
+
+
+@dispatched(lambda kind: STEPS[kind].point, "method")
+def point(method, clock, knots, k, time, out):
+    """Fill out with the state at a time within the step from knot k."""
+
+
+@kernel
+def aim(clock, h, bound, last):
+    """Set target and size of a step of size h that ends at the bound at most; a fixed step may go beyond the last one."""
+    target = clock.origin + (clock.grid_steps + 1) * h if clock.fixed else clock.t + h
+    beyond = (target - bound) * clock.sign > 0.0
+    if beyond and last:
+        clock.frozen = 1
+        if clock.fixed:
+            bound = clock.reach
+            beyond = (target - bound) * clock.sign > 0.0
+    if beyond:
+        target, h = bound, bound - clock.t
+    clock.target, clock.h, clock.shortened = target, h, beyond
+
+
+@kernel
+def accept(clock, knots, taken):
+    """Stand at the end of the step, which is knot number `taken`."""
+    clock.t = knots.t[taken] = clock.target
+    clock.steps += 1
+    if clock.fixed:
+        clock.grid_steps += 1
+        if clock.shortened:
+            clock.origin, clock.grid_steps = clock.target, 0
+    if not clock.frozen:
+        clock.restart_knot, clock.restart_step = taken, clock.step
+        clock.restart_origin, clock.restart_count = clock.origin, clock.grid_steps
+
+
+@kernel
+def save(method, p, clock, knots, k, times, saved, first):
+    """Make the dense output of the step from knot k, if it is needed, and fill `saved` from number `first` on at the times that the
+    step passes; return the number of the next.
+    """
+    dense = len(knots.q) > 0
+    if dense or (first < len(times) and (times[first] - clock.target) * clock.sign < 0.0):
+        interpolate(method, p, clock, knots, k)
+    if dense:
+        polynomial(method, clock, knots.q[k])
+    while first < len(times) and (times[first] - clock.target) * clock.sign < 0.0:
+        point(method, clock, knots, k, times[first], saved[first])
+        first += 1
+    if first < len(times) and times[first] == clock.target:
+        saved[first] = knots.y[k + 1]
+        first += 1
+    return first
+
+
+@entry
+def advance(method, p, clock, bounds, final, times, saved, knots, limit):
+    """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, and a code.
+
+    `saved` is filled at the times that were reached.
+    """
+    taken = filled = at = tried = 0
+    known, code = -1, RUNNING
+    knots.t[0] = clock.t
+    clock.restart_knot = -1 if clock.frozen else 0
+    clock.smallest = 16 * EPS * max(abs(clock.t), 1e-6 * abs(clock.t_end))
+    while True:
+        prepare(method, p, clock, knots, taken, bounds[at], known < taken)
+        known = taken
+        if taken == len(knots.t) - 1 or tried == limit:
+            break
+        if (bounds[at] - clock.t) * clock.sign <= 0.0:
+            if at == len(bounds) - 1:
+                break
+            at += 1
+            continue
+        tried += 1
+        code = attempt(method, p, clock, knots, taken, bounds[at], final and at == len(bounds) - 1)
+        if code == RUNNING:
+            filled = save(method, p, clock, knots, taken, times, saved, filled)
+            taken += 1
+            accept(clock, knots, taken)
+        elif code == REJECTED:
+            code = RUNNING
+        else:
+            break
+    if code == RUNNING and (bounds[-1] - clock.t) * clock.sign <= 0.0:
+        code = ARRIVED
+    return taken, code
+
+
+class CompiledStepper(Stepper):
+    """Takes the steps of a method whose kernels are in STEPS."""
+
+    method: Any
+
+    def __init__(self, system: System, powers: int) -> None:
+        self.system, self.room = system, Room(system.full_size, powers)
+
+    def start(self, point: Restart, t_end: float, f: np.ndarray | None, **values: float) -> None:
+        """Begin at a point with its rates, if they are known, and with other values of the clock."""
+        self.point, self.y, self.f = point, point.y, f
+        self.nfev = self.steps = self.rejected = 0
+        clock = Clock(
+            point.t,
+            t_end,
+            math.copysign(1.0, t_end - point.t),
+            origin=point.origin,
+            grid_steps=point.count,
+            restart_origin=point.origin,
+            restart_count=point.count,
+        )._replace(**values)
+        self.clock = np.array([clock._replace(restart_step=clock.step)], CLOCK)[0]
+
+    def advance(
+        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+    ) -> PolynomialChunk:
+        """Take steps in one compiled call."""
+        t, y, f, q = knots = self.room.take(limit, dense)
+        y[0] = self.y
+        if self.f is not None:
+            f[0] = self.f
+        taken, code = advance(self.method, self.system.parameters, self.clock, bounds, final, times, saved, knots, limit)
+        clock = Clock(*self.clock.item())
+        self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected
+        k = clock.restart_knot
+        if k >= 0:
+            step, origin, count = clock.restart_step, clock.restart_origin, clock.restart_count
+            self.point = Restart(float(t[k]), step, y[k].copy(), f[k].copy(), origin, count)
+        self.y, self.f = y[taken].copy(), f[taken].copy()
+        return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
+
+
+class Room:
+    """The arrays of a chunk, used again by the next: fresh memory would cost more than the steps of a long chain."""
+
+    def __init__(self, m: int, powers: int) -> None:
+        self.m, self.powers = m, powers
+        self.knots = Knots(np.empty(0), np.empty((0, m)), np.empty((0, m)), np.empty((0, powers, m)))
+
+    def take(self, limit: int, dense: bool) -> Knots:
+        """Return room for at most `limit` steps."""
+        most = CHUNK_NUMBERS // (self.m * (self.powers * dense + 2))
+        steps = min(limit, max(1, most))
+        t, y, f, q = self.knots
+        if len(t) <= steps:
+            t, y, f = np.empty(steps + 1), np.empty((steps + 1, self.m)), np.empty((steps + 1, self.m))
+        if len(q) < steps * dense:
+            q = np.empty((steps, self.powers, self.m))
+        self.knots = Knots(t, y, f, q)
+        return Knots(t[: steps + 1], y[: steps + 1], f[: steps + 1], q[: steps * dense])
+
+
+class PolynomialChunk(Chunk):
+    """Steps whose dense output is a polynomial: y + h sum_j u^(j+1) q_j."""
+
+    def __init__(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, q: np.ndarray, code: int) -> None:
+        self.t, self.y, self.f, self.q, self.code = t, y, f, q, code
+
+    def at(self, times: np.ndarray) -> np.ndarray:
+        """Evaluate the polynomials."""
+        out = np.empty((len(times), self.y.shape[1]))
+        evaluate(self.t, self.y, self.q, np.asarray(times, float), out)
+        return out
+
+
+@entry
+def evaluate(t, y, q, times, out):
+    """Fill out with the states at times (in the order of the steps) from the polynomials of the steps."""
+    k = 0
+    last = len(t) - 2
+    sign = 1.0 if t[-1] >= t[0] else -1.0
+    for i in range(len(times)):
+        while k < last and (times[i] - t[k + 1]) * sign > 0:
+            k += 1
+        if times[i] == t[k + 1]:
+            out[i] = y[k + 1]
+        else:
+            h = t[k + 1] - t[k]
+            horner((times[i] - t[k]) / h, h, y[k], q[k], out[i])
+
+
+@kernel
+def horner(u, h, y, q, out):
+    """Fill out with y + h sum_j u^(j+1) q_j."""
+    for i in range(len(y)):
+        total = 0.0
+        for power in range(len(q) - 1, -1, -1):
+            total = u * (total + q[power, i])
+        out[i] = y[i] + h * total
