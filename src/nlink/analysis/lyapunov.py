@@ -18,12 +18,11 @@ from nlink._support.checks import ModelError, number
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar, Notice
 from nlink.analysis.course import Course, Failure, told
+from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Status
 from nlink.simulation.integrate import COMPILING
 
-TOLERANCE = 1e-13
-"""Error of a step."""
 LEAST = 200
 """Values of the history, at the least."""
 BLOCKS = 10
@@ -101,7 +100,7 @@ def lyapunov(
     if transient >= t_end:
         raise ModelError(f"transient must be below t_end, {t_end:g} s, got {transient:g}")
     with Notice(COMPILING, progress):
-        course = Course(chain, theta, omega, TOLERANCE, count)
+        course = Course(chain, theta, omega, EXPONENTS, count)
     with Bar("following deviations", progress) as bar:
         status = _followed(course, transient, t_end, bar)
     return _result(course, status)

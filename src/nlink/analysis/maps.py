@@ -17,6 +17,7 @@ from nlink._support.checks import SHORT, ModelError, choice, listed, whole
 from nlink._support.progress import Notice
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
+from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
 from nlink.simulation.integrate import COMPILING
 
@@ -96,8 +97,8 @@ def chaos_map(
     at: Any = 0.0,
     omega: Any = 0.0,
     t_end: float | None = None,
-    rtol: float = 1e-11,
-    atol: float = 1e-11,
+    rtol: float = MAPS,
+    atol: float = MAPS,
     backend: Any = None,
     store: Any = None,
     progress: bool = False,

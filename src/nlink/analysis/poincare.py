@@ -21,6 +21,7 @@ from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar, Notice
 from nlink.analysis.variations import Motion
 from nlink.formulations import formulate
+from nlink.integrators.accuracy import CLOSED_SECTIONS, SECTIONS
 from nlink.integrators.base import ARRIVED, Chunk
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
@@ -30,7 +31,6 @@ from nlink.mechanics.system import System
 from nlink.run.run import Status
 from nlink.simulation.integrate import COMPILING
 
-TOLERANCE, TOLERANCE_CLOSED = 1e-13, 1e-11
 LOOKS, TURN = 4, 0.5
 """Times a step is looked at, and the angle in rad after which it is looked at again."""
 MOST_STROBES = 10_000_000
@@ -169,8 +169,8 @@ class _Finder:
 
     def __init__(self, system: System, section: Section | Strobe, transient: float) -> None:
         self.system, self.section, self.transient = system, section, transient
-        tol = TOLERANCE_CLOSED if system.chain.pin else TOLERANCE
-        self.motion = Motion(system, DOP853(tol, tol) if Taylor.refusal(system) else Taylor(TOLERANCE))
+        tol = CLOSED_SECTIONS if system.chain.pin else SECTIONS
+        self.motion = Motion(system, DOP853(tol, tol) if Taylor.refusal(system) else Taylor(SECTIONS))
         self.found: list[tuple[np.ndarray, np.ndarray, int, float]] = []
         self.status: list[Status] = []
         self.last: list[np.ndarray] = []

@@ -20,6 +20,7 @@ from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
 from nlink.ensemble.varied import Varied, numbers_of
 from nlink.formulations import formulate
 from nlink.integrators import method_for
+from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_SERIES
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
@@ -36,13 +37,8 @@ __all__ = [
 FINAL = (Final(),)
 ORDER = 16
 """Order of the series for ensembles: measured best for members of few links."""
-SHARE, SHARE_OF_DEVIATIONS = 0.1, 0.03
-"""Of the tolerance that one motion is given by default: many starts have worse ones among them, and the series of deviations
-converge later. Then 500 random starts of up to 15 links are right to 1e-9 rad after 1 s, and exponents to 3e-10 / s."""
 FEW_ON_CARD = 3
 """Links up to which a GPU is faster by series, by measurement."""
-AS_SERIES = 2e-4
-"""The part of a tolerance with which stages are as accurate as series with all of it."""
 
 
 def simulate_many(
@@ -148,8 +144,8 @@ def _method(
     if not side_by_side(system, method, vary):
         return method_for(system, "DOP853", rtol, atol)
     if on_card and system.chain.n > FEW_ON_CARD:
-        return method_for(system, "DOP853", AS_SERIES * rtol, AS_SERIES * atol)
-    share = SHARE_OF_DEVIATIONS if any(isinstance(each, FTLE) for each in keep) else SHARE
+        return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)
+    share = MANY_DEVIATIONS if any(isinstance(each, FTLE) for each in keep) else MANY_SERIES
     return Taylor(float(f"{share * method.tol:.2g}"), ORDER)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink._support.checks import ModelError
+from nlink.integrators.accuracy import FLIP_PICTURE
 from nlink.integrators.runge_kutta import DOP853
 from nlink.mechanics.system import System
 from nlink.scenario import Scenario
@@ -17,8 +18,7 @@ from nlink.studio.messages import FieldError, counted, ranged
 
 COARSE = 8
 """Cells on a side of the first, coarse squares."""
-METHOD = DOP853(rtol=1e-6, atol=1e-6)
-"""Enough to see the picture; a cell at a border may be off."""
+METHOD = DOP853(rtol=FLIP_PICTURE, atol=FLIP_PICTURE)
 MOST_CELLS, MOST_SECONDS = 96, 200.0
 
 
