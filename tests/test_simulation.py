@@ -49,7 +49,7 @@ from nlink import (
     simulate,
 )
 from nlink._support.interrupt import Interrupt
-from nlink.simulation import recording
+from nlink.simulation import knots
 from nlink.simulation.recording import saved_times
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
@@ -800,14 +800,13 @@ def test_no_output_and_no_bar_when_piped(capfd):
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=20))
 def test_steps_that_are_too_many_are_thinned_evenly(sizes):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recording, "MOST_KNOT_NUMBERS", 64)
-        record = recording.Record(np.empty(0), formulate(Chain.uniform(2)))
-    room = len(record.t)
+        patch.setattr(knots, "MOST_KNOT_NUMBERS", 64)
+        store = knots.KnotStore(4)
     t = np.arange(float(sum(sizes)))
     for part in np.split(t, np.cumsum(sizes)[:-1]):
-        record.add_knots(part, part[:, None] + np.arange(4), -part[:, None] * np.ones(4))
-    kept = t[:: record.stride]
-    assert len(kept) <= room < 2 * len(kept) + 2 or record.stride == 1
-    np.testing.assert_array_equal(record.t[: record.count], kept)
-    np.testing.assert_array_equal(record.y[: record.count], kept[:, None] + np.arange(4))
-    np.testing.assert_array_equal(record.f[: record.count, 0], -kept)
+        store.add(part, part[:, None] + np.arange(4), -part[:, None] * np.ones(4))
+    wanted, (times, states, rates) = t[:: store.stride], store.kept
+    assert len(wanted) <= store.room < 2 * len(wanted) + 2 or store.stride == 1
+    np.testing.assert_array_equal(times, wanted)
+    np.testing.assert_array_equal(states, wanted[:, None] + np.arange(4))
+    np.testing.assert_array_equal(rates[:, 0], -wanted)

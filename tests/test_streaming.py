@@ -18,8 +18,8 @@ from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, 
 from nlink.run import file
 from nlink.run.file import RunFileError, Stored
 from nlink.run.writer import Claim
-from nlink.simulation import integrate, streaming
-from nlink.simulation.streaming import Thinning
+from nlink.simulation import knots, loop, streaming
+from nlink.simulation.knots import Thinning
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
 COMMAND = [str(Path(sys.executable).with_name("nlink"))]
@@ -63,7 +63,7 @@ def reached(path: Path, t: float) -> nlink.Run:
 @pytest.fixture
 def each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commit after each step, so that short runs commit often."""
-    monkeypatch.setattr(integrate, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(loop, "CHUNK_SECONDS", 0.0)
     monkeypatch.setattr(streaming, "SECONDS", 0.0)
     monkeypatch.setattr(streaming, "SHARE", 0)
 
@@ -126,7 +126,7 @@ def test_another_process_watches_a_run_that_is_killed_and_resumed_to_the_last_bi
 @pytest.mark.usefixtures("each_step")
 @pytest.mark.parametrize("integrator", ["DOP853", "Taylor"])
 def test_a_run_cut_off_at_any_commit_goes_on_to_the_same_numbers(tmp_path, monkeypatch, integrator):
-    monkeypatch.setattr(streaming, "MOST_KNOT_NUMBERS", 100)
+    monkeypatch.setattr(knots, "MOST_KNOT_NUMBERS", 100)
     path, options = tmp_path / "run.nc", {"t_end": 1.5, "save": 0.3, "integrator": integrator, "rtol": 1e-12, "atol": 1e-12}
     theta, omega = [1.5, 3.0, 1.5], [0.0, 8.0, 0.0]
     whole = simulate(Chain.uniform(3), theta, omega, events=[Flip()], file=tmp_path / "whole.nc", **options)

@@ -16,14 +16,13 @@ the energy of a motion so small that it is lost in the tolerance: a chain at res
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nlink.integrators.base import Integrator
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointSpring
 from nlink.run.run import Run, Status
+from nlink.simulation.statuses import refined
 
 SLACK = 10.0
 LEAST, MOST = 1e-6, 0.1
@@ -67,7 +66,7 @@ class Balance:
 
     def follow(self, run: Run) -> None:
         """Take the points of an earlier run, some at a time."""
-        columns: dict[str, Any] = {name: getattr(run, name) for name in ("kinetic", "potential", "theta", "omega")}
+        columns: dict[str, np.ndarray] = {name: getattr(run, name) for name in ("kinetic", "potential", "theta", "omega")}
         columns |= {"violation": run.drift} | {f"work_{name}": values for name, values in run.work.items()}
         for k in range(0, len(run.t), BLOCK):
             self.take({name: np.asarray(values[k : k + BLOCK]) for name, values in columns.items()})
@@ -88,10 +87,9 @@ class Balance:
         """Return the largest residual, in J, that a run by this method may have after so many steps."""
         scale, (inertia, weight, stiffness) = self.exchanged, self._sizes()
         rounding = EPS * (self.energy + weight + self.work) * (100 + 10 * steps**0.5)
-        rtol = getattr(method, "rtol", getattr(method, "tol", None))
-        if rtol is None:
+        if method.tolerances is None:
             return MOST * scale + rounding
-        atol = getattr(method, "atol", rtol)
+        rtol, atol = method.tolerances
         turn, rate = atol + rtol * min(self.angle, 1.0), atol + rtol * self.rate
         slope = (2 * scale * inertia) ** 0.5 * rate + ((2 * scale * stiffness) ** 0.5 + weight) * turn
         lost = inertia * min(LOST * rate, LOST_RATE) ** 2 + (weight + stiffness) * min(LOST * turn, LOST_TURN) ** 2
@@ -116,12 +114,6 @@ class Balance:
             stabilised = f"{finer}, or stabilise them: Baumgarte, Projection"
             return _inaccurate(ended, f"the constraints are violated by {self.violation:.2g}", stabilised)
         return ended
-
-
-def refined(method: Integrator) -> str:
-    """Return how to follow a motion more closely."""
-    step = getattr(method, "step", None)
-    return f"try a smaller step than {step:g}" if step else "try a tighter tolerance"
 
 
 def _inaccurate(ended: Status, wrong: str, remedy: str) -> Status:

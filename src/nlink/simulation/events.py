@@ -121,7 +121,7 @@ class Watch:
         self.event, self.system = event, system
         self.marks = self._marks(np.array([t]), state[None], np.zeros(1))[0]
 
-    def found(self, chunk: Chunk) -> list[EventRecord]:
+    def events(self, chunk: Chunk) -> list[EventRecord]:
         """Return the events within a chunk's steps."""
         looks = 1 if isinstance(self.event, Flip) else LOOKS
         t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(looks) / looks).ravel(), chunk.t[-1])

@@ -6,16 +6,16 @@ Nothing is kept but the state reached, so a call costs little more than the step
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink.formulations import formulate
 from nlink.integrators import method_for
-from nlink.integrators.base import ARRIVED, RUNNING, Restart
+from nlink.integrators.base import ARRIVED, RUNNING, FixedStep, Integrator, Restart, Stepper
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.system import System, beyond
+from nlink.mechanics.system import Formulation, System, beyond
 
 NOTHING = np.empty(0)
 
@@ -27,7 +27,7 @@ class FlowError(RuntimeError):
 class Flow:
     """The motion of a chain from (theta, omega) by a time t; see `flow`."""
 
-    def __init__(self, system: System, integrator: Any = None, rtol: float = 1e-9, atol: float = 1e-9) -> None:
+    def __init__(self, system: System, integrator: str | Integrator | None = None, rtol: float = 1e-9, atol: float = 1e-9) -> None:
         if system.chain.pin or system.formulation.constrained:
             raise ModelError("flow takes open chains in angles; use simulate for pins and constraints")
         self.system = copy.copy(system)
@@ -35,9 +35,11 @@ class Flow:
         self.system.parameters, self.system._rows = system.parameters._replace(chain=chain), 0
         self.method = method_for(self.system, integrator, rtol, atol)
         self._none = np.empty((0, self.system.size))
-        self._stepper: Any = None
+        self._stepper: Stepper | None = None
 
-    def __call__(self, theta: Any, omega: Any = None, t: float = 1.0, *, start: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, theta: ArrayLike, omega: ArrayLike | None = None, t: float = 1.0, *, start: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates (N,) after the time t, from `start` on.
 
         >>> theta, omega = flow(Chain.uniform(2))([0.5, 0.5], t=2.0)
@@ -50,37 +52,34 @@ class Flow:
             return system.decode(state)
         sign = 1.0 if end > start else -1.0
         bounds = system.bounds(start, end)
-        fixed = hasattr(self.method, "step")  # fixed steps reach over the end
-        stepper = self._begun(Restart(start, 0.0, state, None, start, 0), end)
-        chunk: Any = None
+        fixed = isinstance(self.method, FixedStep)  # fixed steps reach over the end
+        stepper = self._begun(Restart.at(start, state), end)
         while len(bounds):
             left = self.method.max_steps - stepper.steps - stepper.rejected
             chunk = stepper.advance(bounds, True, NOTHING, self._none, fixed, min(100_000, left))
-            state, bounds = chunk.y[-1], beyond(bounds, chunk.t[-1], sign)
+            bounds = beyond(bounds, chunk.t[-1], sign)
+            state = chunk.at(np.array([end]))[0] if fixed and not len(bounds) else chunk.y[-1]
             if system.failed and system.callback:
                 raise system.callback.taken()
             if chunk.code not in (RUNNING, ARRIVED) or (left <= 0 and len(bounds)):
                 raise FlowError(f"the motion could not be followed beyond t = {chunk.t[-1]:g} s; simulate it to see why")
-        if fixed:
-            state = chunk.at(np.array([end]))[0]
         theta, omega = system.decode(state)
         return theta.copy(), omega.copy()
 
-    def _begun(self, mark: Restart, end: float) -> Any:
-        """Return a stepper, the one from before if it can begin anew."""
-        if hasattr(self._stepper, "restart"):
-            self._stepper.restart(mark, end)
-            self._stepper.steps = 0
+    def _begun(self, point: Restart, end: float) -> Stepper:
+        """Return a stepper from a point towards a time: the one from before, if there is one."""
+        if self._stepper is None:
+            self._stepper = self.method.stepper(self.system, point, end)
         else:
-            self._stepper = self.method.stepper(self.system, mark, end)
+            self._stepper.restart(point, end)
         return self._stepper
 
 
 def flow(
     chain_or_system: Chain | System,
     *,
-    formulation: Any = "recursive",
-    integrator: Any = None,
+    formulation: str | Formulation = "recursive",
+    integrator: str | Integrator | None = None,
     rtol: float = 1e-9,
     atol: float = 1e-9,
 ) -> Flow:

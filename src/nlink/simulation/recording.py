@@ -7,7 +7,7 @@ import math
 import shlex
 import sys
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from nlink.mechanics.system import System, rates_many
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
+from nlink.simulation.knots import KnotStore
 
 MOST_SAVED = 10**8
-MOST_KNOT_NUMBERS = 4_000_000
 BLOCK_NUMBERS = 1_000_000
 """Numbers of states that are read out at a time, unless one state has more."""
 
@@ -36,11 +36,10 @@ class Record:
         self.block = max(1, BLOCK_NUMBERS // m)
         self.states = self._room(len(times), m)
         self._columns: dict[str, np.ndarray] = {}
-        room = max(2, MOST_KNOT_NUMBERS // (2 * m))
-        self.t, self.y, self.f = np.empty(room), np.empty((room, m)), np.empty((room, m))
+        self._knots = KnotStore(m)
         self.events: list[EventRecord] = []
-        self.kept = self.fresh = self.count = self.skip = 0
-        self.stride = 1
+        self.saved = self.read = 0
+        """points saved so far, and those of them that have been read out; the states of the rest stand in the first rows"""
         self.balance, self.broken, self.last = Balance(system.chain), False, Restart(0.0, 0.0, np.zeros(m))
 
     def __enter__(self) -> Self:
@@ -49,31 +48,34 @@ class Record:
     def __exit__(self, *_: object) -> None:
         """Let go: nothing to do in memory."""
 
-    @property
-    def saved(self) -> int:
-        """Number of points saved so far: those read out, and fresh states."""
-        return self.kept + self.fresh
-
     def waiting(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the times that are still to be saved, and the rows for their states."""
-        rows = self.states[self.fresh :]
+        rows = self.states[self.saved - self.read :]
         return self.times[self.saved : self.saved + len(rows)], rows
 
-    def begin(self, mark: Restart, rates: np.ndarray) -> None:
-        """Take the point from which the run starts or goes on."""
-        self.add_knots(np.array([mark.t]), mark.y[None], rates[None])
-        self.add_start(mark)
-
-    def add_start(self, mark: Restart) -> None:
-        """Save the start, if it is to be saved."""
-        if len(self.times) and self.times[0] == mark.t:
-            self.states[0] = mark.y
+    def begin(self, start: Restart, earlier: Run | None) -> None:
+        """Take the point from which the run starts, or goes on from an earlier one."""
+        self.last = start
+        if earlier is not None:
+            self.balance.follow(earlier)
+        if not len(self.times) or self.times[0] != start.t:
+            self.weigh(np.array([start.t]), start.y[None])
+        self._begin_knots(start, earlier)
+        if len(self.times) and self.times[0] == start.t:
+            self.states[0] = start.y
             self.add_points(1)
+
+    def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
+        self.add_knots(np.array([start.t]), start.y[None], self.system.rates(start.t, start.y)[None])
+
+    def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
+        """Keep steps."""
+        self._knots.add(t, y, f)
 
     def add_points(self, count: int) -> None:
         """Take the next `count` rows as saved, and read them out when they are many."""
-        self.fresh += count
-        if self.fresh >= self.block:
+        self.saved += count
+        if self.saved - self.read >= self.block:
             self.read_out()
 
     def add_last(self, t: float, state: np.ndarray) -> None:
@@ -81,25 +83,19 @@ class Record:
         if not self.saved or self.times[self.saved - 1] != t:
             self.read_out()
             self._keep(np.array([t]), state[None])
+            self.saved = self.read
 
     def read_out(self) -> None:
-        """Read the fresh states out in angles and energies, and make room for others."""
-        fresh, self.fresh = self.fresh, 0
-        for k in range(0, fresh, self.block):
-            states = self.states[k : min(k + self.block, fresh)]
-            self._keep(self.times[self.kept : self.kept + len(states)], states)
+        """Read the states that wait out in angles and energies, and make room for others."""
+        first, count = self.read, self.saved - self.read
+        for k in range(0, count, self.block):
+            states = self.states[k : min(k + self.block, count)]
+            self._keep(self.times[first + k : first + k + len(states)], states)
+        self.saved = self.read
 
-    def set_out(self, mark: Restart, earlier: Run | None) -> None:
-        """Begin the balance at the start of the run, or of the earlier one with which it goes on."""
-        self.last = mark
-        if earlier is not None:
-            self.balance.follow(earlier)
-        if not len(self.times) or self.times[0] != mark.t:
-            self.weigh(mark.t, mark.y[None])
-
-    def weigh(self, t: np.ndarray | float, states: np.ndarray) -> None:
+    def weigh(self, t: np.ndarray, states: np.ndarray) -> None:
         """Take states into the balance that are not saved."""
-        columns = read_out(self.system, np.atleast_1d(t), states)
+        columns = read_out(self.system, t, states)
         self.balance.take({name: values[: finite_rows(columns)] for name, values in columns.items()})
 
     def _keep(self, t: np.ndarray, states: np.ndarray) -> None:
@@ -110,18 +106,19 @@ class Record:
             whole = {name: values[:count] for name, values in columns.items()}
             self.balance.take(whole)
             self._append(whole)
-            self.last = Restart(float(t[count - 1]), 0.0, states[count - 1].copy(), None, float(t[count - 1]), 0)
+            self.read += count
+            self.last = Restart.at(t[count - 1], states[count - 1].copy())
         self.broken = self.broken or count < len(t)
 
-    def keep_up(self, cost: Stats, mark: Restart) -> None:
+    def keep_up(self, cost: Stats, point: Restart) -> None:
         """Bring what has come to where it is kept: nothing to do in memory."""
 
-    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Restart, meta: dict[str, Any]) -> Run:
-        """Return the Run; `mark` is where it can go on."""
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, point: Restart, meta: dict[str, object]) -> Run:
+        """Return the Run; `point` is where it can go on."""
         self.read_out()
-        if not self.kept:
+        if not self.read:
             self._append(read_out(self.system, np.empty(0), np.empty((0, self.system.full_size))))
-        data = {name: values[: self.kept] for name, values in self._columns.items()}
+        data = {name: values[: self.read] for name, values in self._columns.items()}
         return Run(
             scenario=scenario,
             t=data["time"],
@@ -137,8 +134,8 @@ class Record:
             stats=cost,
             meta=meta,
             events=self.events,
-            knots=self._knots(scenario),
-            checkpoint=checkpoint(self.system, mark),
+            knots=self._trajectory(scenario),
+            checkpoint=checkpoint(self.system, point),
         )
 
     def _room(self, count: int, m: int) -> np.ndarray:
@@ -152,37 +149,17 @@ class Record:
             ) from None
 
     def _append(self, columns: dict[str, np.ndarray]) -> None:
-        end = self.kept + len(columns["time"])
         for name, values in columns.items():
             if name not in self._columns:
                 self._columns[name] = np.empty((len(self.times) + 1, *values.shape[1:]))
-            self._columns[name][self.kept : end] = values
-        self.kept = end
+            self._columns[name][self.read : self.read + len(values)] = values
 
-    def _knots(self, scenario: Scenario) -> Trajectory | None:
+    def _trajectory(self, scenario: Scenario) -> Trajectory | None:
         """Return the integrator's steps where they tell more than the saved points do, else None."""
-        if not self.count or (isinstance(scenario.settings.save, float) and self.saved >= self.count):
+        if not self._knots.count or (isinstance(scenario.settings.save, float) and self.saved >= self._knots.count):
             return None
-        return Trajectory(self.t[: self.count], *decoded(self.system, self.y[: self.count], self.f[: self.count]))
-
-    def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
-        """Keep steps: all, or every second, fourth, ... when they have become too many."""
-        for part in range(0, len(t), len(self.t)):
-            self._add(*(values[part : part + len(self.t)] for values in (t, y, f)))
-
-    def _add(self, *steps: np.ndarray) -> None:
-        count = len(steps[0])
-        while self.count + len(range(self.skip, count, self.stride)) > len(self.t):
-            kept = (self.count + 1) // 2
-            for own in (self.t, self.y, self.f):
-                own[:kept] = own[: self.count : 2].copy()
-            self.skip += self.stride * (self.count % 2)
-            self.count, self.stride = kept, 2 * self.stride
-        chosen = range(self.skip, count, self.stride)
-        for own, values in zip((self.t, self.y, self.f), steps, strict=True):
-            own[self.count : self.count + len(chosen)] = values[self.skip :: self.stride]
-        self.count += len(chosen)
-        self.skip += self.stride * len(chosen) - count
+        t, y, f = self._knots.kept
+        return Trajectory(t, *decoded(self.system, y, f))
 
 
 def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
@@ -272,13 +249,13 @@ def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
     return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
 
 
-def checkpoint(system: System, mark: Restart) -> Checkpoint:
-    """Return a mark with its rates."""
-    rates = system.rates(mark.t, mark.y) if mark.f is None else mark.f
-    return Checkpoint(float(mark.t), float(mark.step), mark.y.copy(), rates.copy(), float(mark.origin), int(mark.count))
+def checkpoint(system: System, point: Restart) -> Checkpoint:
+    """Return a point with its rates."""
+    rates = point.rates(system)
+    return Checkpoint(float(point.t), float(point.step), point.y.copy(), rates.copy(), float(point.origin), int(point.count))
 
 
-def origin(scenario: Scenario) -> dict[str, Any]:
+def origin(scenario: Scenario) -> dict[str, object]:
     """Return where a run comes from: version, date, command, method."""
     settings = scenario.settings
     return {

@@ -22,16 +22,8 @@ from nlink.run.file import attributes, copy, opened
 from nlink.run.run import Checkpoint, Run, Stats, Status
 from nlink.run.writer import RunFileError, RunWriter
 from nlink.scenario import Scenario
-from nlink.simulation.recording import (
-    BLOCK_NUMBERS,
-    MOST_KNOT_NUMBERS,
-    Record,
-    checkpoint,
-    decoded,
-    known_times,
-    read_out,
-    watched_until,
-)
+from nlink.simulation.knots import Thinning, most_knots
+from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
 
 SECONDS = 1.0
 """Time between two commits."""
@@ -39,39 +31,10 @@ SHARE = 20
 """A commit that takes long is followed by a pause so many times as long."""
 
 
-class Thinning:
-    """Which of a run's steps are kept: all at first, from then on every second, every fourth, ..., so that few are in the end.
-
-    `room` steps are kept at stride 1, and half as many at each stride after it: the number grows with the logarithm of all steps.
-    """
-
-    def __init__(self, room: int, stride: int, skip: int, since: int) -> None:
-        self.room, self.stride, self.skip, self.since = room, stride, skip, since
-
-    @property
-    def state(self) -> tuple[int, int, int]:
-        """What it takes to go on."""
-        return self.stride, self.skip, self.since
-
-    def chosen(self, count: int) -> list[int]:
-        """Return which of the next `count` steps are kept."""
-        out: list[int] = []
-        while self.skip < count:
-            out.append(self.skip)
-            self.since += 1
-            if self.since >= self.room:
-                self.stride, self.since = 2 * self.stride, self.room // 2
-            self.skip += self.stride
-        self.skip -= count
-        return out
-
-
 class StreamedRecord(Record):
     """What a run keeps as it goes, in a file."""
 
-    def __init__(
-        self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, Any], earlier: Run | None
-    ) -> None:
+    def __init__(self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
         super().__init__(times, system)
         self.scenario, self.path, m = scenario, path, system.full_size
         attrs, names = attributes(scenario, meta), list(read_out(system, np.empty(0), np.empty((0, m))))
@@ -79,19 +42,21 @@ class StreamedRecord(Record):
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
         self._reached = 0.0
         self._committed, self._pause = time.perf_counter(), SECONDS
-        self._thinning = Thinning(max(2, MOST_KNOT_NUMBERS // (2 * m)), *Checkpoint.thinning)
-        self._earlier, self._new = earlier, earlier is None
+        self._thinning = Thinning(most_knots(m), *Checkpoint.thinning)
+        self._new = True
 
-    def begin(self, mark: Restart, rates: np.ndarray) -> None:
+    def begin(self, start: Restart, earlier: Run | None) -> None:
         """Take over the earlier run, or the start, and let the file be seen."""
-        if self._earlier is not None:
-            self._take_over(self._earlier)
-        if self._earlier is None or self._earlier.status.code == "event":
-            self.add_knots(np.array([mark.t]), mark.y[None], rates[None])
-        self._earlier = None
-        self.add_start(mark)
-        self._commit(Status("running", f"begun at t = {mark.t:g} s"), Stats(0, 0, 0, 0.0), mark)
+        self._new = earlier is None
+        super().begin(start, earlier)
+        self._commit(Status("running", f"begun at t = {start.t:g} s"), Stats(0, 0, 0, 0.0), start)
         self.writer.publish()
+
+    def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
+        if earlier is not None:
+            self._take_over(earlier)
+        if earlier is None or earlier.status.code == "event":
+            super()._begin_knots(start, earlier)
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Write steps that tell more than the saved points do, all or every second, fourth, ..."""
@@ -102,17 +67,17 @@ class StreamedRecord(Record):
         if len(rows):
             self.writer.append_knots((t[rows], *decoded(self.system, y[rows], f[rows])))
 
-    def keep_up(self, cost: Stats, mark: Restart) -> None:
+    def keep_up(self, cost: Stats, point: Restart) -> None:
         """Commit, if it is time; events of long chains are written at once, for each holds a state."""
         if len(self.events) * self.system.full_size > BLOCK_NUMBERS:
             self._bring()
         if time.perf_counter() - self._committed >= self._pause:
-            self._commit(Status("running", f"at t = {mark.t:g} s"), cost, mark)
+            self._commit(Status("running", f"at t = {point.t:g} s"), cost, point)
 
-    def finished(self, scenario: Scenario, status: Status, cost: Stats, mark: Restart, meta: dict[str, Any]) -> Run:
+    def finished(self, scenario: Scenario, status: Status, cost: Stats, point: Restart, meta: dict[str, object]) -> Run:
         """Complete the file and return its run."""
         self._bring()
-        run = self.writer.finish(status, self._cost.plus(cost), self._point(mark), lambda part: opened(part, self.path))
+        run = self.writer.finish(status, self._cost.plus(cost), self._checkpoint(point), lambda part: opened(part, self.path))
         return replace(run, scenario=scenario, meta=meta)
 
     def __exit__(self, *failure: Any) -> None:
@@ -144,13 +109,12 @@ class StreamedRecord(Record):
 
     def _append(self, columns: dict[str, np.ndarray]) -> None:
         self.writer.append(columns)
-        self.kept += len(columns["time"])
 
-    def _commit(self, status: Status, cost: Stats, mark: Restart) -> None:
+    def _commit(self, status: Status, cost: Stats, point: Restart) -> None:
         begun = time.perf_counter()
         self._bring()
-        self.writer.commit(status, self._cost.plus(cost), self._point(mark))
-        self._reached = mark.t
+        self.writer.commit(status, self._cost.plus(cost), self._checkpoint(point))
+        self._reached = point.t
         self._committed = time.perf_counter()
         self._pause = max(SECONDS, SHARE * (self._committed - begun))
 
@@ -160,5 +124,5 @@ class StreamedRecord(Record):
         self.writer.append_events([event for event in self.events if abs(event.t) > self._seen])
         self.events.clear()
 
-    def _point(self, mark: Restart) -> Checkpoint:
-        return replace(checkpoint(self.system, mark), thinning=self._thinning.state)
+    def _checkpoint(self, point: Restart) -> Checkpoint:
+        return replace(checkpoint(self.system, point), thinning=self._thinning.state)

@@ -1,0 +1,172 @@
+"""The one loop that takes a chain through time: compiled chunks of about 50 ms, and between them events, saved points, progress.
+
+Whatever ends a run, what was computed is kept, and the loop returns where the run can go on.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from nlink._support.checks import ModelError
+from nlink._support.interrupt import Interrupt
+from nlink._support.progress import Bar
+from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, Chunk, Integrator, Restart, Stepper
+from nlink.mechanics.system import System, beyond
+from nlink.run.run import EventRecord, Stats, Status
+from nlink.simulation import statuses
+from nlink.simulation.events import Watch, passages
+from nlink.simulation.recording import Record
+
+CHUNK_SECONDS = 0.05
+MOST_STEPS_OF_A_CHUNK = 100_000
+WEIGHED = 8
+"""Knots of a chunk whose energy is looked at where few points are saved."""
+End = tuple[Status, Restart]
+"""How a run ended, and where it can go on."""
+
+
+class Loop:
+    """A run under way."""
+
+    def __init__(
+        self, system: System, method: Integrator, stepper: Stepper, t_end: float, watches: list[Watch], record: Record
+    ) -> None:
+        self.system, self.method, self.stepper, self.t_end = system, method, stepper, t_end
+        self.watches, self.record, self.sign = watches, record, math.copysign(1.0, t_end)
+        self.limit, self.begun = 4, time.perf_counter()
+
+    @property
+    def cost(self) -> Stats:
+        """What the run has cost so far."""
+        stepper = self.stepper
+        return Stats(stepper.nfev, stepper.steps, stepper.rejected, time.perf_counter() - self.begun)
+
+    def run(self, start: Restart, interrupt: Interrupt, bar: Bar) -> End:
+        """Advance to the end, or to what stops the run."""
+        stuck = statuses.stuck(self.system, start.t, start.y)
+        if stuck:
+            return stuck, start
+        bounds = self.system.bounds(start.t, self.t_end)
+        while True:
+            chunk, end = self._chunk(bounds)
+            if end:
+                return end
+            t, point = float(chunk.t[-1]), self.stepper.point
+            bounds = beyond(bounds, t, self.sign)
+            if not len(bounds):
+                return Status("finished", f"reached t = {self.t_end:g} s"), point
+            if self.stepper.steps + self.stepper.rejected >= self.method.max_steps:
+                return statuses.too_many_steps(self.method, t), point
+            if interrupt.asked:
+                return Status("interrupted", f"stopped by the user at t = {t:g} s", "resume the run to go on"), point
+            self.record.keep_up(self.cost, point)
+            bar.update(abs(t), abs(self.t_end))
+
+    def judged(self, end: End, steps_before: int) -> End:
+        """Return how a run ended, once all of it has been read out, and its energy balance is known."""
+        status, point = end
+        if not status.ok:
+            return end
+        self.record.read_out()
+        steps = self.stepper.steps + steps_before
+        return self._broken() or (self.record.balance.verdict(status, self.method, steps), point)
+
+    def _broken(self) -> End | None:
+        """Return the end of a run if a point that was read out is not finite."""
+        last = self.record.last
+        return (statuses.not_finite(self.method, last.t), last) if self.record.broken else None
+
+    def _chunk(self, bounds: np.ndarray) -> tuple[Chunk, End | None]:
+        """Advance by a chunk and record it; return it, and how it ended the run, if it did."""
+        record, stepper, saved = self.record, self.stepper, self.record.saved
+        left = self.method.max_steps - stepper.steps - stepper.rejected
+        begun, dense = time.perf_counter(), bool(self.watches) or self.system.chain.pin is not None
+        chunk = stepper.advance(bounds, True, *record.waiting(), dense, min(self.limit, left))
+        seconds, cut = time.perf_counter() - begun, _cut(chunk)
+        terminal = self._take(chunk) if len(chunk.t) > 1 else None
+        saved = record.saved - saved
+        ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(saved, 1))
+        self.limit = max(1, min(MOST_STEPS_OF_A_CHUNK, 4 * self.limit, int(self.limit * ease)))
+        if terminal:
+            return chunk, self._stopped(chunk, terminal)
+        if record.broken:
+            return chunk, self._broken()
+        if saved < len(chunk.t) - 1:
+            few = slice(len(chunk.t) - 1, None, -max(1, len(chunk.t) // WEIGHED))
+            record.weigh(chunk.t[few][::-1], chunk.y[few][::-1])
+        if chunk.code not in (RUNNING, ARRIVED):
+            return chunk, self._failed(chunk, cut)
+        return chunk, None
+
+    def _failed(self, chunk: Chunk, cut: bool) -> End:
+        """Return the end of a run that cannot go on from a chunk."""
+        self.record.read_out()
+        point = Restart.at(chunk.t[-1], chunk.y[-1].copy()) if cut else self.stepper.point
+        off = self.record.balance.off(self.method, self.stepper.steps)
+        return self._broken() or (statuses.failed(chunk, self.system, self.method, off), point)
+
+    def _stopped(self, chunk: Chunk, event: EventRecord) -> End:
+        """Return the end of a run at a terminal event, and save the point."""
+        point = Restart.at(event.t, self._settle(chunk.at(np.array([event.t])))[0])
+        self.record.add_last(point.t, point.y)
+        return statuses.stopped_by(event), point
+
+    def _take(self, chunk: Chunk) -> EventRecord | None:
+        """Record a chunk's events, saved points and knots up to its end, or to a terminal event; return that, if one came."""
+        end = min(chunk.t[-1] * self.sign, self.t_end * self.sign)
+        terminal = self._take_events(chunk, end)
+        end = terminal.t * self.sign if terminal else end
+        self._take_points(chunk, end)
+        inside = slice(1, 1 + int(np.searchsorted(self.sign * chunk.t[1:], end, side="right")))
+        self.record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
+        return terminal
+
+    def _take_events(self, chunk: Chunk, end: float) -> EventRecord | None:
+        """Record events in the order of time; return a terminal one, if one came: what follows it is left out."""
+        sign, record, terminal = self.sign, self.record, None
+        events = [(event, watch.event.terminal) for watch in self.watches for event in watch.events(chunk) if event.t * sign <= end]
+        for event, ends in sorted(events, key=lambda pair: pair[0].t * sign):
+            record.events.append(event)
+            if ends:
+                terminal, end = event, event.t * sign
+                break
+        record.events += [event for event in passages(chunk, self.system) if event.t * sign <= end]
+        record.events.sort(key=lambda event: event.t * sign)
+        return terminal
+
+    def _take_points(self, chunk: Chunk, end: float) -> None:
+        """Record the points that the stepper has saved up to a time."""
+        record = self.record
+        times, rows = record.waiting()
+        count = int(np.searchsorted(self.sign * times, end, side="right"))
+        if count == len(times) < len(record.times) - record.saved and record.times[record.saved + count] * self.sign <= end:
+            raise ModelError(f"save asks for more than {count} points within a step, more than there is memory for; save fewer")
+        if count:
+            good = np.isfinite(self._settle(rows[:count])).all(1)
+            if not good.all():  # the steps are finite, what lies between them is not
+                chunk.code, count = NOT_FINITE, int(np.argmin(good))
+            record.add_points(count)
+
+    def _settle(self, states: np.ndarray) -> np.ndarray:
+        """Bring states between steps onto their constraints, in place, and return them."""
+        if self.system.projected:
+            states[:] = self.system.settled(states)[0]
+        return states
+
+
+def _cut(chunk: Chunk) -> bool:
+    """Cut a chunk off before its first knot that is not finite, if there is one, and say so.
+
+    The last knot tells: no step leads from what is not finite to what is.
+    """
+    if math.isfinite(np.vdot(chunk.y[-1], chunk.f[-1])):
+        return False
+    good = np.isfinite(chunk.y).all(1) & np.isfinite(chunk.f).all(1)
+    if good.all():
+        return False
+    count = max(1, int(np.argmin(good)))
+    chunk.t, chunk.y, chunk.f, chunk.code = chunk.t[:count], chunk.y[:count], chunk.f[:count], NOT_FINITE
+    return True
