@@ -55,7 +55,7 @@ def test_a_load_needs_a_name_of_its_own_and_a_law(tmp_path):
 
 def example(title: str) -> dict:
     """Return the names that the first example of a section of docs/extending.md defines."""
-    names: dict = {"__name__": f"a_user_of_{title}"}
+    names: dict = {"__name__": __name__}
     section = PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1]
     exec(compile(section.split("```python\n")[1].split("```")[0], str(PAGE), "exec"), names)
     return names
@@ -77,3 +77,33 @@ def test_an_output_works_in_lanes_by_both_methods_with_what_varies_and_one_by_on
         for many in found.values():
             assert many.travel[k] <= np.abs(np.diff(turned)).sum() + 1e-6
             assert many.travel[k] == pytest.approx(np.abs(np.diff(turned)).sum(), rel=0.2)
+
+
+@pytest.fixture
+def pair(monkeypatch):
+    """Return the Runge-Kutta pair of docs/extending.md."""
+    monkeypatch.setattr("nlink.integrators.INTEGRATORS", dict(nlink.INTEGRATORS))
+    return example("An integrator")["BogackiShampine"]
+
+
+def test_a_runge_kutta_pair_works_in_every_formulation_and_is_resumed_to_the_bit(pair):
+    chain, theta, method = nlink.Chain.uniform(2), [0.3, 0.5], pair(rtol=1e-7, atol=1e-7)
+    for form in nlink.FORMULATIONS:
+        options = {"formulation": form, "save": 0.1}
+        run = nlink.simulate(chain, theta, t_end=1.0, integrator=method, **options)
+        wanted = nlink.simulate(chain, theta, t_end=1.0, integrator="DOP853", **options)
+        np.testing.assert_allclose(run.theta, wanted.theta, atol=1e-5, err_msg=form)
+        assert run.stats.steps > 2 * wanted.stats.steps, form
+        parts = nlink.simulate(chain, theta, t_end=0.45, integrator=method, **options).resume(1.0)
+        np.testing.assert_array_equal(parts.theta, run.theta[np.isin(run.t, parts.t)], err_msg=form)
+
+
+def test_a_registered_integrator_has_a_name_in_texts_and_files(pair, tmp_path):
+    run = nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=0.5, integrator="BogackiShampine(atol=1e-6)", file=tmp_path / "run.nc")
+    assert run.scenario.settings.integrator == pair(atol=1e-6)
+    resumed = nlink.load(tmp_path / "run.nc").resume(1.0)
+    assert resumed.meta["integrator"] == "BogackiShampine(rtol=1e-09, atol=1e-06)"
+    whole = nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=1.0, integrator=pair(atol=1e-6))
+    np.testing.assert_array_equal(resumed.theta, whole.theta)
+    with pytest.raises(nlink.ModelError, match=r"BogackiShampine\.max_steps must be a whole number, at least 1, got 0"):
+        pair(max_steps=0)
