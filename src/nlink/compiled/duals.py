@@ -20,6 +20,7 @@ from numba.extending import lower_builtin, models, register_model
 from nlink.compiled import interpreted
 from nlink.compiled.interpreted import DualVector, DualVectors
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
 from nlink.compiled.simd import (
     ALIKE,
     DOUBLE,
@@ -68,19 +69,19 @@ def _truth_type(width: int) -> types.Type:
     return Mask(width) if width > 1 else types.boolean
 
 
-def _same(kind: Any, number: float) -> Any:
+def _same(kind: Kind, number: float) -> Any:
     """Return a constant with the same number in every lane."""
     return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
 
 
-def _parts(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> tuple[Any, Any]:
+def _parts(context: Context, builder: Builder, kind: types.Type, value: Value, width: int) -> tuple[Value, Value]:
     """Return value and rate; the rate of a plain number is None."""
     if isinstance(kind, Dual):
         return builder.extract_value(value, 0), builder.extract_value(value, 1)
     return splat(context, builder, kind, value, width), None
 
 
-def _made(context: Any, builder: Any, width: int, value: Any, rate: Any) -> Any:
+def _made(context: Context, builder: Builder, width: int, value: Value, rate: Operand) -> Value:
     pair = ir.LiteralStructType([value.type, value.type])
     zero = _same(value.type, 0.0)
     out = builder.insert_value(ir.Constant(pair, ir.Undefined), value, 0)
@@ -97,13 +98,13 @@ def _register(function: Any, arity: int, build: Callable[..., Any], compares: bo
     """Let `function` take duals, and plain numbers and vectors beside them."""
 
     class Template(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
+        def generic(self, args: Kinds, kws: object) -> Signature | None:
             width = _width(args) if len(args) == arity else 0
             return signature((_truth_type if compares else Dual)(width), *args) if width else None
 
     infer_global(function)(Template)
 
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def lower(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         width = _width(sig.args)
         parts = [_parts(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)]
         made = build(builder, *parts)
@@ -115,54 +116,54 @@ def _register(function: Any, arity: int, build: Callable[..., Any], compares: bo
         lower_builtin(function, *each)(lower)
 
 
-def _sum(builder: Any, a: Any, b: Any) -> Any:
+def _sum(builder: Builder, a: Operand, b: Operand) -> Value:
     return b if a is None else a if b is None else builder.fadd(a, b, flags=FLAGS)
 
 
-def _scaled(builder: Any, rate: Any, by: Any) -> Any:
+def _scaled(builder: Builder, rate: Operand, by: Any) -> Value:
     return None if rate is None else builder.fmul(rate, by, flags=FLAGS)
 
 
-def negated(builder: Any, value: Any) -> Any:
+def negated(builder: Builder, value: Value) -> Value:
     """Return minus a value: as a difference for a number, since GPUs know no fneg."""
     return builder.fneg(value) if isinstance(value.type, ir.VectorType) else builder.fsub(_same(value.type, -0.0), value)
 
 
-def _negative(builder: Any, rate: Any) -> Any:
+def _negative(builder: Builder, rate: Operand) -> Value:
     return None if rate is None else negated(builder, rate)
 
 
-def _add(builder: Any, a: Any, b: Any) -> Any:
+def _add(builder: Builder, a: Operand, b: Operand) -> Value:
     return builder.fadd(a[0], b[0], flags=FLAGS), _sum(builder, a[1], b[1])
 
 
-def _subtract(builder: Any, a: Any, b: Any) -> Any:
+def _subtract(builder: Builder, a: Operand, b: Operand) -> Value:
     return builder.fsub(a[0], b[0], flags=FLAGS), _sum(builder, a[1], _negative(builder, b[1]))
 
 
-def _multiply(builder: Any, a: Any, b: Any) -> Any:
+def _multiply(builder: Builder, a: Operand, b: Operand) -> Value:
     rate = _sum(builder, _scaled(builder, a[1], b[0]), _scaled(builder, b[1], a[0]))
     return builder.fmul(a[0], b[0], flags=FLAGS), rate
 
 
-def _divide(builder: Any, a: Any, b: Any) -> Any:
+def _divide(builder: Builder, a: Operand, b: Operand) -> Value:
     value = builder.fdiv(a[0], b[0], flags=FLAGS)
     over = _sum(builder, a[1], _negative(builder, _scaled(builder, b[1], value)))
     return value, builder.fdiv(over, b[0], flags=FLAGS)
 
 
-def _chosen(builder: Any, condition: Any, a: Any, b: Any) -> Any:
+def _chosen(builder: Builder, condition: Operand, a: Operand, b: Operand) -> Value:
     zero = _same(a[0].type, 0.0)
     rates = (zero if each is None else each for each in (a[1], b[1]))
     return builder.select(condition, a[0], b[0]), builder.select(condition, *rates)
 
 
-def _absolute(builder: Any, a: Any) -> Any:
+def _absolute(builder: Builder, a: Operand) -> Value:
     below = builder.fcmp_ordered("<", a[0], _same(a[0].type, 0.0))
     return _chosen(builder, below, (negated(builder, a[0]), negated(builder, a[1])), a)
 
 
-def _root(builder: Any, a: Any) -> Any:
+def _root(builder: Builder, a: Operand) -> Value:
     """Return the root; its rate at 0, which there is none, is 0: so |v| v has its rate 0 at rest."""
     kind = ir.FunctionType(a[0].type, [a[0].type])
     lanes = f"v{a[0].type.count}" if isinstance(a[0].type, ir.VectorType) else ""
@@ -192,18 +193,18 @@ _register(min, 2, lambda builder, a, b: _chosen(builder, builder.fcmp_ordered("<
 
 
 @intrinsic(python=DualVector)
-def dual(_typing: Any, value: Any, rate: Any) -> Any:
+def dual(_typing: Context, value: Value, rate: Operand) -> Lowered:
     """Join values and rates."""
     width = value.width if isinstance(value, Vec) else 1
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return _made(context, builder, width, *args)
 
     return Dual(width)(value, rate), build
 
 
 def _part(which: int, name: str) -> Any:
-    def take(_typing: Any, x: Any) -> Any:
+    def take(_typing: Context, x: Operand) -> Lowered:
         return _plain_type(x.width)(x), lambda context, builder, sig, args: builder.extract_value(args[0], which)
 
     return intrinsic(take, python=operator.attrgetter(name))
@@ -219,19 +220,19 @@ def _sincos(x):
 
 
 @intrinsic(python=lambda array, width: DualVectors(array), prefer_literal=True)
-def duals(_typing: Any, array: Any, width: Any) -> Any:
+def duals(_typing: Context, array: Kind, width: Kind) -> Lowered:
     """Take the last axis of a contiguous array, 2 `width` long (see `vectors`), as duals: (..., k, 2 width) becomes (..., k)."""
     kind = VecArray(constant_of(width), array.ndim - 1, "dual")
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return laid_over(context, builder, kind, array, args[0])
 
     return kind(array, width), build
 
 
 @intrinsic(python=interpreted.chosen)
-def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _select(_typing: Context, condition: Operand, yes: Operand, no: Operand) -> Lowered:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         sides = [_parts(context, builder, k, a, condition.width) for k, a in zip(sig.args[1:], args[1:], strict=True)]
         return _made(context, builder, condition.width, *_chosen(builder, args[0], *sides))
 
@@ -239,21 +240,21 @@ def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
 
 
 @intrinsic(python=interpreted.spread)
-def _constant(_typing: Any, value: Any, example: Any) -> Any:
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _constant(_typing: Context, value: Value, example: Operand) -> Lowered:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return _made(context, builder, example.width, splat(context, builder, sig.args[0], args[0], example.width), None)
 
     return example(value, example), build
 
 
-def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
+def _load(context: Context, builder: Builder, kind: VecArray, at: Value) -> Value:
     vector = ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
     pointer = builder.bitcast(at, vector.as_pointer())
     later = builder.gep(pointer, [ir.Constant(ir.IntType(64), 1)])
     return _made(context, builder, kind.width, builder.load(pointer, align=8), builder.load(later, align=8))
 
 
-def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Type, value: Any) -> None:
+def _store(context: Context, builder: Builder, kind: VecArray, at: Value, given: types.Type, value: Value) -> None:
     first, rate = _parts(context, builder, given, value, kind.width)
     pointer = builder.bitcast(at, first.type.as_pointer())
     builder.store(first, pointer, align=8)

@@ -13,35 +13,36 @@ from __future__ import annotations
 import builtins
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
+
+from nlink.compiled.lowering import Operand
 
 
 class Vector(np.ndarray):
     """Numbers or truth values side by side, with the arithmetic of NumPy; no operation changes one in place."""
 
-    def __iadd__(self, other: Any) -> Any:
+    def __iadd__(self, other: Operand) -> Operand:
         return self + other
 
-    def __isub__(self, other: Any) -> Any:
+    def __isub__(self, other: Operand) -> Operand:
         return self - other
 
-    def __imul__(self, other: Any) -> Any:
+    def __imul__(self, other: Operand) -> Operand:
         return self * other
 
-    def __itruediv__(self, other: Any) -> Any:
+    def __itruediv__(self, other: Operand) -> Operand:
         return self / other
 
     def beside(self, other: Vector) -> Vector:
         """Return one vector of both."""
         return np.concatenate([self, other]).view(Vector)
 
-    def first(self) -> Any:
+    def first(self) -> Operand:
         """Return the first half."""
         return self[: len(self) // 2]
 
-    def second(self) -> Any:
+    def second(self) -> Operand:
         """Return the second half."""
         return self[len(self) // 2 :]
 
@@ -70,10 +71,10 @@ class DualVector:
 
     __array_ufunc__ = None  # NumPy leaves arithmetic to this class
 
-    def __init__(self, value: Any, rate: Any) -> None:
+    def __init__(self, value: Operand, rate: Operand) -> None:
         self.value, self.rate = value, rate
 
-    def __add__(self, other: Any) -> DualVector:
+    def __add__(self, other: Operand) -> DualVector:
         value, rate = _parts(other)
         return DualVector(self.value + value, self.rate + rate)
 
@@ -82,37 +83,37 @@ class DualVector:
     def __neg__(self) -> DualVector:
         return DualVector(-self.value, -self.rate)
 
-    def __sub__(self, other: Any) -> DualVector:
+    def __sub__(self, other: Operand) -> DualVector:
         return self + -other
 
-    def __rsub__(self, other: Any) -> DualVector:
+    def __rsub__(self, other: Operand) -> DualVector:
         return other + -self
 
-    def __mul__(self, other: Any) -> DualVector:
+    def __mul__(self, other: Operand) -> DualVector:
         value, rate = _parts(other)
         return DualVector(self.value * value, self.rate * value + rate * self.value)
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> DualVector:
+    def __truediv__(self, other: Operand) -> DualVector:
         value, rate = _parts(other)
         share = self.value / value
         return DualVector(share, (self.rate - rate * share) / value)
 
-    def __rtruediv__(self, other: Any) -> DualVector:
+    def __rtruediv__(self, other: Operand) -> DualVector:
         return DualVector(other, 0.0) / self
 
     def __abs__(self) -> DualVector:
         return chosen(self < 0.0, -self, self)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Operand) -> Operand:
         return self.value < _parts(other)[0]
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Operand) -> Operand:
         return self.value > _parts(other)[0]
 
 
-def _parts(x: Any) -> tuple[Any, Any]:
+def _parts(x: Operand) -> tuple[Operand, Operand]:
     """Return value and rate, which is 0 if x has none."""
     return (x.value, x.rate) if isinstance(x, DualVector) else (x, 0.0)
 
@@ -126,53 +127,53 @@ class Vectors:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | tuple[int, ...]) -> Operand:
         part = self.numbers[index]
         return type(self)(part) if part.ndim > 1 else part.copy().view(Vector)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: int | tuple[int, ...], value: Operand) -> None:
         self.numbers[index] = value
 
 
 class DualVectors(Vectors):
     """An array of dual vectors: the last axis holds values, then rates."""
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | tuple[int, ...]) -> Operand:
         both = super().__getitem__(index)
         return DualVector(both.first(), both.second()) if isinstance(both, Vector) else both
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: int | tuple[int, ...], value: Operand) -> None:
         half = self.numbers.shape[-1] // 2
         self.numbers[index][:half], self.numbers[index][half:] = _parts(value)
 
 
-def chosen(condition: Any, yes: Any, no: Any) -> Any:
+def chosen(condition: Operand, yes: Operand, no: Operand) -> Operand:
     """Choose lane by lane."""
     if isinstance(yes, DualVector) or isinstance(no, DualVector):
         return DualVector(*(chosen(condition, *both) for both in zip(_parts(yes), _parts(no), strict=True)))
     return np.where(condition, yes, no).view(Vector)
 
 
-def spread(value: float, example: Any) -> Any:
+def spread(value: float, example: Operand) -> Operand:
     """Return a number in every lane of a vector like the example."""
     if isinstance(example, DualVector):
         return DualVector(spread(value, example.value), spread(0.0, example.value))
     return np.full_like(example, value)
 
 
-def vectors(array: np.ndarray, width: Any) -> Any:
+def vectors(array: np.ndarray, width: int | tuple[int, ...]) -> Operand:
     """Lay vectors along the last axis; the width is a number or the length of a tuple."""
     lanes = _count(width)
     return Vectors(array.reshape(*array.shape[:-1], -1, lanes)) if lanes > 1 else array
 
 
-def columns(array: np.ndarray, first: int, width: Any) -> Any:
+def columns(array: np.ndarray, first: int, width: int | tuple[int, ...]) -> Operand:
     """Take columns as vectors, one a row."""
     lanes = _count(width)
     return Vectors(array[..., first : first + lanes]) if lanes > 1 else array[..., first]
 
 
-def _count(width: Any) -> int:
+def _count(width: int | tuple[int, ...]) -> int:
     return len(width) if isinstance(width, tuple) else width
 
 
@@ -183,29 +184,29 @@ def with_lane(vector: Vector, index: int, number: float) -> Vector:
     return changed
 
 
-def mantissa(x: Any) -> Any:
+def mantissa(x: Operand) -> Operand:
     """Return m of x = m 2^k, 1 <= m < 2."""
     return 2.0 * np.frexp(x)[0]
 
 
-def exponent(x: Any) -> Any:
+def exponent(x: Operand) -> Operand:
     """Return k of x = m 2^k, 1 <= m < 2."""
     return np.frexp(x)[1] - 1.0
 
 
-def two_to(k: Any) -> Any:
+def two_to(k: Operand) -> Operand:
     """Return 2^k for a whole k."""
     return np.ldexp(1.0, np.asarray(k).astype(np.int64))
 
 
-def by_quarters(sine: Any, cosine: Any, k: Any) -> tuple[Any, Any]:
+def by_quarters(sine: Operand, cosine: Operand, k: Operand) -> tuple[Operand, Operand]:
     """Return sine and cosine of an angle k quarter turns further on; k stands in the lowest bits of numbers."""
     bits = np.asarray(k).view(np.int64)
     sign, odd = np.where(bits & 2, -1.0, 1.0), (bits & 1).astype(bool)
     return chosen(odd, sign * cosine, sign * sine), chosen(odd, -sign * sine, sign * cosine)
 
 
-def root(x: Any) -> Any:
+def root(x: Operand) -> Operand:
     """Return the square root; the rate of that of 0 is 0."""
     if isinstance(x, DualVector):
         value = np.sqrt(x.value)
@@ -213,17 +214,17 @@ def root(x: Any) -> Any:
     return np.sqrt(x)
 
 
-def largest(*values: Any, **options: Any) -> Any:
+def largest(*values: Operand, **options: object) -> Operand:
     """Return the larger of two vectors lane by lane, and of other values what Python's max does."""
     return chosen(values[0] > values[1], *values) if _of_vectors(values) else builtins.max(*values, **options)
 
 
-def smallest(*values: Any, **options: Any) -> Any:
+def smallest(*values: Operand, **options: object) -> Operand:
     """Return the smaller of two vectors lane by lane, and of other values what Python's min does."""
     return chosen(values[0] < values[1], *values) if _of_vectors(values) else builtins.min(*values, **options)
 
 
-def _of_vectors(values: tuple[Any, ...]) -> bool:
+def _of_vectors(values: tuple[Operand, ...]) -> bool:
     return any(isinstance(value, Vector | DualVector) for value in values)
 
 

@@ -29,6 +29,7 @@ from nlink.compiled import interpreted
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.interpreted import Vector, Vectors
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
 
 infer_global: Any = templates.infer_global
 DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
@@ -66,12 +67,12 @@ class VecArray(types.Type):
         super().__init__(name=f"VecArray({width}, {ndim}, {self.holds})")
 
 
-def _load(context: Any, builder: Any, kind: VecArray, at: Any) -> Any:
+def _load(context: Context, builder: Builder, kind: VecArray, at: Value) -> Value:
     stored = ir.VectorType(DOUBLE, kind.width) if kind.width > 1 else DOUBLE
     return builder.load(builder.bitcast(at, stored.as_pointer()), align=8)
 
 
-def _store(context: Any, builder: Any, kind: VecArray, at: Any, given: types.Type, value: Any) -> None:
+def _store(context: Context, builder: Builder, kind: VecArray, at: Value, given: types.Type, value: Value) -> None:
     whole = kind.width > 1
     stored = splat(context, builder, given, value, kind.width) if whole else context.cast(builder, value, given, types.float64)
     builder.store(stored, builder.bitcast(at, stored.type.as_pointer()), align=8)
@@ -109,14 +110,14 @@ class VecArrayModel(models.StructModel):
         super().__init__(manager, kind, [("data", types.CPointer(types.float64)), ("shape", sizes), ("strides", sizes)])
 
 
-def splat(context: Any, builder: Any, kind: types.Type, value: Any, width: int) -> Any:
+def splat(context: Context, builder: Builder, kind: types.Type, value: Value, width: int) -> Value:
     """Return a value as a vector: a number serves all lanes."""
     if isinstance(kind, Vec):
         return value
     return vector_of(builder, context.cast(builder, value, kind, types.float64), width)
 
 
-def vector_of(builder: Any, number: Any, width: int) -> Any:
+def vector_of(builder: Builder, number: Operand, width: int) -> Value:
     """Return a number in every lane of a vector, and a vector as it is; a vector of one lane is a number."""
     if width == 1 or isinstance(number.type, ir.VectorType):
         return number
@@ -137,13 +138,13 @@ def _register(function: Any, arity: int, result: Callable[[int], types.Type], bu
     """Let `function` take vectors, and numbers beside them."""
 
     class Template(AbstractTemplate):
-        def generic(self, args: Any, kws: Any) -> Any:
+        def generic(self, args: Kinds, kws: object) -> Signature | None:
             width = _width(args) if len(args) == arity else 0
             return signature(result(width), *args) if width else None
 
     infer_global(function)(Template)
 
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def lower(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         width = _width(sig.args)
         return build(builder, *(splat(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
 
@@ -153,7 +154,7 @@ def _register(function: Any, arity: int, result: Callable[[int], types.Type], bu
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def build(builder: Any, a: Any) -> Any:
+    def build(builder: Builder, a: Operand) -> Value:
         kind = ir.FunctionType(a.type, [a.type])
         return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{a.type.count}f64"), [a])
 
@@ -188,23 +189,23 @@ _register(min, 2, Vec, lambda builder, a, b: builder.select(builder.fcmp_ordered
 @infer_global(operator.and_)
 @infer_global(operator.or_)
 class _MaskLogic(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
+    def generic(self, args: Kinds, kws: object) -> Signature | None:
         return signature(args[0], *args) if len(args) == 2 and isinstance(args[0], Mask) and args[0] == args[1] else None
 
 
 @lower_builtin(operator.and_, Mask, Mask)
-def _and(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _and(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     return builder.and_(*args)
 
 
 @lower_builtin(operator.or_, Mask, Mask)
-def _or(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _or(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     return builder.or_(*args)
 
 
 @intrinsic(python=interpreted.chosen)
-def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _select(_typing: Context, condition: Operand, yes: Operand, no: Operand) -> Lowered:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         mask, *sides = args
         width = condition.width
         return builder.select(mask, *(splat(context, builder, k, a, width) for k, a in zip(sig.args[1:], sides, strict=True)))
@@ -213,8 +214,8 @@ def _select(_typing: Any, condition: Any, yes: Any, no: Any) -> Any:
 
 
 @intrinsic(python=np.any)
-def _any(_typing: Any, condition: Any) -> Any:
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _any(_typing: Context, condition: Operand) -> Lowered:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         bits = builder.bitcast(args[0], ir.IntType(condition.width))
         return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
 
@@ -222,8 +223,8 @@ def _any(_typing: Any, condition: Any) -> Any:
 
 
 @intrinsic(python=interpreted.spread)
-def _spread(_typing: Any, value: Any, example: Any) -> Any:
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _spread(_typing: Context, value: Value, example: Operand) -> Lowered:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return splat(context, builder, sig.args[0], args[0], example.width)
 
     return example(value, example), build
@@ -277,7 +278,9 @@ def of_numbers(alone: Any, lanes: Any) -> Callable[[type[Any]], Any]:
     return lambda kind: alone if kind is np.ndarray else lanes
 
 
-def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: list[Any]) -> tuple[Any, list[Any], list[Any]]:
+def _element(
+    context: Context, builder: Builder, kind: VecArray, array: Kind, indices: list[Value]
+) -> tuple[Value, list[Value], list[Value]]:
     """Return the address of what the first indices select, and the lengths and strides of what is left."""
     value = cgutils.create_struct_proxy(kind)(context, builder, array)
     shape, strides = cgutils.unpack_tuple(builder, value.shape), cgutils.unpack_tuple(builder, value.strides)
@@ -287,23 +290,23 @@ def _element(context: Any, builder: Any, kind: VecArray, array: Any, indices: li
     return builder.gep(value.data, [offset]), shape[len(indices) :], strides[len(indices) :]
 
 
-def _indices(context: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+def _indices(context: Context, builder: Builder, kind: Kind, value: Value) -> list[Value]:
     several = isinstance(kind, types.UniTuple | types.Tuple)
     kinds, values = (list(kind), cgutils.unpack_tuple(builder, value)) if several else ([kind], [value])
     return [context.cast(builder, v, k, types.intp) for k, v in zip(kinds, values, strict=True)]
 
 
-def _count(kind: Any) -> int:
+def _count(kind: Kind) -> int:
     """Return how many whole numbers an index has, 0 if it is none."""
     if isinstance(kind, types.Integer):
         return 1
-    kinds: list[Any] = list(kind) if isinstance(kind, types.UniTuple | types.Tuple) else [None]
+    kinds: list[Value] = list(kind) if isinstance(kind, types.UniTuple | types.Tuple) else [None]
     return len(kinds) if all(isinstance(each, types.Integer) for each in kinds) else 0
 
 
 @infer_global(operator.getitem)
 class _GetItem(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
+    def generic(self, args: Kinds, kws: object) -> Signature | None:
         array, index = args
         count = _count(index) if isinstance(array, VecArray) else 0
         if not 0 < count <= getattr(array, "ndim", 0):
@@ -313,7 +316,7 @@ class _GetItem(AbstractTemplate):
 
 
 @lower_builtin(operator.getitem, VecArray, types.Any)
-def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _getitem(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     kind, index = sig.args
     at, shape, strides = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
     if sig.return_type == kind.element:
@@ -323,7 +326,7 @@ def _getitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 @infer_global(operator.setitem)
 class _SetItem(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
+    def generic(self, args: Kinds, kws: object) -> Signature | None:
         array, index, value = args
         if not isinstance(array, VecArray) or _count(index) != array.ndim:
             return None
@@ -332,7 +335,7 @@ class _SetItem(AbstractTemplate):
 
 
 @lower_builtin(operator.setitem, VecArray, types.Any, types.Any)
-def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _setitem(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     kind, index, value = sig.args
     at, _, _ = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
     ELEMENTS[kind.holds][3](context, builder, kind, at, value, args[2])
@@ -341,47 +344,47 @@ def _setitem(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 @infer_global(len)
 class _Len(AbstractTemplate):
-    def generic(self, args: Any, kws: Any) -> Any:
+    def generic(self, args: Kinds, kws: object) -> Signature | None:
         return signature(types.intp, *args) if len(args) == 1 and isinstance(args[0], Vec | VecArray) else None
 
 
 @lower_builtin(len, Vec)
-def _lanes(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _lanes(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     return ir.Constant(WORD, sig.args[0].width)
 
 
 @lower_builtin(len, VecArray)
-def _len(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+def _len(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
     value = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
     return builder.extract_value(value.shape, 0)
 
 
-def _made(context: Any, builder: Any, kind: VecArray, data: Any, shape: list[Any], strides: list[Any]) -> Any:
+def _made(context: Context, builder: Builder, kind: VecArray, data: Value, shape: list[Value], strides: list[Value]) -> Value:
     value = cgutils.create_struct_proxy(kind)(context, builder)
     value.data = data
     value.shape, value.strides = (cgutils.pack_array(builder, sizes) for sizes in (shape, strides))
     return value._getvalue()
 
 
-def constant_of(width: Any) -> int:
+def constant_of(width: Kind) -> int:
     """Return a number that is known when compiling: a literal, or the length of a tuple."""
     return width.count if isinstance(width, types.UniTuple) else width.literal_value
 
 
 @intrinsic(python=interpreted.vectors, prefer_literal=True)
-def vectors(_typing: Any, array: Any, width: Any) -> Any:
+def vectors(_typing: Context, array: Kind, width: Kind) -> Lowered:
     """Lay vectors along the last axis of a contiguous array: shape (..., k * width) becomes (..., k). The width is a constant, or
     the length of a tuple.
     """
     kind = VecArray(constant_of(width), array.ndim)
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return laid_along(context, builder, kind, array, args[0])
 
     return kind(array, width), build
 
 
-def laid_along(context: Any, builder: Any, kind: VecArray, array: Any, value: Any) -> Any:
+def laid_along(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value) -> Value:
     """Return an array of vectors along the last axis of a contiguous array."""
     given = context.make_array(array)(context, builder, value)
     shape = cgutils.unpack_tuple(builder, given.shape)
@@ -391,7 +394,7 @@ def laid_along(context: Any, builder: Any, kind: VecArray, array: Any, value: An
     return _made(context, builder, kind, given.data, shape, strides)
 
 
-def laid_over(context: Any, builder: Any, kind: VecArray, array: Any, value: Any, first: Any = None) -> Any:
+def laid_over(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value, first: Any = None) -> Value:
     """Return an array of what lies along the last axis of a contiguous array, or of one of numbers, from `first` on."""
     numbered = isinstance(array, VecArray)
     given = (cgutils.create_struct_proxy(array) if numbered else context.make_array(array))(context, builder, value)
@@ -416,37 +419,37 @@ def numbers(array):
 
 
 @intrinsic(python=interpreted.columns, prefer_literal=True)
-def columns(_typing: Any, array: Any, first: Any, width: Any) -> Any:
+def columns(_typing: Context, array: Kind, first: Any, width: Kind) -> Lowered:
     """Take columns of an array from `first` on, as many as `width` (see `vectors`), as an array of vectors, one a row."""
     kind = VecArray(constant_of(width), array.ndim - 1)
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return laid_over(context, builder, kind, array, args[0], context.cast(builder, args[1], sig.args[1], types.intp))
 
     return kind(array, first, width), build
 
 
 @intrinsic(python=operator.getitem)
-def lane(_typing: Any, vector: Any, index: Any) -> Any:
+def lane(_typing: Context, vector: Operand, index: Any) -> Lowered:
     """Return the number in one lane."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
 
     return types.float64(vector, types.int64), build
 
 
 @intrinsic(python=interpreted.with_lane)
-def with_lane(_typing: Any, vector: Any, index: Any, number: Any) -> Any:
+def with_lane(_typing: Context, vector: Operand, index: Any, number: Operand) -> Lowered:
     """Return a vector with another number in one lane."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
 
     return vector(vector, types.int64, types.float64), build
 
 
-def _words(value: Any) -> tuple[Any, Callable[[int], Any]]:
+def _words(value: Value) -> tuple[Any, Callable[[int], Any]]:
     """Return the type of 64-bit words as many as `value` has lanes, and how to make a constant of it."""
     if isinstance(value.type, ir.VectorType):
         kind = ir.VectorType(WORD, value.type.count)
@@ -455,10 +458,10 @@ def _words(value: Any) -> tuple[Any, Callable[[int], Any]]:
 
 
 @intrinsic(python=interpreted.mantissa)
-def mantissa(_typing: Any, x: Any) -> Any:
+def mantissa(_typing: Context, x: Operand) -> Lowered:
     """Return m of x = m 2^k, 1 <= m < 2, for a positive normal x."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         kind, constant = _words(args[0])
         bits = builder.and_(builder.bitcast(args[0], kind), constant(2**52 - 1))
         return builder.bitcast(builder.or_(bits, constant(1023 << 52)), args[0].type)
@@ -467,10 +470,10 @@ def mantissa(_typing: Any, x: Any) -> Any:
 
 
 @intrinsic(python=interpreted.exponent)
-def exponent(_typing: Any, x: Any) -> Any:
+def exponent(_typing: Context, x: Operand) -> Lowered:
     """Return k of x = m 2^k, 1 <= m < 2, for a positive normal x, as a number."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         kind, constant = _words(args[0])
         bits = builder.lshr(builder.bitcast(args[0], kind), constant(52))
         return builder.sitofp(builder.sub(bits, constant(1023)), args[0].type)
@@ -479,10 +482,10 @@ def exponent(_typing: Any, x: Any) -> Any:
 
 
 @intrinsic(python=interpreted.two_to)
-def two_to(_typing: Any, k: Any) -> Any:
+def two_to(_typing: Context, k: Operand) -> Lowered:
     """Return 2^k for a whole k between -1022 and 1023."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         kind, constant = _words(args[0])
         bits = builder.add(builder.fptosi(args[0], kind), constant(1023))
         return builder.bitcast(builder.shl(bits, constant(52)), args[0].type)
@@ -537,10 +540,10 @@ def polynomial_sincos(x):
 
 
 @intrinsic(python=interpreted.by_quarters)
-def _by_quarters(_typing: Any, sine: Any, cosine: Any, k: Any) -> Any:
+def _by_quarters(_typing: Context, sine: Operand, cosine: Operand, k: Operand) -> Lowered:
     """Return sine and cosine of an angle k quarter turns further on; k stands in the lowest bits of vectors."""
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         s, c, k = args
         kind, constant = _words(k)
         bits = builder.bitcast(k, kind)

@@ -18,6 +18,7 @@ from numba.core.dispatcher import Dispatcher
 
 from nlink.compiled.duals import RULES, negated
 from nlink.compiled.jit import COMPILING
+from nlink.compiled.lowering import Builder, Context, Kind, Operand, Value
 from nlink.compiled.simd import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
@@ -37,7 +38,7 @@ def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., A
     return known[source]
 
 
-def selected(condition: Number, yes: Any, no: Any) -> Number:
+def selected(condition: Number, yes: Operand, no: Operand) -> Number:
     """Choose without a branch."""
     return Number(condition.builder, condition.builder.select(condition.value, yes.value, no.value))
 
@@ -45,59 +46,59 @@ def selected(condition: Number, yes: Any, no: Any) -> Number:
 class Number:
     """A symbolic number or vector: the builder that emits the code, and its value."""
 
-    def __init__(self, builder: Any, value: Any) -> None:
+    def __init__(self, builder: Builder, value: Value) -> None:
         self.builder, self.value = builder, value
 
-    def parts(self) -> list[Any]:
+    def parts(self) -> list[Value]:
         """Return what it consists of."""
         return [self.value]
 
-    def _with(self, other: Any) -> tuple[Any, Any]:
+    def _with(self, other: Operand) -> tuple[Value, Value]:
         """Return both values, alike."""
         a, b = self.value, other.value if isinstance(other, Number) else ir.Constant(ir.DoubleType(), float(other))
         wide = next((each.type.count for each in (a, b) if isinstance(each.type, ir.VectorType)), 0)
         return (vector_of(self.builder, a, wide), vector_of(self.builder, b, wide)) if wide else (a, b)
 
-    def _made(self, name: str, a: Any, b: Any) -> Number:
+    def _made(self, name: str, a: Operand, b: Operand) -> Number:
         return Number(self.builder, getattr(self.builder, name)(a, b, flags=("contract",)))
 
-    def __add__(self, other: Any) -> Number:
+    def __add__(self, other: Operand) -> Number:
         if isinstance(other, float) and other == 0.0:
             return self
         return self._made("fadd", *self._with(other))
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Number:
+    def __sub__(self, other: Operand) -> Number:
         if isinstance(other, float) and other == 0.0:
             return self
         return self._made("fsub", *self._with(other))
 
-    def __rsub__(self, other: Any) -> Number:
+    def __rsub__(self, other: Operand) -> Number:
         if isinstance(other, float) and other == 0.0:
             return -self
         return self._made("fsub", *self._with(other)[::-1])
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Operand) -> Operand:
         if isinstance(other, float) and other == 0.0:
             return 0.0
         return self._made("fmul", *self._with(other))
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Number:
+    def __truediv__(self, other: Operand) -> Number:
         return self._made("fdiv", *self._with(other))
 
-    def __rtruediv__(self, other: Any) -> Number:
+    def __rtruediv__(self, other: Operand) -> Number:
         return self._made("fdiv", *self._with(other)[::-1])
 
-    def _compared(self, sign: str, other: Any) -> Number:
+    def _compared(self, sign: str, other: Operand) -> Number:
         return Number(self.builder, self.builder.fcmp_ordered(sign, *self._with(other)))
 
-    def __gt__(self, other: Any) -> Number:
+    def __gt__(self, other: Operand) -> Number:
         return self._compared(">", other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: Operand) -> Operand:
         return self._compared("==", other)
 
     __hash__ = object.__hash__
@@ -138,7 +139,7 @@ class Number:
         return self._chosen(self, [i] * self.value.type.count)
 
 
-def unit(builder: Any, i: int, width: int) -> Number:
+def unit(builder: Builder, i: int, width: int) -> Number:
     """Return a vector of zeros but for a 1 in lane i."""
     return Number(builder, ir.Constant(ir.VectorType(ir.DoubleType(), width), [float(k == i) for k in range(width)]))
 
@@ -146,20 +147,20 @@ def unit(builder: Any, i: int, width: int) -> Number:
 class DualNumber(Number):
     """A symbolic dual number: its value and its rate."""
 
-    def __init__(self, builder: Any, value: Any, rate: Any) -> None:
+    def __init__(self, builder: Builder, value: Value, rate: Operand) -> None:
         super().__init__(builder, value)
         self.rate = rate
 
-    def parts(self) -> list[Any]:
+    def parts(self) -> list[Value]:
         """Return value and rate."""
         return [self.value, self.rate]
 
-    def _with(self, other: Any) -> tuple[Any, Any]:
+    def _with(self, other: Operand) -> tuple[Value, Value]:
         if isinstance(other, DualNumber):
             return (self.value, self.rate), (other.value, other.rate)
         return (self.value, self.rate), (Number(self.builder, self.value)._with(other)[1], None)
 
-    def _made(self, name: str, a: Any, b: Any) -> Number:
+    def _made(self, name: str, a: Operand, b: Operand) -> Number:
         return DualNumber(self.builder, *RULES[name](self.builder, a, b))
 
     def __neg__(self) -> Number:
@@ -171,7 +172,7 @@ class Cells:
     whose first index is in `stored`.
     """
 
-    def __init__(self, context: Any, builder: Any, kind: Any, value: Any, stored: tuple[int, ...] | None = None) -> None:
+    def __init__(self, context: Context, builder: Builder, kind: Kind, value: Value, stored: tuple[int, ...] | None = None) -> None:
         self.builder, self.kind, self.known, self.stored = builder, kind, {}, stored
         self.width = kind.width if isinstance(kind, VecArray) else 1
         self.paired = isinstance(kind, VecArray) and kind.holds == "dual"
@@ -213,7 +214,7 @@ class Cells:
         number = ir.Constant(ir.DoubleType(), value)
         return vector_of(self.builder, number, self.width) if self.width > 1 else number
 
-    def _places(self, index: tuple[int, ...]) -> list[Any]:
+    def _places(self, index: tuple[int, ...]) -> list[Value]:
         """Return where a number lies, or a dual one's value and rate."""
         at = self._at(index)
         return [at, self.builder.gep(at, [ir.Constant(ir.IntType(64), 1)])] if self.paired else [at]
@@ -254,7 +255,7 @@ class CellsByLink:
 class Handed:
     """A vector that each turn of a loop hands on to the next: zero before the first."""
 
-    def __init__(self, builder: Any, width: int) -> None:
+    def __init__(self, builder: Builder, width: int) -> None:
         kind = ir.VectorType(ir.DoubleType(), width)
         self.builder, self.place = builder, cgutils.alloca_once(builder, kind)
         builder.store(ir.Constant(kind, [0.0] * width), self.place)
@@ -281,6 +282,6 @@ class Part:
         self.cells[(self.first, *index)] = value
 
 
-def fields(builder: Any, kind: Any, value: Any) -> dict[str, tuple[Any, Any]]:
+def fields(builder: Builder, kind: Kind, value: Value) -> dict[str, tuple[Value, Value]]:
     """Return the fields of a NamedTuple with their types."""
     return {name: (kind.types[i], builder.extract_value(value, i)) for i, name in enumerate(kind.fields)}

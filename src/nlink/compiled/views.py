@@ -8,28 +8,29 @@ from numba import types
 from numba.core.imputils import impl_ret_borrowed
 
 from nlink.compiled.jit import intrinsic
+from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.compiled.simd import VecArray, laid_along
 
 
 @intrinsic(python=lambda record: record)
-def views(_typing: Any, record: Any) -> Any:
+def views(_typing: Context, record: Any) -> Lowered:
     """Return a NamedTuple with its arrays of float64 as arrays of numbers without a reference count (see `numbers`), those of
     NamedTuples in it included. All else stays as it is.
     """
 
-    def kind_of(kind: Any) -> Any:
+    def kind_of(kind: Kind) -> Any:
         if isinstance(kind, types.NamedTuple):
             return types.NamedTuple([kind_of(each) for each in kind], kind.instance_class)
         return VecArray(1, kind.ndim) if isinstance(kind, types.Array) and kind.dtype == types.float64 else kind
 
-    def view(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    def view(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
         made = kind_of(kind)
         if isinstance(kind, types.NamedTuple):
             parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
             return context.make_tuple(builder, made, parts)
         return laid_along(context, builder, made, kind, value) if made != kind else value
 
-    def build(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         return impl_ret_borrowed(context, builder, sig.return_type, view(context, builder, record, args[0]))
 
     return kind_of(record)(record), build
