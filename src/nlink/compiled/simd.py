@@ -78,7 +78,7 @@ def _store(context: Context, builder: Builder, kind: VecArray, at: Value, given:
     builder.store(stored, builder.bitcast(at, stored.type.as_pointer()), align=8)
 
 
-ELEMENTS: dict[str, tuple[type[Any], Callable[[int], types.Type], Callable[..., Any], Callable[..., None]]] = {
+ELEMENTS: dict[str, tuple[type, Callable[[int], types.Type], Callable[..., Any], Callable[..., None]]] = {
     "vector": (Vectors, Vec, _load, _store),
     "number": (np.ndarray, lambda width: types.float64, _load, _store),
 }
@@ -230,14 +230,14 @@ def _spread(_typing: Context, value: Value, example: Operand) -> Lowered:
     return example(value, example), build
 
 
-WHERE: dict[type[Any], Any] = {}
-ALIKE: dict[type[Any], Any] = {Vector: lambda value, example: _spread(value, example)}
-VALUE_OF: dict[type[Any], Any] = {}
-SINCOS: dict[type[Any], Any] = {}
+WHERE: dict[type, Any] = {}
+ALIKE: dict[type, Any] = {Vector: lambda value, example: _spread(value, example)}
+VALUE_OF: dict[type, Any] = {}
+SINCOS: dict[type, Any] = {}
 """How the functions below take other classes than numbers; `duals` adds its own."""
 
 
-def _where(condition: type[Any], yes: type[Any], no: type[Any]) -> Any:
+def _where(condition: type, yes: type, no: type) -> Any:
     if condition is not Vector:
         return lambda condition, yes, no: yes if condition else no
     return WHERE.get(yes) or WHERE.get(no) or (lambda condition, yes, no: _select(condition, yes, no))
@@ -273,7 +273,7 @@ def sine(x):
     """Return the sine: of a number by the library, to the last bit for any size."""
 
 
-def of_numbers(alone: Any, lanes: Any) -> Callable[[type[Any]], Any]:
+def of_numbers(alone: Any, lanes: Any) -> Callable[[type], Any]:
     """Return a choice by the class of an array: `alone` for numbers of the processor, `lanes` for vectors, duals and a GPU."""
     return lambda kind: alone if kind is np.ndarray else lanes
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown
 from nlink._support.interrupt import Interrupt
@@ -43,12 +44,12 @@ FEW_ON_CARD = 3
 
 def simulate_many(
     chain: Chain,
-    theta: Any,
-    omega: Any = None,
+    theta: ArrayLike,
+    omega: ArrayLike | None = None,
     *,
     t_end: float,
     vary: Any = None,
-    keep: Any = FINAL,
+    keep: object = FINAL,
     integrator: Any = None,
     rtol: float = 1e-9,
     atol: float = 1e-9,
@@ -99,11 +100,11 @@ def simulate_many(
 
 def make_job(
     chain: Chain,
-    theta: Any,
-    omega: Any,
+    theta: ArrayLike,
+    omega: ArrayLike | None,
     t_end: float,
     vary: Any,
-    keep: Any,
+    keep: object,
     integrator: Any = None,
     rtol: float = 1e-9,
     atol: float = 1e-9,

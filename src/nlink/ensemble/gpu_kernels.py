@@ -143,7 +143,7 @@ def by_stages(kind: Kind) -> tuple[Any, tuple[tuple[int, ...], ...]]:
 
 
 @lru_cache(maxsize=64)
-def kernel_for(kind: Kind, observers: tuple[type[Any], ...]) -> Any:
+def kernel_for(kind: Kind, observers: tuple[type, ...]) -> Any:
     """Return a kernel (members, chain, limits, settings, observers, halt, counter, count)."""
     n, loaded, timed, swept, ledger, _, _, own_numbers, deviates = kind
     method_of, (first_shape, second_shape, third_shape, fourth_shape) = by_series(kind) if kind.order else by_stages(kind)

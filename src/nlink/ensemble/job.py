@@ -58,7 +58,7 @@ class Job:
         vary = {name: values[which] for name, values in self.vary.items()}
         return replace(self, theta=self.theta[which], omega=self.omega[which], vary=vary)
 
-    def wanted(self, kind: type[Any]) -> Any:
+    def wanted(self, kind: type) -> Any:
         """Return what is kept of this kind, or None."""
         return next((keep for keep in self.keep if isinstance(keep, kind)), None)
 

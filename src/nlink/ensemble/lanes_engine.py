@@ -131,7 +131,7 @@ def _way(chain: ChainParameters, tangent: bool) -> Way:
 
 
 @cache
-def _uncached(observers: tuple[type[Any], ...]) -> Any:
+def _uncached(observers: tuple[type, ...]) -> Any:
     """Return the loop for observers of the user, which cannot be kept on disk."""
     return uncached(follow.py_func)
 

@@ -59,7 +59,7 @@ class Varied:
 
     def _chain(self, values: list[float]) -> Chain:
         """Return the chain with these values of the columns."""
-        changes: dict[type[Any], dict[str, np.ndarray]] = {}
+        changes: dict[type, dict[str, np.ndarray]] = {}
         for column, value in zip(self.columns, values, strict=True):
             fields = changes.setdefault(column.at.record, {})
             if column.at.field not in fields:
@@ -137,7 +137,7 @@ class Varied:
         return np.sort(rows[np.unique(np.hstack(zeros), axis=0, return_index=True)[1]]) if len(rows) else rows
 
 
-def _column(key: str, given: Any, n: int, members: int) -> Column:
+def _column(key: str, given: object, n: int, members: int) -> Column:
     """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
     found = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
     name, link = found.groups() if found else (key, None)
@@ -158,7 +158,7 @@ def _counted(link: str) -> int:
     return int(link) if len(link) < 10 else 0
 
 
-def numbers_of(where: str, given: Any, most: float = LARGEST) -> np.ndarray:
+def numbers_of(where: str, given: object, most: float = LARGEST) -> np.ndarray:
     """Return values as an array of floats, if they are numbers, up to `most` in magnitude."""
     try:
         values = np.asarray(given, float)
@@ -169,7 +169,7 @@ def numbers_of(where: str, given: Any, most: float = LARGEST) -> np.ndarray:
     return values
 
 
-def _values(name: str, parameter: Parameter, given: Any, members: int) -> np.ndarray:
+def _values(name: str, parameter: Parameter, given: object, members: int) -> np.ndarray:
     values = numbers_of(f"vary {name!r}", given)
     if values.shape != (members,):
         raise ModelError(f"vary {name!r} must give a value for each of the {members} members, got shape {values.shape}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import nlink.formulations.series  # noqa: F401  registers the series of the motion
 from nlink._support.records import record
 from nlink.formulations.lagrange import Lagrange
@@ -27,7 +25,7 @@ FORMULATIONS: dict[str, type[Formulation]] = {
 }
 
 
-def formulate(chain: Chain, formulation: Any = "recursive") -> System:
+def formulate(chain: Chain, formulation: object = "recursive") -> System:
     """Return a chain's equations of motion in a formulation: a name or a record.
 
     >>> formulate(Chain.uniform(3), "momentum").size

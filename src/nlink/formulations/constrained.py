@@ -65,10 +65,10 @@ class ConstrainedFormulation(Formulation):
 
     constrained: ClassVar[bool] = True
     closes: ClassVar[bool] = True
-    RECORDS: ClassVar[dict[str, type[Any]]] = STABILIZATIONS
+    RECORDS: ClassVar[dict[str, type]] = STABILIZATIONS
     shape: ClassVar[tuple[int, int, int]]
-    kind: ClassVar[type[Any]]
-    loop: ClassVar[type[Any]]
+    kind: ClassVar[type]
+    loop: ClassVar[type]
     constraints: Any
 
     def __post_init__(self) -> None:
@@ -299,7 +299,7 @@ def stored(y, p, w):
     return total
 
 
-def register(kind: type[Any], loop: type[Any], pieces: Pieces) -> None:
+def register(kind: type, loop: type, pieces: Pieces) -> None:
     """Make a formulation's functions known to the shared ones, for open and for closed chains."""
     PIECES[kind] = PIECES[loop] = pieces
     RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual

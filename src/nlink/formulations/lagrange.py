@@ -30,6 +30,7 @@ from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
 from nlink.compiled.jit import FOLDER, INLINE, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
+from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
@@ -144,18 +145,18 @@ def compiled(function: Callable[..., None]) -> Any:
     return made
 
 
-def _call(address: int, level: int, g: float, y: Any, links: Any, tip: Any, w: Any) -> None:
+def _call(address: int, level: int, g: float, y: Any, links: object, tip: Any, w: Any) -> None:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)
     kind(address)(level, g, *(np.ascontiguousarray(array).ctypes.data for array in (y, links, tip, w)))
 
 
 @intrinsic(python=_call)
-def call_generated(_typing: Any, address: Any, level: Any, g: Any, y: Any, links: Any, tip: Any, w: Any) -> Any:
+def call_generated(_typing: Context, address: Kind, level: Kind, g: Kind, y: Kind, links: Kind, tip: Kind, w: Kind) -> Lowered:
     """Call the function at `address` with contiguous arrays."""
     if any(array.layout != "C" for array in (y, links, tip, w)):
         return None
 
-    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         arrays = [
             context.make_array(kind)(context, builder, value).data for kind, value in zip(signature.args[3:], args[3:], strict=True)
         ]

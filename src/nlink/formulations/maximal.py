@@ -58,8 +58,8 @@ class Maximal(ConstrainedFormulation):
 
     name: ClassVar[str] = "maximal"
     shape: ClassVar[tuple[int, int, int]] = (2, 3, 0)
-    kind: ClassVar[type[Any]] = MaximalParameters
-    loop: ClassVar[type[Any]] = MaximalLoopParameters
+    kind: ClassVar[type] = MaximalParameters
+    loop: ClassVar[type] = MaximalLoopParameters
     constraints: Any = "none"
 
     def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:

@@ -62,8 +62,8 @@ class Natural(ConstrainedFormulation):
 
     name: ClassVar[str] = "natural"
     shape: ClassVar[tuple[int, int, int]] = (1, 2, 1)
-    kind: ClassVar[type[Any]] = NaturalParameters
-    loop: ClassVar[type[Any]] = NaturalLoopParameters
+    kind: ClassVar[type] = NaturalParameters
+    loop: ClassVar[type] = NaturalLoopParameters
     constraints: Any = "none"
 
     def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:

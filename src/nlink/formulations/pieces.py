@@ -58,7 +58,7 @@ class Pieces:
     height: Callable[..., float]
 
 
-PIECES: dict[type[Any], Pieces] = {}
+PIECES: dict[type, Pieces] = {}
 
 
 def _piece(function: Callable[..., Any]) -> Any:

@@ -163,7 +163,7 @@ class IDA(Stabilization):
         return Handling()
 
 
-STABILIZATIONS: dict[str, type[Any]] = {
+STABILIZATIONS: dict[str, type] = {
     "none": Unstabilized,
     "Unstabilized": Unstabilized,
     "Baumgarte": Baumgarte,

@@ -24,7 +24,7 @@ def register(kind: Method) -> Method:
     return kind
 
 
-def method_for(system: System, spec: Any, rtol: float, atol: float) -> Integrator:
+def method_for(system: System, spec: object, rtol: float, atol: float) -> Integrator:
     """Return the integrator that `spec` stands for; None is the fastest by measurement: Taylor for what it takes, but for quadratic
     drag, whose series is dear; else DOP853.
     """
@@ -34,7 +34,7 @@ def method_for(system: System, spec: Any, rtol: float, atol: float) -> Integrato
     return made.with_order(system) if isinstance(made, Taylor) else made
 
 
-def integrator_record(spec: Any, rtol: float, atol: float, brought: Any = None) -> Integrator:
+def integrator_record(spec: object, rtol: float, atol: float, brought: Any = None) -> Integrator:
     """Return the integrator that `spec` stands for: a record as it is; None (DOP853), a name or a text with these tolerances
     where it gives none itself. The methods of SciPy that nlink does not have answer to their own names too.
 

@@ -86,7 +86,7 @@ class StepKernels(NamedTuple):
     prepare: Callable[..., None] = lambda method, p, clock, knots, k, bound, fresh: None
 
 
-STEPS: dict[type[Any], StepKernels] = {}
+STEPS: dict[type, StepKernels] = {}
 
 
 @dispatched(lambda kind: STEPS[kind].prepare, "method")

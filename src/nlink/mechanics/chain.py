@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, choice, listed, number, shown, spread, whole
 from nlink.mechanics.loads import LOADS, Gravity, Load, each, parameters_of
@@ -130,7 +131,7 @@ class Chain:
         """Return the load of this type, or None."""
         return next((load for load in self.loads if isinstance(load, kind)), None)
 
-    def each(self, kind: type[Any], name: str) -> np.ndarray:
+    def each(self, kind: type, name: str) -> np.ndarray:
         """Return the value `name` of a load as an (N,) array; zeros where the chain has no such load, or the name is empty."""
         load = self.load(kind) if name else None
         return np.broadcast_to(np.asarray(getattr(load, name, 0.0), float), (self.n,)).copy()
@@ -244,7 +245,7 @@ def _refuse_singular(links: tuple[Link, ...]) -> None:
             solid = True
 
 
-def wrapped(theta: Any) -> np.ndarray:
+def wrapped(theta: ArrayLike) -> np.ndarray:
     """Return angles brought into (-pi, pi]."""
     theta = np.asarray(theta, float)
     return theta - 2 * math.pi * np.ceil((theta - math.pi) / (2 * math.pi))

@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, choice, number
 from nlink.mechanics.chain import Chain, wrapped
@@ -65,7 +66,7 @@ def smallest_singular_value(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return sizes[..., 1] / sizes[..., 0]
 
 
-def assemble(chain: Chain, theta: Any, omega: Any = None) -> Assembly:
+def assemble(chain: Chain, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
     """Return the start nearest to `theta` and `omega` that closes a pinned chain, by the smallest change of angles and of rates.
 
     >>> from nlink.mechanics.chain import Chain, wrapped

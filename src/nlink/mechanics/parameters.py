@@ -7,7 +7,7 @@ gravity, follower_force, joint_torque   the first parameter of a load that is kn
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Parameter, parameters_of
@@ -19,7 +19,7 @@ GRAVITY, SINGLE = -1, -2
 class Place(NamedTuple):
     """A parameter, the record that it belongs to, and where its numbers are: a row, and a component if the chain has one number."""
 
-    record: type[Any]
+    record: type
     field: str
     parameter: Parameter
     row: int
@@ -49,12 +49,12 @@ PARAMETERS = _places()
 _BY_FIELD = {(each.record, each.field): each for each in PARAMETERS.values()}
 
 
-def place(record: type[Any], field: str) -> Place:
+def place(record: type, field: str) -> Place:
     """Return the place of a field of a record."""
     return _BY_FIELD[record, field]
 
 
-def row(record: type[Any], field: str) -> int:
+def row(record: type, field: str) -> int:
     """Return the row of a field with a number for each link."""
     return place(record, field).row
 

@@ -21,10 +21,12 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import entry
+from nlink.compiled.lowering import Operand
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
@@ -33,14 +35,14 @@ from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torques import TorqueCallback
 
 Kernel = Callable[..., None]
-RIGHT_HAND_SIDES: dict[type[Any], Kernel] = {}
-HAMILTON: dict[type[Any], Hamilton] = {}
-SETTLERS: dict[type[Any], Callable[..., bool]] = {}
-RESIDUALS: dict[type[Any], Kernel] = {}
-SERIES: dict[type[Any], Series] = {}
+RIGHT_HAND_SIDES: dict[type, Kernel] = {}
+HAMILTON: dict[type, Hamilton] = {}
+SETTLERS: dict[type, Callable[..., bool]] = {}
+RESIDUALS: dict[type, Kernel] = {}
+SERIES: dict[type, Series] = {}
 
 
-def right_hand_side(parameters: type[Any]) -> Callable[[Kernel], Kernel]:
+def right_hand_side(parameters: type) -> Callable[[Kernel], Kernel]:
     """Register the decorated plain function as the right-hand side for this type of parameters."""
 
     def register(function: Kernel) -> Kernel:
@@ -100,19 +102,19 @@ class Series(NamedTuple):
 class SeriesRoom(NamedTuple):
     """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors of links or chains over the same."""
 
-    chain: Any
+    chain: Operand
     """the parameters of the chain, borrowed"""
-    terms: Any
+    terms: Operand
     """(SERIES_ROWS, order + 2, links): coefficients by order"""
-    wide: Any
-    w: Any
+    wide: Operand
+    w: Operand
     """(SERIES_SCRATCH, links): what stays the same for a step"""
-    v: Any
-    u: Any
+    v: Operand
+    u: Operand
     """(SERIES_SCRATCH, links): what is of one order"""
-    uv: Any
-    way: Any
-    order: Any
+    uv: Operand
+    way: Operand
+    order: Operand
     """a tuple as long as the order, which is so known when compiling"""
 
 
@@ -141,7 +143,7 @@ def way_by(kind: int, links: int = 0, moments: bool = False, forces: bool = Fals
     return Way(*((0,) * number for number in (kind, links, moments, forces)))
 
 
-def numbers_of_way(room: Any) -> Way:
+def numbers_of_way(room: Operand) -> Way:
     """Return the numbers of the way that a room goes, or rooms of a Numba type."""
     return Way(*map(len, room[SeriesRoom._fields.index("way")]))
 
@@ -447,12 +449,12 @@ class System:
         """Whether a Python torque function has raised inside the compiled code."""
         return self.callback is not None and self.callback.error is not None
 
-    def accelerations(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+    def accelerations(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""
         state = self.encode(theta, omega)
         return self.formulation.decode_rates(self.chain, state, self(t, state))
 
-    def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+    def reactions(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the force on each link at its upper hinge, (N, 2) in N; with a pin (N+1, 2), the last row its force on the tip."""
         alpha = self.accelerations(theta, omega, t)
         angles, rates = self.angles("theta", theta), self.angles("omega", omega)
@@ -476,7 +478,7 @@ class System:
         """Return how far a state is off its constraints."""
         return self.formulation.violation(self.chain, np.asarray(state, float))
 
-    def encode(self, theta: Any, omega: Any) -> np.ndarray:
+    def encode(self, theta: ArrayLike, omega: ArrayLike) -> np.ndarray:
         """Return the state of these angles (N,) and rates (N,)."""
         return self.formulation.encode(self.chain, self.angles("theta", theta), self.angles("omega", omega))
 

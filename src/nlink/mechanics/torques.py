@@ -13,6 +13,7 @@ from nlink._support.checks import ModelError, shown
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.interpreted import Vector
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.compiled.simd import VecArray, alike, lane, sine, with_lane
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointTorque, torques
@@ -74,10 +75,10 @@ def _call(address: int, t: float, values: np.ndarray) -> None:
 
 
 @intrinsic(python=_call)
-def call_address(_typing: Any, address: Any, t: Any, values: Any) -> Any:
+def call_address(_typing: Context, address: Kind, t: Kind, values: Kind) -> Lowered:
     """Call the C function at `address` with (t, values); lanes, which a Python function cannot take, are refused before."""
 
-    def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not isinstance(values, VecArray):
             data = context.make_array(values)(context, builder, args[2]).data
             kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, alike, columns, value_of, where
 from nlink.ensemble.kernels.lanes import BAD, BOUND, COUNT, FLAG, LONGEST, NEW, OLD, SPAN, T, vectors_of
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
@@ -31,7 +32,7 @@ class BySeries(NamedTuple):
 
     tol: float
     longest: float
-    way: Any
+    way: Operand
     orders: tuple[int, ...]
     terms: np.ndarray
     """(rows, order + 2, N, W): coefficients"""
@@ -45,7 +46,7 @@ class BySeries(NamedTuple):
 class SeriesPath(NamedTuple):
     """The path of a lane through a step that series describe."""
 
-    terms: Any
+    terms: Operand
     order: int
 
 

@@ -7,11 +7,12 @@ time: it is as accurate as the steps themselves.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nlink.compiled.jit import apart, kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, alike, columns, power, value_of, where
 from nlink.ensemble.kernels.lanes import (
     BAD,
@@ -49,19 +50,19 @@ class ByStages(NamedTuple):
     point: np.ndarray
     w: np.ndarray
     links: tuple[int, ...] = ()
-    sums: Any = None
-    constants: Any = None
+    sums: Operand = None
+    constants: Operand = None
     lift: float = 0.0
 
 
 class StagesPath(NamedTuple):
     """The path of one lane through its step."""
 
-    p: Any
-    weights: Any
+    p: Operand
+    weights: Operand
     room: StagesRoom
-    states: Any
-    clocks: Any
+    states: Operand
+    clocks: Operand
 
 
 def by_stages(

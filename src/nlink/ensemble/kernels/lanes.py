@@ -11,13 +11,14 @@ method computes in have 2 W: the rates of dual numbers lie behind their values.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.duals import duals
 from nlink.compiled.jit import kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, columns
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import GRAVITY, SINGLE
@@ -81,18 +82,18 @@ class Lanes(NamedTuple):
 class View(NamedTuple):
     """The lanes as compiled code sees them: vectors of all lanes, and numbers of single ones."""
 
-    p: Any
+    p: Operand
     """the parameters, with the numbers of the lanes"""
-    method: Any
-    room: Any
+    method: Operand
+    room: Operand
     """what the method computes in, as vectors"""
-    states: Any
+    states: Operand
     """(3, m) vectors; clocks (CLOCKS,) and levels (N,) likewise"""
-    clocks: Any
-    levels: Any
+    clocks: Operand
+    levels: Operand
     own: Lanes
     """the same memory as numbers, with the lanes along the last axis"""
-    chain: Any
+    chain: Operand
     """the numbers that all members share"""
     lanes: tuple[int, ...]
     varied: tuple[int, ...]

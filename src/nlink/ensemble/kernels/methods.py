@@ -17,9 +17,9 @@ class Method(NamedTuple):
     path: Callable[..., Any]
 
 
-METHODS: dict[type[Any], Method] = {}
+METHODS: dict[type, Method] = {}
 """By the type of the record that a method works with."""
-PATHS: dict[type[Any], Callable[..., tuple[float, float]]] = {}
+PATHS: dict[type, Callable[..., tuple[float, float]]] = {}
 """How to look at a link on a path of this type."""
 
 

@@ -27,7 +27,7 @@ class Hooks(NamedTuple):
     end: Any = None
 
 
-HOOKS: dict[type[Any], Hooks] = {}
+HOOKS: dict[type, Hooks] = {}
 """Hooks by the type of the observer."""
 
 

@@ -14,6 +14,7 @@ from numba import types
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Builder, Context, Operand, Signature, Value, Values
 from nlink.compiled.simd import alike, value_of, where
 from nlink.compiled.tracing import Cells, Number
 from nlink.formulations.side_by_side import straight_accelerations
@@ -28,17 +29,17 @@ ORDER = 8
 class StagesRoom(NamedTuple):
     """What a step is computed in, of vectors or of numbers."""
 
-    k: Any
+    k: Operand
     """(STAGES, N): accelerations"""
-    point: Any
+    point: Operand
     """(2, m): the state of a stage, and its rates"""
-    w: Any
+    w: Operand
     """(rows, N): scratch of the right-hand side"""
     links: tuple[int, ...] = ()
     """as long as the chain if the code is unrolled, else empty"""
-    sums: Any = None
+    sums: Operand = None
     """(2N,), and the constants of the links: for code that is unrolled; see `side_by_side`"""
-    constants: Any = None
+    constants: Operand = None
     lift: float = 0.0
 
 
@@ -66,7 +67,7 @@ def step(t, h, y, p, weights, room, new, ledger):
             new[i] = y[i] + h * new[i]
 
 
-def unrolled_links(room: Any) -> int:
+def unrolled_links(room: Operand) -> int:
     """Return the number of links over which the code of a room is unrolled, or of rooms of a Numba type."""
     return len(room[StagesRoom._fields.index("links")])
 
@@ -119,7 +120,7 @@ def unrolled(source: Any, arrays: int) -> Any:
     numbers, then a tuple as long as the chain.
     """
 
-    def traced(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    def traced(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         given = [Cells(context, builder, k, a) for k, a in zip(sig.args[:arrays], args, strict=False)]
         source(sig.args[-1].count, *given, *(Number(builder, each) for each in args[arrays:-1]))
         return context.get_dummy_value()

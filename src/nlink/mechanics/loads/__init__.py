@@ -7,7 +7,6 @@ joint or link; a list gives one for each. What a load is, and how to add one: `b
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from nlink._support.checks import ModelError
 from nlink.compiled import sources
@@ -26,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 BUILT_IN = (Gravity, JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce)
-LOADS: dict[str, type[Any]] = {kind.name: kind for kind in BUILT_IN}
+LOADS: dict[str, type] = {kind.name: kind for kind in BUILT_IN}
 """The loads by their names in model files."""
 CONSTRAINTS = "constraints"
 """The row of the ledger for the constraints of a formulation that has some."""

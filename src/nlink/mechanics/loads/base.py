@@ -62,7 +62,7 @@ def single(unit: str, label: str, symbol: str, default: Any = MISSING, **more: A
 
 
 @cache
-def parameters_of(record: type[Any]) -> dict[str, Parameter]:
+def parameters_of(record: type) -> dict[str, Parameter]:
     """Return the parameters of a record by the names of their fields."""
     return {f.name: f.metadata["parameter"] for f in fields(record) if "parameter" in f.metadata}
 
