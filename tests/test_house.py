@@ -1,5 +1,6 @@
 """How the sources are built: one idea stands in one place."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -21,3 +22,28 @@ def test_rows_of_numbers_have_names():
     rows = r"\blinks\[\d+,|\btip\[\d+\]|\bpower\[row \+ \d+\]"
     found = {path.name: re.findall(rows, path.read_text(encoding="utf-8")) for path in SOURCES if path.suffix == ".py"}
     assert not {name: matches for name, matches in found.items() if matches}
+
+
+def test_an_output_stands_in_its_file_and_the_tables_of_names():
+    assert files_with("extremes") == ["__init__.py", "__init__.py", "__init__.pyi", "extremes.py"]
+
+
+def test_no_function_outside_the_command_line_takes_a_dozen_positional_arguments():
+    most = 12
+    long = {}
+    for path in (path for path in SOURCES if path.suffix == ".py" and path.parent.name != "cli"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and len(node.args.posonlyargs) + len(node.args.args) > most:
+                long[f"{path.name}: {node.name}"] = len(node.args.args)
+    assert not long
+
+
+def test_types_are_named():
+    """Annotations say what is meant; Any stays where a library has no types, or a value may be anything."""
+    assert sum(len(re.findall(r"\bAny\b", path.read_text(encoding="utf-8"))) for path in SOURCES if path.suffix == ".py") < 700
+
+
+def test_own_types_are_not_asked_for_their_attributes():
+    """`hasattr` is left for what is not of nlink: modules and systems that differ, and values of users."""
+    asked = {path.name for path in SOURCES if path.suffix == ".py" and "hasattr(" in path.read_text(encoding="utf-8")}
+    assert asked <= {"interrupt.py", "checks.py", "cache_folder.py", "gpu.py", "cluster.py", "fingerprint.py"}

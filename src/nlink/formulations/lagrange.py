@@ -145,7 +145,7 @@ def compiled(function: Callable[..., None]) -> Any:
     return made
 
 
-def _call(address: int, level: int, g: float, y: Any, links: object, tip: Any, w: Any) -> None:
+def _call(address: int, level: int, g: float, y: np.ndarray, links: np.ndarray, tip: np.ndarray, w: np.ndarray) -> None:
     kind = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_double, *[ctypes.c_void_p] * 4)
     kind(address)(level, g, *(np.ascontiguousarray(array).ctypes.data for array in (y, links, tip, w)))
 
