@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from nlink._support.checks import number
-from nlink.analysis.course import Course, Failure, told
+from nlink.analysis.motion import Failure
+from nlink.analysis.tangent_flow import TangentFlow
 from nlink.mechanics.chain import Chain
 from nlink.simulation.flow import FlowError
 
@@ -24,7 +26,7 @@ class FiniteTime(NamedTuple):
     singular_values: np.ndarray
 
 
-def ftle(chain: Chain, theta: Any, omega: Any = None, t: float = 10.0) -> FiniteTime:
+def ftle(chain: Chain, theta: ArrayLike, omega: ArrayLike | None = None, t: float = 10.0) -> FiniteTime:
     """Return the finite-time Lyapunov exponent of a start over the time t in s: ln of the largest singular value of the derivative
     of the state (theta, omega) at t by the start, in rad and rad/s, divided by t. Of a closed chain, within its tangent space.
 
@@ -32,17 +34,13 @@ def ftle(chain: Chain, theta: Any, omega: Any = None, t: float = 10.0) -> Finite
     1.714573
     """
     t = number("t", t, above=0)
-    course = Course(chain, theta, omega, FINE, None)
-    product = np.eye(course.count)
-    at = 0.0
-    while at < t:
-        end = min(at + course.interval, t)
-        end = t if t - end < 1e-3 * course.interval else end
-        try:
-            at, R = course.step(end, t)
-        except Failure as failure:
-            raise FlowError(str(told(course, failure.code))) from None
-        product = R @ product
+    flow = TangentFlow(chain, theta, omega, FINE)
+    product = np.eye(flow.count)
+    try:
+        for R in flow.factors(t, rest=1e-3):
+            product = R @ product
+    except Failure as failure:
+        raise FlowError(str(failure)) from None
     sizes = _singular_values(product)
     return FiniteTime(math.log(sizes[0]) / t, sizes)
 

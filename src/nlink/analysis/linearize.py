@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
-from nlink.mechanics import linearised, loop_closure
+from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
 
 BALANCE = 1e-8
 """Moment left over at an equilibrium, as a part of the largest moment there."""
 MOST_LINKS = 4000
+ComplexArray = NDArray[np.complex128]
 FLAT = 1e-9
 """Real part, as a part of the largest eigenvalue, that counts as none."""
 
@@ -32,7 +34,7 @@ class Mode(NamedTuple):
     frequency: float
     undamped: float
     ratio: float
-    shape: Any
+    shape: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +61,12 @@ class Linearization:
         return np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:]]])
 
     @property
-    def eigenvalues(self) -> Any:
+    def eigenvalues(self) -> ComplexArray:
         """The eigenvalues (2n,) in 1/s, by growing frequency."""
         return self._solved[0]
 
     @property
-    def modes(self) -> Any:
+    def modes(self) -> np.ndarray:
         """The shapes (N, 2n) that belong to the eigenvalues, in absolute angles, the largest of each 1."""
         return self._solved[1]
 
@@ -77,13 +79,13 @@ class Linearization:
             return np.sort(np.sqrt(np.where(real & (squares.real >= 0), squares.real, np.nan)))
 
     @cached_property
-    def squares(self) -> Any:
+    def squares(self) -> ComplexArray:
         """The eigenvalues (n,) of M^-1 K, by growing real part: squares of the frequencies if there is no damping."""
         if self.conservative:
             from scipy.linalg import eigh
 
             return eigh(self.K, self.M, eigvals_only=True).astype(complex)
-        return np.sort_complex(np.linalg.eigvals(np.linalg.solve(self.M, self.K)))
+        return np.sort_complex(np.linalg.eigvals(np.linalg.solve(self.M, self.K))).astype(complex)
 
     @cached_property
     def conservative(self) -> bool:
@@ -119,19 +121,18 @@ class Linearization:
         return out
 
     @cached_property
-    def _solved(self) -> tuple[Any, Any]:
+    def _solved(self) -> tuple[ComplexArray, np.ndarray]:
         if self.undamped and self.conservative:
             values, shapes = self._normal_modes()
         else:
-            solved: Any = np.linalg.eig(self.A)
-            values, vectors = solved
+            values, vectors = cast(tuple[ComplexArray, np.ndarray], np.linalg.eig(self.A))
             shapes = vectors[: len(self.M)]
         order = np.lexsort((values.imag < 0, values.real, np.round(np.abs(values.imag), 12)))
         values, shapes = values[order], self.basis @ shapes[:, order]
         largest = shapes[np.abs(shapes).argmax(0), np.arange(shapes.shape[1])] if len(shapes) else np.ones(0)
         return values, shapes / np.where(largest == 0, 1, largest)
 
-    def _normal_modes(self) -> tuple[Any, Any]:
+    def _normal_modes(self) -> tuple[ComplexArray, np.ndarray]:
         """Solve the symmetric problem: real shapes, frequencies to the last digits."""
         from scipy.linalg import eigh
 
@@ -140,7 +141,9 @@ class Linearization:
         return np.concatenate([roots, -roots]), np.hstack([shapes, shapes])
 
 
-def linearize(chain: Chain, theta: Any = None, omega: Any = None, coordinates: str = "absolute") -> Linearization:
+def linearize(
+    chain: Chain, theta: ArrayLike | None = None, omega: ArrayLike | None = None, coordinates: str = "absolute"
+) -> Linearization:
     """Return the small motions about angles `theta` (rad) and rates `omega`: about straight down, or where a closed chain rests, if
     not given.
 
@@ -221,6 +224,6 @@ def pin_force(J: np.ndarray, left: np.ndarray) -> np.ndarray:
 
 
 def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Return the stiffness (N, N) that a force at the tip gives by turning the links: diag(l e.f)."""
-    e = np.stack([np.sin(theta), -np.cos(theta)], -1)
-    return linearised.diagonal(chain.length * (e @ force))
+    """Return the stiffness (..., N, N) that a force (..., 2) at the tip gives by turning the links: diag(l e.f)."""
+    e, _ = kinematics.directions(theta)
+    return linearised.diagonal(chain.length * (e @ force[..., None])[..., 0])

@@ -9,15 +9,16 @@ and without damping the exponents come in pairs of opposite sign.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
-from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar, Notice
-from nlink.analysis.course import Course, Failure, told
+from nlink.analysis.motion import followed
+from nlink.analysis.tangent_flow import TangentFlow
 from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Status
@@ -72,8 +73,8 @@ class Lyapunov:
 
 def lyapunov(
     chain: Chain,
-    theta: Any,
-    omega: Any = None,
+    theta: ArrayLike,
+    omega: ArrayLike | None = None,
     *,
     t_end: float,
     count: int | None = None,
@@ -100,36 +101,20 @@ def lyapunov(
     if transient >= t_end:
         raise ModelError(f"transient must be below t_end, {t_end:g} s, got {transient:g}")
     with Notice(COMPILING, progress):
-        course = Course(chain, theta, omega, EXPONENTS, count)
+        flow = TangentFlow(chain, theta, omega, EXPONENTS, count)
     with Bar("following deviations", progress) as bar:
-        status = _followed(course, transient, t_end, bar)
-    return _result(course, status)
+        status = followed(_times(flow, transient, t_end), t_end, "exponents", lambda t: bar.update(t, t_end))
+    return _result(flow, status)
 
 
-def _followed(course: Course, transient: float, t_end: float, bar: Bar) -> Status:
-    """Follow the motion to its end; return how it ended."""
-    try:
-        return _through(course, transient, t_end, bar)
-    except Failure as failure:
-        return told(course, failure.code)
-
-
-def _through(course: Course, transient: float, t_end: float, bar: Bar) -> Status:
-    with Interrupt() as interrupt:
-        for start, end in ((0.0, transient), (transient, t_end)):
-            if end == transient and transient == 0.0:
-                continue
-            longest = (end - start) / LEAST
-            while course.t < end:
-                course.interval = min(course.interval, longest)
-                goal = course.t + course.interval
-                course.step(end if end - goal < 0.01 * course.interval else goal, end)
-                bar.update(course.t, t_end)
-                if interrupt.asked:
-                    return Status("interrupted", f"stopped by the user at t = {course.t:g} s", "the exponents up to there are kept")
-            if end == transient:
-                course.begin()
-    return Status("finished", f"reached t = {t_end:g} s")
+def _times(flow: TangentFlow, transient: float, t_end: float) -> Iterator[float]:
+    """Follow the motion, and yield the times of the QRs; the count begins at the end of the transient."""
+    for _ in flow.factors(transient, transient / LEAST):
+        yield flow.t
+    if transient:
+        flow.begin()
+    for _ in flow.factors(t_end, (t_end - transient) / LEAST):
+        yield flow.t
 
 
 def block_errors(times: np.ndarray, logs: np.ndarray, blocks: int = BLOCKS) -> np.ndarray:
@@ -142,13 +127,13 @@ def block_errors(times: np.ndarray, logs: np.ndarray, blocks: int = BLOCKS) -> n
     return means.std(axis=0, ddof=1) / math.sqrt(blocks)
 
 
-def _result(course: Course, status: Status) -> Lyapunov:
-    times, logs = np.array(course.times), np.array(course.logs)
-    history = logs[1:] / (times[1:] - course.origin)[:, None]
-    exponents = history[-1] if len(history) else np.full(course.count, np.nan)
+def _result(flow: TangentFlow, status: Status) -> Lyapunov:
+    times, logs = np.array(flow.times), np.array(flow.logs)
+    history = logs[1:] / (times[1:] - flow.origin)[:, None]
+    exponents = history[-1] if len(history) else np.full(flow.count, np.nan)
     order = np.argsort(-exponents, kind="stable")
-    theta, omega = (values.copy() for values in course.angles())
+    theta, omega = (values.copy() for values in flow.angles())
     return Lyapunov(
-        exponents[order], block_errors(times, logs)[order], times[1:], history[:, order], course.divergence, course.freedom,
-        course.residual, theta, omega, status,
+        exponents[order], block_errors(times, logs)[order], times[1:], history[:, order], flow.divergence, flow.freedom,
+        flow.residual, theta, omega, status,
     )  # fmt: skip

@@ -10,22 +10,22 @@ chain without losses lie on the energy surface of their start.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
-from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar, Notice
-from nlink.analysis.variations import Motion
+from nlink.analysis.motion import Motion, failure, followed, start_state
 from nlink.formulations import formulate
 from nlink.integrators.accuracy import CLOSED_SECTIONS, SECTIONS
 from nlink.integrators.base import ARRIVED, Chunk
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
-from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics import kinematics, linearised
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System
 from nlink.run.run import Status
@@ -94,8 +94,8 @@ class Points:
 
 def poincare(
     chain: Chain,
-    theta: Any,
-    omega: Any = None,
+    theta: ArrayLike,
+    omega: ArrayLike | None = None,
     *,
     t_end: float,
     section: Section | Strobe = Section(),  # noqa: B008
@@ -123,16 +123,19 @@ def poincare(
     starts = _starts(system, theta, omega)
     finder = _Finder(system, section, transient)
     with Notice(COMPILING, progress):
-        finder.warm(starts[0])
+        for _ in finder.motion.chunks(0.0, 1e-3, starts[0]):
+            pass
+    status: list[Status] = []
     with Bar("passing the section", progress) as bar:
         for k, state in enumerate(starts):
-            status = finder.follow(state, k, t_end, lambda t, k=k: bar.update(k + t / t_end, len(starts)))
-            if status.code == "interrupted":
+            times = finder.times(state, k, t_end)
+            status.append(followed(times, t_end, "points", lambda t, k=k: bar.update(k + t / t_end, len(starts))))
+            if status[-1].code == "interrupted":
                 break
-    return finder.points()
+    return finder.points(tuple(status))
 
 
-def _checked(chain: Any, section: Any) -> Chain:
+def _checked(chain: Chain, section: Section | Strobe) -> Chain:
     if not isinstance(chain, Chain):
         raise ModelError(f"poincare needs a Chain, got {type(chain).__name__}")
     if not isinstance(section, Section | Strobe):
@@ -148,20 +151,22 @@ def _refuse_many(section: Section | Strobe, t_end: float) -> None:
         raise ModelError(f"Strobe.period would give {told}, at most {MOST_STROBES:,}; give a longer period or a shorter time")
 
 
-def _starts(system: System, theta: Any, omega: Any) -> list[np.ndarray]:
+def _starts(system: System, theta: ArrayLike, omega: ArrayLike | None) -> list[np.ndarray]:
     """Return the start states, closed if the chain is."""
-    rows = [theta] if np.ndim(theta) < 2 else list(theta)
-    rates = [0.0 if omega is None else omega] * len(rows) if np.ndim(omega) < 2 or omega is None else list(omega)
+    rows = [theta] if np.ndim(theta) < 2 else list(np.asarray(theta))
+    rates = [omega] * len(rows) if omega is None or np.ndim(omega) < 2 else list(np.asarray(omega))
     if not rows or len(rates) != len(rows):
         raise ModelError(f"omega must hold a row for each of the {len(rows)} starts in theta, got {len(rates)}; give as many")
-    out = []
-    for angles, speeds in zip(rows, rates, strict=True):
-        start = loop_closure.assemble(system.chain, system.angles("theta", angles), system.angles("omega", speeds))
-        stuck = loop_closure.stuck(system.chain, start.theta, start.omega)
-        if stuck:
-            raise ModelError(f"{stuck[0]}; {stuck[1]}")
-        out.append(np.concatenate([system.encode(start.theta, start.omega), np.zeros(system.full_size - system.size)]))
-    return out
+    return [start_state(system, angles, speeds) for angles, speeds in zip(rows, rates, strict=True)]
+
+
+class Passages(NamedTuple):
+    """Passages through the section: times (P,), states (P, m), from which start (P,), and the energy in J of that start (P,)."""
+
+    times: np.ndarray
+    states: np.ndarray
+    start: np.ndarray
+    energy: np.ndarray
 
 
 class _Finder:
@@ -171,67 +176,41 @@ class _Finder:
         self.system, self.section, self.transient = system, section, transient
         tol = CLOSED_SECTIONS if system.chain.pin else SECTIONS
         self.motion = Motion(system, DOP853(tol, tol) if Taylor.refusal(system) else Taylor(SECTIONS))
-        self.found: list[tuple[np.ndarray, np.ndarray, int, float]] = []
-        self.status: list[Status] = []
-        self.last: list[np.ndarray] = []
+        self.none = Passages(np.empty(0), np.empty((0, system.full_size)), np.empty(0, int), np.empty(0))
+        self.passages, self.last = [self.none], []
 
-    def warm(self, state: np.ndarray) -> None:
-        """Compile what is needed, on a moment of the motion."""
-        self.motion.begin(0.0, state, 1e-3)
-        for _ in self.motion.chunks(0.0, 1e-3):
-            pass
-
-    def follow(self, state: np.ndarray, index: int, t_end: float, progress: Callable[[float], None]) -> Status:
-        """Follow one motion to its end; return how it ended."""
-        system, y = self.system, state
-        energy = float(np.sum(system.energy(state[None, : system.size])))
-        t, status = 0.0, Status("finished", f"reached t = {t_end:g} s")
-        with Interrupt() as interrupt:
-            self.motion.begin(0.0, state, t_end)
-            for chunk in self.motion.chunks(0.0, t_end, 2000):
-                times, states = self._passed(chunk)
-                late = times > max(self.transient, BARELY)
-                self.found.append((times[late], states[late], index, energy))
-                t, y = float(chunk.t[-1]), chunk.y[-1].copy()
-                progress(t)
-                if chunk.code > ARRIVED:
-                    status = _failed(system, t)
-                if interrupt.asked:
-                    status = Status("interrupted", f"stopped by the user at t = {t:g} s", "the points up to there are kept")
-                    break
-        self.status.append(status)
-        self.last.append(y[: system.size])
-        return status
+    def times(self, state: np.ndarray, start: int, t_end: float) -> Iterator[float]:
+        """Follow the motion from a state, gather its points, and yield the times that it reaches."""
+        size = self.system.size
+        energy = float(np.sum(self.system.energy(state[None, :size])))
+        self.last.append(state[:size])
+        for chunk in self.motion.chunks(0.0, t_end, state, 2000):
+            times, states = self._passed(chunk)
+            late = times > max(self.transient, BARELY)
+            count = int(late.sum())
+            self.passages.append(Passages(times[late], states[late], np.full(count, start), np.full(count, energy)))
+            t, self.last[-1] = float(chunk.t[-1]), chunk.y[-1, :size].copy()
+            yield t
+            if chunk.code > ARRIVED:
+                stopped = f"the motion could not be followed beyond t = {t:g} s"
+                raise failure(self.system, t, Status("failed", stopped, "simulate it to see why"))
 
     def _passed(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
         """Return the times of a chunk's points and their states."""
         if len(chunk.t) < 2 or not np.isfinite(chunk.y).all():
-            return np.empty(0), np.empty((0, self.system.full_size))
+            return self.none.times, self.none.states
         times = strobes(chunk, self.section) if isinstance(self.section, Strobe) else crossings(chunk, self.system, self.section)
         states = chunk.at(times)
         return times, self.system.settled(states)[0] if self.system.projected and len(states) else states
 
-    def points(self) -> Points:
-        """Return what was found."""
-        system, none = self.system, np.empty((0, self.system.full_size))
-        states = np.concatenate([none, *(found[1] for found in self.found)])
+    def points(self, status: tuple[Status, ...]) -> Points:
+        """Return the points of all motions."""
+        system, (t, states, start, energy) = self.system, (np.concatenate(parts) for parts in zip(*self.passages, strict=True))
         theta, omega = (values.copy() for values in system.decode(states[:, : system.size]))
-        start = np.concatenate([np.full(len(found[0]), found[2]) for found in self.found] or [np.empty(0, int)])
-        energy = np.concatenate([np.full(len(found[0]), found[3]) for found in self.found] or [np.empty(0)])
         kinetic, potential = kinematics.energies(system.chain, theta, omega)
         residual = kinetic + potential - energy - states[:, system.size :].sum(1)
-        t = np.concatenate([found[0] for found in self.found] or [np.empty(0)])
         momentum = (linearised.mass_matrix(system.chain, theta) @ omega[..., None])[..., 0]
-        return Points(self.section, theta, omega, momentum, t, start, residual, tuple(self.status), np.array(self.last))
-
-
-def _failed(system: System, t: float) -> Status:
-    if system.failed and system.callback:
-        error = system.callback.taken()
-        if not isinstance(error, Exception):
-            raise error
-        return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")
-    return Status("failed", f"the motion could not be followed beyond t = {t:g} s", "simulate it to see why")
+        return Points(self.section, theta, omega, momentum, t, start, residual, status, np.array(self.last))
 
 
 def strobes(chunk: Chunk, strobe: Strobe) -> np.ndarray:

@@ -18,25 +18,25 @@ with C = -dQ/domega of the loads, P how domega must follow dtheta across the loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from nlink.analysis.linearize import matrices
+from nlink.analysis.linearize import geometric, matrices
+from nlink.analysis.motion import Motion
 from nlink.formulations import formulate
-from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Restart
+from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.system import System, beyond, rates_many
+from nlink.mechanics.system import System, rates_many
 
 STAGES = 5
 TURN, FAR = 0.4, 1.5
-"""Most that the fastest deviation may turn, in rad, in one step of collocation, and of Taylor."""
+"""Largest angle in rad by which the fastest deviation may turn in one step of collocation, and of Taylor."""
 MOST_PARTS = 200
 """Parts into which collocation divides a step of the motion, at most."""
 BATCH = 4_000_000
@@ -44,11 +44,10 @@ BATCH = 4_000_000
 FINEST, FINEST_CLOSED = 1e-14, 1e-12
 """Tightest tolerances of DOP853; those of closed chains leave room for the rounding near dead positions."""
 LOOSER = 10.0, 100.0, 1000.0
-NOTHING = np.empty(0)
 
 
-class Leg(NamedTuple):
-    """Where a part of the motion ended: a code, the state with its ledger, deviations (2N, K), and the integral of tr(M^-1 C)."""
+class Segment(NamedTuple):
+    """The end of a part of the motion: a code, the state with its ledger, deviations (2N, K), and the integral of tr(M^-1 C)."""
 
     code: int
     y: np.ndarray
@@ -56,97 +55,100 @@ class Leg(NamedTuple):
     contraction: float
 
 
-def follower(chain: Chain, tol: float) -> Duals | Collocation:
-    """Return what follows deviations from the motions of this chain; `tol` bounds the error of a step."""
+def tangent_engine(chain: Chain, tol: float) -> Duals | Collocation:
+    """Return the engine for deviations from the motions of this chain; `tol` bounds the error of a step."""
     system = formulate(chain)
     rough = Taylor.refusal(system) or system.parameters.chain.swept > 1
     return Collocation(system, tol) if rough else Duals(system, tol)
 
 
-class Duals:
+class Engine:
+    """The motion beside which deviations are followed, and how it contracts their volume."""
+
+    def __init__(self, system: System, method: Integrator) -> None:
+        self.system, self.motion = system, Motion(system, method)
+        rest = np.zeros(system.chain.n)
+        self.damped = linearised.working(system.chain, rest, rest + 1.0)[1].any()
+
+    def contraction(self, states: np.ndarray, weights: np.ndarray) -> float:
+        """Return the integral of tr(M^-1 C) from states at Gauss nodes with these weights; 0 if no load depends on the rates."""
+        theta, omega = self.system.decode(states[:, : self.system.size])
+        return float(weights @ contraction(self.system.chain, theta, omega)) if self.damped else 0.0
+
+
+class Duals(Engine):
     """Deviations by dual numbers. Work and contraction, where there are any, come from the same steps taken without deviations."""
 
     def __init__(self, system: System, tol: float) -> None:
-        self.system, record = system, Taylor(tol)
-        self.tangent = TangentStepper(system, record)
-        self.motion = Motion(system, record)
-        self.loaded, self.damped = system.full_size > system.size, _damped(system.chain)
-        self.swiftest = np.inf
+        super().__init__(system, Taylor(tol))
+        self.tangent, self.fastest = TangentStepper(system, Taylor(tol)), np.inf
 
-    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
+    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Segment:
         """Go on from y to the time `end`."""
-        code, state, new = self._tangent(t, end, y[: self.system.size], deviations)
+        size = self.system.size
+        code, state, new = self._tangent(t, end, y[:size], deviations)
         out, contraction = y.copy(), 0.0
-        if self.loaded and code == ARRIVED:
-            self.motion.begin(t, y, end)
-            for chunk in self.motion.chunks(t, end):
-                out, code = chunk.y[-1].copy(), chunk.code
-                contraction += self._contraction(chunk) if self.damped else 0.0
-        out[: self.system.size] = state
-        return Leg(ARRIVED if code == RUNNING else code, out, new, contraction)
+        for chunk in self.motion.chunks(t, end, y) if len(y) > size and code == ARRIVED else ():
+            out, code = chunk.y[-1].copy(), chunk.code
+            times, weights = nodes(chunk.t)
+            contraction += self.contraction(chunk.at(times), weights)
+        out[:size] = state
+        return Segment(ARRIVED if code == RUNNING else code, out, new, contraction)
 
     def _tangent(self, t: float, end: float, state: np.ndarray, deviations: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """Take the steps of the motion; again in shorter parts where those are so long, near rest, that deviations turn too far."""
         before = self.tangent.steps
         done = self.tangent.advance(t, end, state, deviations)
-        if 2 * self.swiftest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
+        if 2 * self.fastest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
             return done
-        swift = self._swiftness(t, state)
-        self.swiftest = max(swift, 0.0 if self.swiftest == np.inf else self.swiftest)
-        for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * swift / FAR))) + 1).tolist()):
+        rate = self._fastest_rate(t, state)
+        self.fastest = max(rate, 0.0 if self.fastest == np.inf else self.fastest)
+        for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * rate / FAR))) + 1).tolist()):
             done = self.tangent.advance(a, b, state, deviations)
             state, deviations = done[1:]
             if done[0] != ARRIVED:
                 break
         return done
 
-    def _swiftness(self, t: float, state: np.ndarray) -> float:
+    def _fastest_rate(self, t: float, state: np.ndarray) -> float:
         chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
         theta, omega = (values[None] for values in self.system.decode(state))
-        return float(swiftness(chain, theta, omega, state_matrix(chain, theta, omega, alpha, np.zeros((1, 2))))[0])
-
-    def _contraction(self, chunk: Chunk) -> float:
-        times, weights = nodes(chunk.t)
-        theta, omega = self.system.decode(chunk.at(times)[:, : self.system.size])
-        return float(weights @ contraction(self.system.chain, theta, omega))
+        return float(fastest_rate(chain, theta, omega, state_matrix(chain, theta, omega, alpha, np.zeros((1, 2))))[0])
 
 
-class Collocation:
+class Collocation(Engine):
     """Deviations by x' = A x along the steps of DOP853."""
 
     def __init__(self, system: System, tol: float) -> None:
-        self.system = system
-        self.tol = max(tol, FINEST_CLOSED if system.chain.pin else FINEST)
-        self.motion = Motion(system, DOP853(self.tol, self.tol))
-        self.damped, self._at = _damped(system.chain), None
+        self.tol, self._at = max(tol, FINEST_CLOSED if system.chain.pin else FINEST), None
+        super().__init__(system, DOP853(self.tol, self.tol))
 
-    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
+    def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Segment:
         """Go on from y to the time `end`; where rounding near a dead position stops the steps, with a looser tolerance."""
-        leg = self._advance(t, end, y, deviations)
-        for looser in LOOSER if leg.code == STEP_TOO_SMALL else ():
+        segment = self._advance(t, end, y, deviations)
+        for looser in LOOSER if segment.code == STEP_TOO_SMALL else ():
             usual, self.motion = self.motion, Motion(self.system, DOP853(looser * self.tol, looser * self.tol))
-            leg = self._advance(t, end, y, deviations)
+            segment = self._advance(t, end, y, deviations)
             self.motion, self._at = usual, None
-            if leg.code == ARRIVED:
+            if segment.code == ARRIVED:
                 break
-        return leg
+        return segment
 
-    def _advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Leg:
-        if self._at != (t, y.tobytes()):
-            self.motion.begin(t, y, end)
-        code, contracted = ARRIVED, 0.0
-        for chunk in self.motion.chunks(t, end):
+    def _advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Segment:
+        code, contraction, going_on = ARRIVED, 0.0, self._at == (t, y.tobytes())
+        for chunk in self.motion.chunks(t, end, None if going_on else y):
             y, code = chunk.y[-1].copy(), chunk.code
             if len(chunk.t) > 1 and np.isfinite(chunk.y).all():
-                deviations, shrunk = self._followed(chunk, deviations)
-                contracted += shrunk
+                deviations, change = self._propagated(chunk, deviations)
+                contraction += change
         self._at = end, y.tobytes()
         frame = tangent_frame(self.system.chain, *self.system.decode(y[: self.system.size]))
-        return Leg(code, y, deviations if frame is None else frame @ (frame.T @ deviations), contracted)
+        return Segment(code, y, deviations if frame is None else frame @ (frame.T @ deviations), contraction)
 
-    def _followed(self, chunk: Chunk, deviations: np.ndarray) -> tuple[np.ndarray, float]:
+    def _propagated(self, chunk: Chunk, deviations: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return the deviations at the end of a chunk, and the integral of tr(M^-1 C) over it."""
         knots = self._divided(chunk)
-        contracted, m = 0.0, 2 * self.system.chain.n
+        contraction, m = 0.0, 2 * self.system.chain.n
         group = max(1, BATCH // (STAGES * m) ** 2)
         for first in range(0, len(knots) - 1, group):
             part = knots[first : first + group + 1]
@@ -155,14 +157,13 @@ class Collocation:
             A = self.derivative(times, states)
             for step in propagators(A.reshape(len(part) - 1, STAGES, m, m), np.diff(part)):
                 deviations = step @ deviations
-            if self.damped:
-                contracted += float(weights @ contraction(self.system.chain, *self.system.decode(states[:, : self.system.size])))
-        return deviations, contracted
+            contraction += self.contraction(states, weights)
+        return deviations, contraction
 
     def _divided(self, chunk: Chunk) -> np.ndarray:
         """Return the knots of a chunk and points between them, so close that no deviation turns far from one to the next."""
         theta, omega = self.system.decode(chunk.y[:, : self.system.size])
-        rate = swiftness(self.system.chain, theta, omega, self.derivative(chunk.t, chunk.y))
+        rate = fastest_rate(self.system.chain, theta, omega, self.derivative(chunk.t, chunk.y))
         rate = np.minimum(np.maximum(rate[1:], rate[:-1]), 1e12)
         parts = np.clip(np.ceil(np.abs(np.diff(chunk.t)) * rate / TURN), 1, MOST_PARTS).astype(int)
         inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(parts.tolist())]
@@ -176,36 +177,6 @@ class Collocation:
         return state_matrix(chain, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
 
 
-class Motion:
-    """The motion alone, chunk by chunk, with its work."""
-
-    def __init__(self, system: System, record: Taylor | DOP853) -> None:
-        self.system, self.record, self.scratch = system, record, system.scratch()
-        self.stepper: Any = None
-
-    def begin(self, t: float, y: np.ndarray, end: float) -> None:
-        """Begin at a state with its ledger."""
-        mark = Restart(float(t), 0.0, y.copy(), None, float(t), 0)
-        if hasattr(self.stepper, "restart"):
-            self.stepper.restart(mark, end)
-        else:
-            self.stepper = self.record.stepper(self.system, mark, end)
-
-    def chunks(self, t: float, end: float, limit: int = 100_000) -> Iterator[Chunk]:
-        """Yield the chunks of up to `limit` steps on the way to `end`; the last has a code that says how it ended."""
-        none, bounds, code = np.empty((0, self.system.full_size)), self.system.bounds(t, end), RUNNING
-        while len(bounds) and code in (RUNNING, ARRIVED):
-            chunk = self.stepper.advance(bounds, False, NOTHING, none, True, limit)
-            code, bounds = chunk.code, beyond(bounds, chunk.t[-1], 1.0)
-            yield chunk
-
-
-def _damped(chain: Chain) -> bool:
-    """Whether some load depends on the rates."""
-    rest = np.zeros(chain.n)
-    return bool(linearised.working(chain, rest, rest + 1.0)[1].any())
-
-
 def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
     """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N); `tip` (K, 2) is the force of a pin."""
     n = chain.n
@@ -217,7 +188,7 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
         return A
     e, t = kinematics.directions(theta)
     l, J = chain.length[:, None], loop_closure.jacobian(chain, theta)  # noqa: E741
-    K = K + linearised.diagonal(chain.length * (e @ tip[:, :, None])[..., 0])
+    K = K + geometric(chain, theta, tip)
     bent = -l * (e * alpha[..., None] + t * omega[..., None] ** 2)
     left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), np.concatenate([J, np.zeros((len(J), 2, 2))], -1)], 1)
     swung = np.swapaxes(np.concatenate([bent, -2 * l * e * omega[..., None]], 1), 1, 2)
@@ -226,7 +197,7 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
     return A
 
 
-def swiftness(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
+def fastest_rate(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Return a bound (K,) in 1/s of how fast deviations turn or grow at states (K, N) with these A."""
     n = chain.n
     basis, follow = across(chain, theta, omega)
