@@ -34,7 +34,7 @@ from nlink import (
     simulate,
     simulate_many,
 )
-from nlink.analysis.barrier import cheapest_flip, margin, ruled
+from nlink.analysis.flip_barrier import cheapest_flip, margin, ruled
 from nlink.analysis.maps import OUTPUTS
 from nlink.analysis.plane import centres
 from nlink.mechanics.kinematics import potential_energy

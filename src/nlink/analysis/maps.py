@@ -2,7 +2,7 @@
 
 Pixels are computed at their centres. On a region that is symmetric about zero these are exact negatives of each other, and where
 the chain has no left and right (no offsets, springs at rest in line, nothing that pushes sideways) the map is its own mirror image
-to the last bit: half of it is computed. Of a flip map, starts that have not the energy to turn over (barrier.py) are not run.
+to the last bit: half of it is computed. Of a flip map, starts that have not the energy to turn over (flip_barrier.py) are not run.
 """
 
 from __future__ import annotations

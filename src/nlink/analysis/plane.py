@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
-from nlink.analysis.barrier import margin
+from nlink.analysis.flip_barrier import margin
 from nlink.ensemble.varied import Varied
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import Parameter

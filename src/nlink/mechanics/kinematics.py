@@ -11,10 +11,22 @@ With e = (sin theta, -cos theta) and t = (cos theta, sin theta):
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import Drag, FollowerForce, TipForce
+
+
+class Links(NamedTuple):
+    """The parameters of links as arrays, (..., N) where they differ from chain to chain."""
+
+    length: np.ndarray
+    mass: np.ndarray
+    com: np.ndarray
+    inertia: np.ndarray
+    offset: np.ndarray
 
 
 def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +66,7 @@ def energies(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.nda
     return _kinetic(chain, s, c, omega), _potential(chain, s, c) + spring_energy(chain, theta)
 
 
-def kinetic_energy(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+def kinetic_energy(chain: Chain | Links, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the kinetic energy, (...) in J."""
     return _kinetic(chain, np.sin(theta), np.cos(theta), omega)
 
@@ -64,7 +76,7 @@ def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return _potential(chain, np.sin(theta), np.cos(theta)) + spring_energy(chain, theta)
 
 
-def _kinetic(chain: Chain, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
+def _kinetic(chain: Chain | Links, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
     x, y = omega * c, omega * s
     vx = _before(chain.length * x) + chain.com * x - chain.offset * y
     vy = _before(chain.length * y) + chain.com * y + chain.offset * x
