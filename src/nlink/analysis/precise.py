@@ -20,16 +20,10 @@ def growth(linear: Linearization, near: complex) -> Any:
         for _ in range(8):
             L, slope = s * s * M + s * C + K, (2 * s * M + C) * x
             bordered, right = mpmath.zeros(n + 1), mpmath.zeros(n + 1, 1)
-            for i in range(n):
-                for j in range(n):
-                    bordered[i, j] = L[i, j]
-                bordered[i, n], bordered[n, i] = slope[i], mpmath.conj(x[i])
-            left = L * x
-            for i in range(n):
-                right[i] = -left[i]
+            bordered[:n, :n], bordered[:n, n], bordered[n, :n] = L, slope, x.H
+            right[:n, 0] = -L * x
             change = mpmath.lu_solve(bordered, right)
-            for i in range(n):
-                x[i] += change[i]
+            x += change[:n, 0]
             s += change[n]
             if abs(change[n]) <= mpmath.mpf(10) ** (5 - DIGITS) * abs(s):
                 break

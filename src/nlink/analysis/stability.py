@@ -10,15 +10,16 @@ The path is scanned adaptively: where the margin of stability bends as if it mig
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink.analysis.equilibrium import equilibrium
-from nlink.analysis.linearize import BALANCE, Linearization, linearize, statics
+from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain
 
 POINTS = 48
@@ -53,7 +54,7 @@ class Point(NamedTuple):
 class Path:
     """Chains along a load, each about its equilibrium."""
 
-    def __init__(self, chain_of: Callable[[float], Chain], theta: Any) -> None:
+    def __init__(self, chain_of: Callable[[float], Chain], theta: ArrayLike | None) -> None:
         self.chain_of, self.guess = chain_of, theta
         self.points: dict[float, Point] = {}
         self.links = 0
@@ -119,19 +120,16 @@ def _squares(linear: Linearization) -> tuple[float, float]:
     return lowest, float(_half_differences(mu).min())
 
 
-def _by_size(linear: Linearization) -> Any:
-    """Return the squares of the frequencies; the slow ones to their own digits, by the inverse, where that exists."""
-    if linear.conservative:
+def _by_size(linear: Linearization) -> ComplexArray:
+    """Return the squares of the frequencies by growing real part; slow ones to their own digits, by the inverse, if it exists."""
+    if linear.conservative or not np.linalg.cond(linear.K) < 1e12:
         return linear.squares
-    if np.linalg.cond(linear.K) < 1e12:
-        inverse: Any = np.linalg.eigvals(np.linalg.solve(linear.K, linear.M)).astype(complex)
-        return 1 / inverse
-    return linear.squares
+    mu: ComplexArray = np.divide(1, np.linalg.eigvals(np.linalg.solve(linear.K, linear.M)).astype(complex))
+    return mu[np.lexsort((mu.imag, mu.real))]
 
 
-def _half_differences(mu: Any) -> np.ndarray:
+def _half_differences(mu: ComplexArray) -> np.ndarray:
     """Return (difference / 2)^2 / mean^2 of neighbours: of real ones, positive; of a complex pair, negative."""
-    mu = mu[np.lexsort((mu.imag, mu.real))]
     half, mean = 0.5 * np.diff(mu), 0.5 * np.abs(mu[1:] + mu[:-1])
     pair = np.abs(mu[1:] - mu[:-1].conj()) <= 1e-9 * np.abs(mu[1:])
     both_real = (mu.imag == 0)[1:] & (mu.imag == 0)[:-1]
@@ -140,7 +138,7 @@ def _half_differences(mu: Any) -> np.ndarray:
 
 
 def critical_load(
-    chain_of: Callable[[float], Chain], bracket: Any, *, theta: Any = None, later: bool = False
+    chain_of: Callable[[float], Chain], bracket: Sequence[float], *, theta: ArrayLike | None = None, later: bool = False
 ) -> Critical | list[Critical]:
     """Return the first load in `bracket` at which the chains `chain_of(load)` lose stability; with `later` all its changes.
 
@@ -168,7 +166,7 @@ def critical_load(
     return found
 
 
-def _bracket(bracket: Any) -> tuple[float, float]:
+def _bracket(bracket: Sequence[float]) -> tuple[float, float]:
     if not listed(bracket) or len(bracket := tuple(bracket)) != 2:
         raise ModelError(f"bracket must be two loads, got {shown(bracket)}")
     low, high = (number(f"bracket[{i}]", value) for i, value in enumerate(bracket))
@@ -198,36 +196,23 @@ def _refined(path: Path, a: Point, b: Point) -> Critical:
     """Return the load between a stable and an unstable point at which stability changes, to rounding."""
     from scipy.optimize import brentq
 
-    unstable = b if b.margin < a.margin else a
-    linear = unstable.linear
-    if not linear.undamped:
+    stable, unstable = (a, b) if b.margin < a.margin else (b, a)
+    damped, kind, lost = not unstable.linear.undamped, unstable.kind, b is unstable
 
-        def measured(load: float) -> float:
-            return path.at(load).linear.growth
+    def measured(load: float) -> float:
+        linear = path.at(load).linear
+        return linear.growth if damped else _squares(linear)[kind == "flutter"]
 
-    elif unstable.kind == "divergence":
-
-        def measured(load: float) -> float:
-            return _squares(path.at(load).linear)[0]
-
-    else:
-
-        def measured(load: float) -> float:
-            return _squares(path.at(load).linear)[1]
-
-    stable, beyond = (a, b) if b is unstable else (b, a)
     begin = stable.load
     for _ in range(8):  # a point that is stable only to rounding lies on the border itself
-        if measured(begin) * measured(beyond.load) < 0:
+        if measured(begin) * measured(unstable.load) < 0:
             break
-        begin += begin - beyond.load
+        begin += begin - unstable.load
     else:
-        return _named(path, stable.load, unstable.kind, b is unstable)
-    root: Any = brentq(measured, begin, beyond.load, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=300)
-    load = float(root)
-    if not linear.undamped and len(linear.M) <= MULTIPRECISION:
-        load = _sharpened(path, load)
-    return _named(path, load, unstable.kind, b is unstable)
+        return _named(path, stable.load, kind, lost)
+    load = float(cast(float, brentq(measured, begin, unstable.load, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=300)))
+    sharpened = damped and len(unstable.linear.M) <= MULTIPRECISION
+    return _named(path, _sharpened(path, load) if sharpened else load, kind, lost)
 
 
 def _named(path: Path, load: float, kind: str, lost: bool) -> Critical:
@@ -264,6 +249,5 @@ def _sharpened(path: Path, load: float) -> float:
 def _meeting(linear: Linearization) -> float:
     """Return the frequency at which two meet."""
     mu = _by_size(linear)
-    mu = mu[np.lexsort((mu.imag, mu.real))]
     k = int(_half_differences(mu).argmin())
     return float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real))
