@@ -22,16 +22,16 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 from sympy import Add, cos, factor_terms, sin, sqrt
 
 from nlink.mechanics.loads import LOADS, Law
-from nlink.symbolic.letters import COORDINATES, ZERO, Letters, Row, row
+from nlink.symbolic.letters import COORDINATES, ZERO, Expression, Letters, Row, row
 from nlink.symbolic.trigonometry import collected
 
-Entries = dict[tuple[int, int], Any]
-Terms = list[tuple[Any, Any]]
+Entries = dict[tuple[int, int], Expression]
+Terms = list[tuple[Expression, Expression]]
+Jacobian = list[list[Expression]]
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Derivation:
     """What follows from the energies, the velocities vx_k, vy_k of the centres standing as symbols in `forces` and `rayleigh`."""
 
     letters: Letters
-    velocities: dict[Any, Any]
+    velocities: dict[Expression, Expression]
     """vx_k, vy_k in angles and rates"""
-    kinetic: Any
-    potential: Any
-    rayleigh: Any
+    kinetic: Expression
+    potential: Expression
+    rayleigh: Expression
     mass: Entries
     """M_ij for i <= j, counted from 0"""
-    forces: dict[str, list[Any]]
+    forces: dict[str, list[Expression]]
     """f by origin: "inertia" (the products of rates) and the name of each load"""
 
 
@@ -56,7 +56,7 @@ def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplif
     x, y, tip_x, tip_y = _positions(letters)
     jx, jy = _jacobian(x, letters), _jacobian(y, letters)
 
-    def tidy(expression: Any) -> Any:
+    def tidy(expression: Expression) -> Expression:
         return collected(expression, letters.mass) if simplify else expression
 
     mass = {at: tidy(entry) for at, entry in _mass_matrix(letters, jx, jy).items()}
@@ -75,7 +75,7 @@ def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplif
     return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces)
 
 
-def _positions(p: Letters) -> tuple[Row, Row, Any, Any]:
+def _positions(p: Letters) -> tuple[Row, Row, Expression, Expression]:
     """Return x and y of the centres, and of the tip."""
     xs, ys, x, y = [], [], ZERO, ZERO
     for i in range(p.n):
@@ -86,16 +86,16 @@ def _positions(p: Letters) -> tuple[Row, Row, Any, Any]:
     return tuple(xs), tuple(ys), x, y
 
 
-def _jacobian(positions: Row, p: Letters) -> list[list[Any]]:
+def _jacobian(positions: Row, p: Letters) -> Jacobian:
     """Return d position_k/d theta_i for i <= k; a centre does not feel the angles behind it."""
     return [[_slope(position, p.angle[i]) for i in range(k + 1)] for k, position in enumerate(positions)]
 
 
-def _slope(position: Any, angle: Any) -> Any:
+def _slope(position: Expression, angle: Expression) -> Expression:
     return Add(*(term.diff(angle) for term in Add.make_args(position) if term.has(angle)))
 
 
-def _mass_matrix(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> Entries:
+def _mass_matrix(p: Letters, jx: Jacobian, jy: Jacobian) -> Entries:
     entries = {}
     for i in range(p.n):
         for j in range(i, p.n):
@@ -104,12 +104,12 @@ def _mass_matrix(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> Entrie
     return entries
 
 
-def _products_of_rates(p: Letters, mass: Entries) -> list[Any]:
+def _products_of_rates(p: Letters, mass: Entries) -> list[Expression]:
     """Return -sum_jk (dM_ij/dtheta_k - 1/2 dM_jk/dtheta_i) omega_j omega_k, gathered from each entry's two derivatives.
 
     The diagonal has none: M_ii is constant, for dv_k/domega_i turns with theta_i and keeps its length.
     """
-    shares: list[dict[Any, list[Any]]] = [defaultdict(list) for _ in range(p.n)]
+    shares: list[dict[Expression, list[Expression]]] = [defaultdict(list) for _ in range(p.n)]
     for (j, k), entry in mass.items():
         for a in (j, k) if j != k else ():
             slope = entry.diff(p.angle[a])
@@ -119,7 +119,7 @@ def _products_of_rates(p: Letters, mass: Entries) -> list[Any]:
     return [Add(*(-product * Add(*slopes) for product, slopes in share.items())) for share in shares]
 
 
-def _velocities(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> dict[Any, Any]:
+def _velocities(p: Letters, jx: Jacobian, jy: Jacobian) -> dict[Expression, Expression]:
     found = {}
     for k in range(p.n):
         for symbol, slopes in ((p.velocity_x[k], jx[k]), (p.velocity_y[k], jy[k])):
@@ -127,12 +127,12 @@ def _velocities(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> dict[An
     return found
 
 
-def _kinetic(p: Letters, velocities: dict[Any, Any]) -> Any:
+def _kinetic(p: Letters, velocities: dict[Expression, Expression]) -> Expression:
     speeds = [velocities[x] ** 2 + velocities[y] ** 2 for x, y in zip(p.velocity_x, p.velocity_y, strict=True)]
     return Add(*(m * v / 2 + i * w**2 / 2 for m, v, i, w in zip(p.mass, speeds, p.inertia, p.rate, strict=True)))
 
 
-def _kinetic_from(mass: Entries, rate: Row) -> Any:
+def _kinetic_from(mass: Entries, rate: Row) -> Expression:
     """Return 1/2 omega^T M omega, which is the same."""
     return Add(*(entry * rate[i] * rate[j] / (2 if i == j else 1) for (i, j), entry in mass.items()))
 
@@ -140,11 +140,11 @@ def _kinetic_from(mass: Entries, rate: Row) -> Any:
 # Squares: an energy or Rayleigh's function is half the sum of coefficient * e^2 over pairs (coefficient, e)
 
 
-def _energy(squares: Terms) -> Any:
+def _energy(squares: Terms) -> Expression:
     return Add(*(coefficient * e**2 for coefficient, e in squares)) / 2
 
 
-def _pull(squares: Terms, variables: Row) -> list[Any]:
+def _pull(squares: Terms, variables: Row) -> list[Expression]:
     """Return minus the derivatives of the energy, linear e only."""
     return [Add(*(-coefficient * e * e.diff(v) for coefficient, e in squares)) for v in variables]
 
@@ -159,7 +159,7 @@ def _dampers(p: Letters, load: str, law: Law) -> Terms:
     return list(zip(p.of_load(load, law.damping), _coordinates(p.rate, law), strict=True))
 
 
-def _coordinates(values: Row, law: Law) -> list[Any]:
+def _coordinates(values: Row, law: Law) -> list[Expression]:
     """Return the angles or rates that a law is about."""
     return [now - before for before, now in pairwise((ZERO, *values))] if law.on == "joint" else list(values)
 
@@ -172,14 +172,14 @@ def _air(p: Letters) -> Terms:
 # Forces by load
 
 
-def _moments(p: Letters) -> dict[str, list[Any]]:
+def _moments(p: Letters) -> dict[str, list[Expression]]:
     torques = p.loads["joint_torque"]["constant"]
     return {load: _moment(p, load, kind.law) for load, kind in LOADS.items() if kind.law} | {
         "joint_torque": [here - behind for here, behind in pairwise((*torques, ZERO))]
     }
 
 
-def _moment(p: Letters, load: str, law: Law) -> list[Any]:
+def _moment(p: Letters, load: str, law: Law) -> list[Expression]:
     """Return the generalised forces of a law: of its squares, and of its push."""
     bent, slowed = _pull(_springs(p, load, law), p.angle), _pull(_dampers(p, load, law), p.rate)
     pushed = p.of_load(load, law.push)
@@ -188,9 +188,9 @@ def _moment(p: Letters, load: str, law: Law) -> list[Any]:
     return [Add(*parts) for parts in zip(bent, slowed, pushed, strict=True)]
 
 
-def _drag(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> list[Any]:
+def _drag(p: Letters, jx: Jacobian, jy: Jacobian) -> list[Expression]:
     """Return -(c1 + c2 |v|) v . dv/domega: the linear part from Rayleigh's function, the quadratic part as a force."""
-    total: list[list[Any]] = [[] for _ in range(p.n)]
+    total: list[list[Expression]] = [[] for _ in range(p.n)]
     linear, quadratic = p.loads["drag"]["linear"], p.loads["drag"]["quadratic"]
     for k in range(p.n):
         vx, vy = p.velocity_x[k], p.velocity_y[k]
@@ -200,7 +200,7 @@ def _drag(p: Letters, jx: list[list[Any]], jy: list[list[Any]]) -> list[Any]:
     return [Add(*shares) for shares in total]
 
 
-def _tip(p: Letters, x: Any, y: Any) -> dict[str, list[Any]]:
+def _tip(p: Letters, x: Expression, y: Expression) -> dict[str, list[Expression]]:
     slopes = [(_slope(x, angle), _slope(y, angle)) for angle in p.angle]
     follower, tip = p.loads["follower_force"]["force"], p.loads["tip_force"]
     fx, fy = -follower * sin(p.angle[-1]), follower * cos(p.angle[-1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from sympy import Add, ImmutableDenseMatrix
 
@@ -13,7 +12,7 @@ from nlink._support.checks import ModelError, choice, shown, whole
 from nlink.mechanics.loads import LOADS
 from nlink.symbolic import code, typeset
 from nlink.symbolic.derivation import Derivation, derivation, in_relative_angles
-from nlink.symbolic.letters import COORDINATES
+from nlink.symbolic.letters import COORDINATES, Expression, Row
 
 LARGEST = {"absolute": 24, "relative": 15}
 """Links that `derive` takes at most, in seconds; beyond, the equations are too long to read, print or compile."""
@@ -32,41 +31,51 @@ class Equations:
     shape: str
     loads: tuple[str, ...]
     angles: str
-    symbols: dict[str, Any]
-    kinetic: Any
-    potential: Any
-    mass_matrix: Any
-    short_rayleigh: Any
+    symbols: dict[str, Row | Expression]
+    kinetic: Expression
+    potential: Expression
+    mass_matrix: Expression
+    short_rayleigh: Expression
     """R with the velocities of the centres of mass written as vx_i, vy_i"""
-    short_forcing: Any
+    short_forcing: Expression
     """f with the velocities of the centres of mass written as vx_i, vy_i"""
-    velocities: dict[Any, Any]
+    velocities: dict[Expression, Expression]
     """vx_i, vy_i in angles and rates; empty if nothing needs them"""
 
     @cached_property
-    def rayleigh(self) -> Any:
+    def rayleigh(self) -> Expression:
         """Rayleigh's function R in angles and rates: half the power lost to linear friction."""
         return self.short_rayleigh.xreplace(self.velocities)
 
     @cached_property
-    def forcing(self) -> Any:
+    def forcing(self) -> Expression:
         """The right-hand side f in angles and rates: a column of N expressions."""
         return self.short_forcing.xreplace(self.velocities)
 
     @property
-    def lagrangian(self) -> Any:
+    def lagrangian(self) -> Expression:
         """Kinetic less potential energy."""
         return self.kinetic - self.potential
 
     @property
-    def coordinates(self) -> tuple[Any, ...]:
+    def coordinates(self) -> Row:
         """The angles q."""
         return self.symbols[COORDINATES[self.angles][0]]
 
     @property
-    def rates(self) -> tuple[Any, ...]:
+    def rates(self) -> Row:
         """Their rates q'."""
         return self.symbols[COORDINATES[self.angles][1]]
+
+    @property
+    def parameters(self) -> dict[str, Row | Expression]:
+        """The symbols that are neither coordinates nor rates, by name."""
+        return {name: value for name, value in self.symbols.items() if name not in COORDINATES[self.angles]}
+
+    @property
+    def used_symbols(self) -> set[Expression]:
+        """The symbols that stand in M and f."""
+        return set().union(*(each.free_symbols for each in (self.mass_matrix, self.short_forcing, *self.velocities.values())))
 
     @property
     def title(self) -> str:
@@ -142,7 +151,7 @@ def derive(
     return _equations(found if angles == "absolute" else in_relative_angles(found), shape, names, angles)
 
 
-def _loads(loads: Any) -> tuple[str, ...]:
+def _loads(loads: Iterable[str] | str) -> tuple[str, ...]:
     if not isinstance(loads, Iterable):
         raise ModelError(f"derive: loads must be a list of names ({', '.join(LOADS)}), got {shown(loads)}")
     chosen = {choice("derive: loads", load, LOADS) for load in ([loads] if isinstance(loads, str) else loads)}

@@ -8,15 +8,16 @@ the place of f. Terms by load stand in blocks: `level` 0 has gravity alone, 1 th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
-from sympy import Add, Symbol, cos, pycode, sin
+from sympy import Add, Symbol, cos, sin
 
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque
 from nlink.mechanics.parameters import GRAVITY, PARAMETERS, SINGLE
 from nlink.mechanics.scratch import TQ, C, S
 from nlink.symbolic.code import Assignments, eliminated
 from nlink.symbolic.derivation import Derivation, derivation
+from nlink.symbolic.languages import LANGUAGES
+from nlink.symbolic.letters import Expression
 
 LEVELS = (
     ("inertia", "gravity"),
@@ -53,17 +54,14 @@ def source(n: int, simplify: bool, substitution: bool, force: int, matrix: int) 
     return HEAD.format(n=n, signature=SIGNATURE) + "".join(f"    {line}\n" for line in (*read, *lines))
 
 
-def _block(entries: Assignments, definitions: Assignments, forces: list[Any], level: int) -> list[str]:
+def _block(entries: Assignments, definitions: Assignments, forces: list[Expression], level: int) -> list[str]:
     """Return the statements that set the entries of M and set or add to the forces."""
     common, results = eliminated(definitions, [value for _, value in entries] + forces, "xyz"[level])
     names = [name for name, _ in entries] + [f"f_{i + 1}" for i in range(len(forces))]
     sets = ["="] * len(entries) + ["+=" if level else "="] * len(forces)
-    lines = [f"{name} = {_python(value)}" for name, value in common]
-    return lines + [f"{name} {how} {_python(value)}" for name, how, value in zip(names, sets, results, strict=True)]
-
-
-def _python(value: Any) -> str:
-    return str(pycode(value, fully_qualified_modules=False))
+    python = LANGUAGES["python"].printed
+    lines = [f"{name} = {python(value)}" for name, value in common]
+    return lines + [f"{name} {how} {python(value)}" for name, how, value in zip(names, sets, results, strict=True)]
 
 
 class _Waves:
@@ -71,16 +69,16 @@ class _Waves:
 
     def __init__(self, found: Derivation) -> None:
         self._index = {angle: i + 1 for i, angle in enumerate(found.letters.angle)}
-        self._names: dict[Any, Any] = {}
+        self._names: dict[Expression, Expression] = {}
         self._lines: dict[str, str] = {}
 
-    def named(self, expression: Any) -> Any:
+    def named(self, expression: Expression) -> Expression:
         """Return the expression with symbols for its waves."""
         for wave in expression.atoms(sin, cos) - self._names.keys():
             self._names[wave] = self._name(wave)
         return expression.xreplace(self._names)
 
-    def _name(self, wave: Any) -> Any:
+    def _name(self, wave: Expression) -> Expression:
         signed = [term.as_coeff_Mul() for term in Add.make_args(wave.args[0])]
         i, *others = [self._index[angle] for _, angle in sorted(signed, key=lambda part: -part[0])]
         name = "_".join(map(str, (wave.func.__name__, i, *others)))

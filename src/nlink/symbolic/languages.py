@@ -1,12 +1,18 @@
-"""How each language writes the function that `code` makes of the equations: reads its arguments, assigns, solves, returns."""
+"""How each language writes the function that `code` makes of the equations: reads its arguments, assigns, solves, returns.
+
+Texts are templates: $heading says what the function is, $parameters what its parameters are, $n is the number of links.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from string import Template
+from typing import TYPE_CHECKING
 
 from sympy import Rational, ccode, julia_code, octave_code, pycode
+
+from nlink.symbolic.letters import Expression
 
 if TYPE_CHECKING:
     from nlink.symbolic.equations import Equations
@@ -16,106 +22,84 @@ if TYPE_CHECKING:
 class Language:
     """How a language writes the function."""
 
-    head: Callable[[Equations], str]
+    head: str
     """up to the first statement of the function"""
-    read: Callable[[Equations], list[str]]
-    """statements that read the symbols from the state and the parameters"""
-    local: str
-    """a new variable: name, value"""
+    end: str
+    """solves and returns"""
     room: str
     """makes M and f"""
+    parameter: str
+    """a parameter: name"""
+    element: str
+    """an element of an array: array, index"""
+    first: int
+    """index of the first element of an array"""
+    local: str
+    """a new variable: name, value"""
     entry: str
     """sets an entry of M off the diagonal: i, j, value"""
     diagonal: str
     """sets a diagonal entry of M"""
     force: str
     """sets an entry of f"""
-    first: int
-    """number of the first entry of an array"""
-    end: Callable[[Equations], str]
-    """solves and returns"""
-    printed: Callable[[Any], str]
+    printed: Callable[[Expression], str]
+    unpacks: bool = False
+    """whether a whole array is read in one assignment"""
+    strict: bool = False
+    """whether a variable that is never used is an error"""
+
+    def filled(self, text: str, equations: Equations) -> str:
+        """Return a text of the language for these equations."""
+        n, parameters = equations.n, equations.parameters
+        rows = [name for name, value in parameters.items() if isinstance(value, tuple)]
+        single = [name for name in parameters if name not in rows]
+        told = f"{', '.join(rows)} (each {n} number{'s' * (n > 1)})" + (f" and {', '.join(single)}" if single else "")
+        fields = ", ".join(f"{name}[N]" if name in rows else name for name in parameters)
+        return Template(text).substitute(heading=equations.heading, parameters=told, n=n, fields=fields, next=n + 1, size=2 * n)
+
+    def read(self, equations: Equations) -> list[str]:
+        """Return the statements that read the symbols from the state and the parameters."""
+        places = [("state", (*equations.coordinates, *equations.rates))]
+        places += [(self.parameter.format(name), value) for name, value in equations.parameters.items()]
+        used = {str(symbol) for symbol in equations.used_symbols}
+        lines = []
+        for place, value in places:
+            symbols = value if isinstance(value, tuple) else ()
+            if self.unpacks or not symbols:
+                names = ", ".join(map(str, symbols)) + "," * (len(symbols) == 1) if symbols else str(value)
+                read = [(names, place)]
+            else:
+                read = [(str(symbol), self.element.format(place, i)) for i, symbol in enumerate(symbols, self.first)]
+            lines += [self.local.format(name, where) for name, where in read if name in used or not self.strict]
+        return lines
 
 
-def _described(equations: Equations) -> str:
-    rows = [name for name, value in _parameters(equations) if isinstance(value, tuple)]
-    single = [name for name, value in _parameters(equations) if not isinstance(value, tuple)]
-    text = f"{', '.join(rows)} (each {equations.n} number{'s' * (equations.n > 1)})"
-    return text + (f" and {', '.join(single)}" if single else "")
-
-
-def _parameters(equations: Equations) -> list[tuple[str, Any]]:
-    return list(equations.symbols.items())[2:]
-
-
-def _state(equations: Equations) -> list[str]:
-    return [str(symbol) for symbol in (*equations.coordinates, *equations.rates)]
-
-
-# Python
-
-
-def _python_head(equations: Equations) -> str:
-    return f'''from math import cos, sin, sqrt
+PYTHON_HEAD = '''from math import cos, sin, sqrt
 
 import numpy as np
 
 
 def derivative(t, state, parameters):
-    """Return the rates of the state (angles, then their rates) at time t: {equations.heading}.
+    """Return the rates of the state (angles, then their rates) at time t: $heading.
 
-    parameters is a dict of {_described(equations)}.
+    parameters is a dict of $parameters.
     """
 '''
-
-
-def _python_read(equations: Equations) -> list[str]:
-    lines = [f"{', '.join(_state(equations))} = state"]
-    for name, value in _parameters(equations):
-        left = ", ".join(map(str, value)) + "," * (len(value) == 1) if isinstance(value, tuple) else name
-        lines.append(f'{left} = parameters["{name}"]')
-    return lines
-
-
-def _python_end(equations: Equations) -> str:
-    return f"    return np.concatenate([np.asarray(state, float)[{equations.n} :], np.linalg.solve(M, f)])\n"
-
-
-# C
-
-
-def _c_head(equations: Equations) -> str:
-    rows = ", ".join(f"{name}[N]" if isinstance(value, tuple) else name for name, value in _parameters(equations))
-    return f"""/* {equations.heading} */
+C_HEAD = """/* $heading */
 #include <math.h>
 
-#define N {equations.n}
+#define N $n
 
-struct parameters {{
-    double {rows};
-}};
+struct parameters {
+    double $fields;
+};
 
 /* Fill rates with those of the state (angles, then their rates) at time t. */
 void derivative(double t, const double state[2 * N], const struct parameters *p, double rates[2 * N])
-{{
+{
     (void)t;
 """
-
-
-def _c_read(equations: Equations) -> list[str]:
-    lines = [f"const double {name} = state[{i}];" for i, name in enumerate(_state(equations))]
-    for name, value in _parameters(equations):
-        symbols = value if isinstance(value, tuple) else ()
-        lines += [f"const double {symbol} = p->{name}[{i}];" for i, symbol in enumerate(symbols)]
-        lines += [f"const double {name} = p->{name};"] * (not symbols)
-    used = equations.mass_matrix.free_symbols | equations.short_forcing.free_symbols
-    used = used.union(*(value.free_symbols for value in equations.velocities.values()))
-    names = {str(symbol) for symbol in used}
-    return [line for line in lines if line.split()[2] in names]
-
-
-def _c_end(_: Equations) -> str:
-    return """    for (int i = 0; i < N; i++)
+C_END = """    for (int i = 0; i < N; i++)
         for (int j = 0; j < i; j++)
             M[i][j] = M[j][i];
     /* M is symmetric and positive definite: elimination needs no pivots */
@@ -134,108 +118,81 @@ def _c_end(_: Equations) -> str:
     }
 }
 """
-
-
-# MATLAB
-
-
-def _matlab_head(equations: Equations) -> str:
-    return f"""function rates = derivative(t, state, p)
-% Rates of the state (angles, then their rates) at time t: {equations.heading}.
-% p is a struct of {_described(equations)}.
+MATLAB_HEAD = """function rates = derivative(t, state, p)
+% Rates of the state (angles, then their rates) at time t: $heading.
+% p is a struct of $parameters.
 """
-
-
-def _read_from_one(equations: Equations, element: str, end: str) -> list[str]:
-    """Read state and parameters where arrays count from 1."""
-    lines = [f"{name} = {element.format('state', i + 1)}{end}" for i, name in enumerate(_state(equations))]
-    for name, value in _parameters(equations):
-        symbols = value if isinstance(value, tuple) else ()
-        lines += [f"{symbol} = {element.format(f'p.{name}', i + 1)}{end}" for i, symbol in enumerate(symbols)]
-        lines += [f"{name} = p.{name}{end}"] * (not symbols)
-    return lines
-
-
-def _matlab_end(equations: Equations) -> str:
-    n = equations.n
-    return f"    rates = [reshape(state({n + 1}:{2 * n}), [], 1); M \\ f];\nend\n"
-
-
-# Julia
-
-
-def _julia_head(equations: Equations) -> str:
-    return f'''using LinearAlgebra
+JULIA_HEAD = '''using LinearAlgebra
 
 """
-Rates of the state (angles, then their rates) at time t: {equations.heading}.
-p has the fields {_described(equations)}.
+Rates of the state (angles, then their rates) at time t: $heading.
+p has the fields $parameters.
 """
 function derivative(t, state, p)
 '''
 
 
-def _julia_end(equations: Equations) -> str:
-    return f"    return [state[{equations.n + 1}:{2 * equations.n}]; M \\ f]\nend\n"
-
-
-def _scalar(printer: Callable[[Any], Any]) -> Callable[[Any], str]:
+def _scalar(printer: Callable[[Expression], object]) -> Callable[[Expression], str]:
     """Write * for the printer's elementwise .* and so on: every value is a number."""
     return lambda value: str(printer(value)).replace(".*", "*").replace("./", "/").replace(".^", "^")
 
 
-SQUARES: Any = {"Pow": [(lambda base, power: power == 2 and base.is_Symbol, lambda base, _: f"({base}*{base})"),
+SQUARES: Expression = {"Pow": [(lambda base, power: power == 2 and base.is_Symbol, lambda base, _: f"({base}*{base})"),
                   (lambda base, power: power == Rational(1, 2), lambda base, _: f"sqrt({base})"),
                   (lambda base, power: True, "pow")]}  # fmt: skip
-
-
 LANGUAGES = {
     "python": Language(
-        head=_python_head,
-        read=_python_read,
+        head=PYTHON_HEAD,
+        end="    return np.concatenate([np.asarray(state, float)[$n :], np.linalg.solve(M, f)])\n",
+        room="M, f = np.empty(($n, $n)), np.empty($n)",
+        parameter='parameters["{}"]',
+        element="{}[{}]",
+        first=0,
         local="{} = {}",
-        room="M, f = np.empty(({n}, {n})), np.empty({n})",
         entry="M[{0}, {1}] = M[{1}, {0}] = {2}",
         diagonal="M[{0}, {1}] = {2}",
         force="f[{}] = {}",
-        first=0,
-        end=_python_end,
         printed=lambda value: str(pycode(value, fully_qualified_modules=False)),
+        unpacks=True,
     ),
     "c": Language(
-        head=_c_head,
-        read=_c_read,
-        local="const double {} = {};",
+        head=C_HEAD,
+        end=C_END,
         room="double M[N][N], f[N];",
+        parameter="p->{}",
+        element="{}[{}]",
+        first=0,
+        local="const double {} = {};",
         entry="M[{}][{}] = {};",
         diagonal="M[{}][{}] = {};",
         force="f[{}] = {};",
-        first=0,
-        end=_c_end,
         printed=lambda value: str(ccode(value, user_functions=SQUARES)),
+        strict=True,
     ),
     "matlab": Language(
-        head=_matlab_head,
-        read=lambda equations: _read_from_one(equations, "{}({})", ";"),
+        head=MATLAB_HEAD,
+        end="    rates = [reshape(state($next:$size), [], 1); M \\ f];\nend\n",
+        room="M = zeros($n); f = zeros($n, 1);",
+        parameter="p.{}",
+        element="{}({})",
+        first=1,
         local="{} = {};",
-        room="M = zeros({n}); f = zeros({n}, 1);",
         entry="M({0}, {1}) = {2}; M({1}, {0}) = M({0}, {1});",
         diagonal="M({}, {}) = {};",
         force="f({}) = {};",
-        first=1,
-        end=_matlab_end,
         printed=_scalar(octave_code),
     ),
     "julia": Language(
-        head=_julia_head,
-        read=lambda equations: _read_from_one(equations, "{}[{}]", ""),
+        head=JULIA_HEAD,
+        end="    return [state[$next:$size]; M \\ f]\nend\n",
+        room="M, f = zeros($n, $n), zeros($n)",
+        parameter="p.{}",
+        element="{}[{}]",
+        first=1,
         local="{} = {}",
-        room="M, f = zeros({n}, {n}), zeros({n})",
         entry="M[{0}, {1}] = M[{1}, {0}] = {2}",
         diagonal="M[{}, {}] = {}",
         force="f[{}] = {}",
-        first=1,
-        end=_julia_end,
         printed=_scalar(julia_code),
     ),
 }

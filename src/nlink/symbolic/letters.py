@@ -19,13 +19,15 @@ from typing import Any
 from sympy import Integer, Symbol
 
 from nlink.mechanics.chain import LINK
-from nlink.mechanics.loads import LOADS
+from nlink.mechanics.loads import LOADS, Parameter
 
 COORDINATES = {"absolute": ("theta", "omega"), "relative": ("phi", "phidot")}
 LINK_ORDER = ("length", "mass", "com", "offset", "inertia")
 """The parameters of links as the functions that are written have them."""
-ZERO: Any = Integer(0)
-Row = tuple[Any, ...]
+Expression = Any
+"""An expression of SymPy, whose own annotations say Basic where arithmetic is meant."""
+ZERO: Expression = Integer(0)
+Row = tuple[Expression, ...]
 
 
 def row(letter: str, n: int) -> Row:
@@ -47,7 +49,7 @@ class Letters:
     com: Row
     offset: Row
     inertia: Row
-    loads: dict[str, dict[str, Any]]
+    loads: dict[str, dict[str, Expression]]
     """the parameters of each load by name: a symbol for each link, or one"""
 
     @classmethod
@@ -66,7 +68,7 @@ class Letters:
         """Return a parameter of a load for each link; zeros without a name."""
         return self.loads[load][field] if field else (ZERO,) * self.n
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Row | Expression]:
         """Return the parameters that are there, by their letters: tuples with one for each link, then single symbols."""
         values = [(LINK[name].symbol, getattr(self, name)) for name in LINK_ORDER]
         for load, names in self.loads.items():
@@ -75,12 +77,12 @@ class Letters:
         return rows | {letter: value for letter, value in values if str(value) == letter}
 
 
-def symbols_of(load: str) -> dict[str, Any]:
+def symbols_of(load: str) -> dict[str, Parameter]:
     """Return the parameters of a load that have a letter of their own."""
     return {name: parameter for name, parameter in LOADS[load].parameters().items() if parameter.symbol}
 
 
-def _of_load(load: str, n: int, present: bool) -> dict[str, Any]:
+def _of_load(load: str, n: int, present: bool) -> dict[str, Row | Expression]:
     found = {}
     for name, parameter in symbols_of(load).items():
         if parameter.single:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
 
 from sympy import Add, Mul, Rational, S, cos, expand, factor_terms, sin
+
+from nlink.symbolic.letters import Expression
 
 HALF = Rational(1, 2)
 
 
-def collected(expression: Any, masses: Iterable[Any]) -> Any:
+def collected(expression: Expression, masses: Iterable[Expression]) -> Expression:
     """Return a polynomial in sines and cosines, of degree at most two in them, with its waves and masses collected."""
     masses = set(masses)
-    table: dict[Any, dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    table: dict[Expression, dict[Expression, list[Expression]]] = defaultdict(lambda: defaultdict(list))
     for term in Add.make_args(expand(expression, trig=False)):
         factors = [factor.as_base_exp() for factor in Mul.make_args(term)]
         waves = [base for base, power in factors if isinstance(base, sin | cos) for _ in range(int(power))]
@@ -30,11 +31,11 @@ def collected(expression: Any, masses: Iterable[Any]) -> Any:
     return Add(*(wave * _joined(cofactors) for wave, cofactors in table.items()))
 
 
-def _joined(cofactors: dict[Any, list[Any]]) -> Any:
+def _joined(cofactors: dict[Expression, list[Expression]]) -> Expression:
     return factor_terms(Add(*(rest * Add(*masses) for rest, masses in cofactors.items())))
 
 
-def _sum_of_waves(waves: list[Any]) -> list[tuple[Any, Any]]:
+def _sum_of_waves(waves: list[Expression]) -> list[tuple[Expression, Expression]]:
     """Return a product of at most two waves as a sum of waves, each with its factor."""
     if len(waves) < 2:
         return [(1, waves[0] if waves else S.One)]

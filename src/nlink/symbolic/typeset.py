@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sympy import sstr
 from sympy.printing.latex import LatexPrinter
+
+from nlink.symbolic.letters import Expression
 
 if TYPE_CHECKING:
     from nlink.symbolic.equations import Equations
@@ -21,7 +23,7 @@ PREAMBLE = r"""\documentclass{article}
 \usepackage[margin=2cm]{geometry}
 \begin{document}
 """
-Pairs = list[tuple[Any, Any]]
+Pairs = list[tuple[str | Expression, Expression]]
 
 
 def text(equations: Equations) -> str:
@@ -75,7 +77,7 @@ class _Writer:
         lines = [line for name, expression in pairs for line in self._lines(name, expression)]
         return "{\\allowdisplaybreaks\n\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}}"
 
-    def _lines(self, name: Any, expression: Any) -> list[str]:
+    def _lines(self, name: str | Expression, expression: Expression) -> list[str]:
         left = name if isinstance(name, str) else self._print(name)
         lines, width = [f"{left} ={{}}&"], 0
         for k, term in enumerate(expression.as_ordered_terms()):
