@@ -8,9 +8,14 @@ import math
 import numbers
 import reprlib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+T = TypeVar("T")
 
 LARGEST, SMALLEST = 1e100, 1e-100
 """Magnitudes that numbers may have, so that their squares neither overflow nor vanish."""
@@ -32,7 +37,7 @@ class BackendError(RuntimeError):
     """A place to compute that is not there, or does not fit: the message says which, and what to do."""
 
 
-def number(where: str, value: Any, *, least: float | None = None, above: float | None = None, most: float = LARGEST) -> float:
+def number(where: str, value: object, *, least: float | None = None, above: float | None = None, most: float = LARGEST) -> float:
     """Return `value` as a float if it is a finite real number within its bounds, of a magnitude up to `most`.
 
     A number that must be positive must be at least SMALLEST.
@@ -51,7 +56,7 @@ def number(where: str, value: Any, *, least: float | None = None, above: float |
     return found
 
 
-def _float(where: str, value: Any) -> float:
+def _float(where: str, value: object) -> float:
     """Return a real number of any kind as a float; one that a float cannot hold as one beyond LARGEST."""
     value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -62,7 +67,7 @@ def _float(where: str, value: Any) -> float:
         return 10 * LARGEST
 
 
-def whole(where: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+def whole(where: str, value: object, *, least: int = 1, most: int | None = None) -> int:
     """Return `value` as an int if it is a whole number, not below `least` and not above `most`."""
     value = value.item() if _zero_dimensional(value) else value
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
@@ -72,16 +77,18 @@ def whole(where: str, value: Any, *, least: int = 1, most: int | None = None) ->
     return int(value)
 
 
-def listed(value: Any) -> bool:
+def listed(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether `value` is a list of some kind (a tuple or an array too), not a single value."""
     return isinstance(value, Sequence | Iterable) and not isinstance(value, str | bytes | dict) and not _zero_dimensional(value)
 
 
-def number_or_each(where: str, value: Any, *, least: float | None = None, above: float | None = None) -> float | tuple[float, ...]:
+def number_or_each(
+    where: str, value: object, *, least: float | None = None, above: float | None = None
+) -> float | tuple[float, ...]:
     """Return one number that serves all, or a tuple with one for each."""
     if not listed(value):
         return number(where, value, least=least, above=above)
-    values = tuple(islice(value.tolist() if hasattr(value, "tolist") else value, MOST_NUMBERS + 1))
+    values = tuple(islice(getattr(value, "tolist", lambda: value)(), MOST_NUMBERS + 1))
     if not values:
         raise ModelError(f"{where} must not be an empty list; give one number, or one for each")
     if len(values) > MOST_NUMBERS:
@@ -104,7 +111,7 @@ def _plain_numbers(values: tuple[Any, ...], least: float | None, above: float | 
     return found if good and (above != 0 or low >= SMALLEST) else None
 
 
-def angle_or_each(where: str, value: Any) -> float | tuple[float, ...]:
+def angle_or_each(where: str, value: object) -> float | tuple[float, ...]:
     """Return one angle in rad, or a tuple with one for each, none beyond WIDEST_ANGLE."""
     found = number_or_each(where, value)
     several = found if isinstance(found, tuple) else (found,)
@@ -117,7 +124,7 @@ def angle_or_each(where: str, value: Any) -> float | tuple[float, ...]:
     return found
 
 
-def line(where: str, value: Any, most: int = 1000) -> str:
+def line(where: str, value: object, most: int = 1000) -> str:
     """Return `value` if it is one line of text that a terminal and a file can take."""
     if not isinstance(value, str):
         raise ModelError(f"{where} must be a text, got {shown(value)}")
@@ -140,7 +147,7 @@ def _steers(letter: str) -> bool:
     return unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in TURNS
 
 
-def spread(where: str, value: float | tuple[Any, ...], n: int, what: str) -> tuple[Any, ...]:
+def spread(where: str, value: T | tuple[T, ...], n: int, what: str) -> tuple[T, ...]:
     """Return `value` as n values: one serves all, a tuple must have n."""
     if not isinstance(value, tuple):
         return (value,) * n
@@ -150,7 +157,7 @@ def spread(where: str, value: float | tuple[Any, ...], n: int, what: str) -> tup
     return value
 
 
-def choice(where: str, value: Any, names: Iterable[str]) -> str:
+def choice(where: str, value: object, names: Iterable[str]) -> str:
     """Return `value` if it is one of `names`; else refuse with the list and the nearest name."""
     names = list(names)
     if isinstance(value, str) and value in names:
@@ -158,7 +165,7 @@ def choice(where: str, value: Any, names: Iterable[str]) -> str:
     raise ModelError(f"{where} must be one of {', '.join(names)}; got {shown(value)}{nearest(value, names)}")
 
 
-def known_keys(where: str, table: dict[str, Any], names: Iterable[str]) -> None:
+def known_keys(where: str, table: Mapping[str, object], names: Iterable[str]) -> None:
     """Refuse the first key of `table` that is not in `names`, suggesting the nearest."""
     names = list(names)
     for key in table:
@@ -167,7 +174,7 @@ def known_keys(where: str, table: dict[str, Any], names: Iterable[str]) -> None:
             raise ModelError(f"{where} has no key {shown(key)}{hint}")
 
 
-def nearest(value: Any, names: Iterable[str]) -> str:
+def nearest(value: object, names: Iterable[str]) -> str:
     """Return ' (did you mean ...?)' for the name closest to `value`, or nothing."""
     names = list(names)
     word = value.lower() if isinstance(value, str) and len(value) <= SHORT else ""
@@ -192,7 +199,7 @@ class _Shown(reprlib.Repr):
     def repr_int(self, x: int, level: int) -> str:
         return repr(x) if x.bit_length() < 400 else f"a whole number of about {int(x.bit_length() * math.log10(2)) + 1:,} digits"
 
-    def repr_instance(self, x: Any, level: int) -> str:
+    def repr_instance(self, x: object, level: int) -> str:
         if dataclasses.is_dataclass(x) and not isinstance(x, type) and level > 0:
             parts = (f"{field.name}={self.repr1(getattr(x, field.name), level - 1)}" for field in dataclasses.fields(x))
             return f"{type(x).__name__}({', '.join(parts)})"
@@ -201,11 +208,11 @@ class _Shown(reprlib.Repr):
         return super().repr_instance(x, level)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """Return `value` as a message shows it: on one line, cut short."""
     text = " ".join(printable(part) for part in _Shown().repr(value).split())
     return text if len(text) <= SHORT else text[: SHORT - 3] + "..."
 
 
-def _zero_dimensional(value: Any) -> bool:
+def _zero_dimensional(value: object) -> TypeGuard[np.ndarray]:
     return getattr(value, "ndim", None) == 0 and hasattr(value, "item")

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
 INTERRUPTED = 130
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -60,7 +60,7 @@ class Interrupt:
         elif not _answer and callable(self._old):
             self._old(signal.SIGINT, None)
 
-    def press(self, number: int = signal.SIGINT, frame: Any = None) -> None:
+    def press(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
         """Ask to stop; the second time, raise KeyboardInterrupt."""
         for answer in _answer:
             answer.answered += 1
@@ -109,7 +109,7 @@ class Answer:
         for number in self._numbers:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
-    def _in_main_thread(self, number: int, frame: Any) -> None:
+    def _in_main_thread(self, number: int, frame: FrameType | None) -> None:
         if self.over:
             return
         if _active:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 PATIENCE = 0.4
 """Seconds before anything is shown: short work shows nothing."""
@@ -18,7 +21,7 @@ class Bar:
         """`unit` names what is counted, and has the bar show how many a second."""
         self.label, self.enabled, self.unit = label, enabled and sys.stderr.isatty(), unit
         self.started, self.drawn = time.perf_counter(), 0.0
-        self._bar: Any = None
+        self._bar: Progress | None = None
         self._first: float | None = None
 
     def __enter__(self) -> Bar:
@@ -40,7 +43,7 @@ class Bar:
         rate = f"{(done - self._first) / (now - self.started):,.0f} {self.unit}/s" if self.unit else ""
         self._bar.update(self._task, completed=done, total=total, rate=rate)
 
-    def _started(self, done: int) -> Any:
+    def _started(self, done: int) -> Progress:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 

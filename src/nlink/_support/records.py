@@ -6,16 +6,18 @@ The text of a record is its repr. It is read as data (names, numbers, words, nes
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 from nlink._support.checks import ModelError, choice, nearest, shown
 
+T = TypeVar("T")
 MOST_LETTERS = 1_000_000
 """Of the text of a record, which may list an angle for each link."""
 
 
-def record(where: str, spec: Any, table: Mapping[str, type[Any]]) -> Any:
+def record(where: str, spec: object, table: Mapping[str, type[T]]) -> T:
     """Return the record that `spec` stands for: a record of `table`, its name, or its text."""
     if isinstance(spec, tuple(table.values())):
         return spec
@@ -49,9 +51,9 @@ def _plain(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and not call.args and None not in keys and len(set(keys)) == len(keys)
 
 
-def _make(where: str, kind: type[Any], call: ast.Call) -> Any:
+def _make(where: str, kind: type[T], call: ast.Call) -> T:
     values = {str(k.arg): _value(f"{where}: {k.arg}", k.value, kind) for k in call.keywords}
-    fields = list(kind.__dataclass_fields__)
+    fields = [field.name for field in dataclasses.fields(kind)]  # pyright: ignore[reportArgumentType]
     for key in values:
         if key not in fields:
             hint = nearest(key, fields) or f"; it has {', '.join(fields) or 'no options'}"
@@ -59,7 +61,7 @@ def _make(where: str, kind: type[Any], call: ast.Call) -> Any:
     return kind(**values)
 
 
-def _value(where: str, node: ast.expr, kind: type[Any]) -> Any:
+def _value(where: str, node: ast.expr, kind: type) -> object:
     nested = getattr(kind, "RECORDS", {})
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return _make(where, nested[choice(where, node.func.id, nested)], node)

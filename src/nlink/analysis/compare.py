@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.records import record
-from nlink.analysis.trust import ANGLE, APPROXIMATE, UNSTATED, Witnesses, difference, nodes, rerun, tighter, usable, within
+from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, difference, nodes, rerun, tighter, tightest, usable, within
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import Taylor, integrator_record
 from nlink.integrators.base import Integrator
@@ -21,13 +22,9 @@ from nlink.scenario import Scenario
 
 HEAD = ("formulation", "integrator", "difference", "within", "trusted", "violation", "energy", "steps", "evaluations", "time")
 UNITS = ("", "", "rad", "until s", "until s", "", "J", "", "", "s")
-
-
-class Variant(NamedTuple):
-    """One way to solve the equations: a formulation and an integrator with its tolerances."""
-
-    formulation: Formulation
-    method: Integrator
+FormulationChoice = str | Formulation | type[Formulation]
+IntegratorChoice = str | Integrator | type[Integrator]
+Tolerance = float | tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,9 +167,9 @@ class Comparison:
 
 def compare(
     scenario: Scenario,
-    formulations: Any = None,
-    tolerances: Any = None,
-    integrators: Any = None,
+    formulations: FormulationChoice | Iterable[FormulationChoice] | None = None,
+    tolerances: Tolerance | Iterable[Tolerance] | None = None,
+    integrators: IntegratorChoice | Iterable[IntegratorChoice] | None = None,
     *,
     angle: float = ANGLE,
     progress: bool = False,
@@ -201,55 +198,62 @@ def compare(
     variants = _variants(scenario, formulations, tolerances, integrators)
     reference = _reference(scenario, variants, progress)
     witnesses = Witnesses(scenario, reference.t, progress)
-    return Comparison(scenario, angle, reference, tuple(_row(variant, reference, witnesses, angle) for variant in variants))
+    return Comparison(scenario, angle, reference, tuple(_row(*variant, reference, witnesses, angle) for variant in variants))
 
 
-def _variants(scenario: Scenario, formulations: Any, tolerances: Any, integrators: Any) -> list[Variant]:
-    settings = scenario.settings
-    own = (settings.rtol, settings.atol)
+def _variants(
+    scenario: Scenario, formulations: object, tolerances: object, integrators: object
+) -> list[tuple[Formulation, Integrator]]:
+    """Return the combinations of formulations and methods, each once."""
+    settings, own = scenario.settings, (scenario.settings.rtol, scenario.settings.atol)
     pairs = [own] if tolerances is None else [_pair(value) for value in _several("tolerances", tolerances)]
     if integrators is None:
-        given = integrator_record(None if isinstance(settings.integrator, Taylor) else settings.integrator, *own)
-        methods = [_with(given, *pair) for pair in pairs] if tolerances is not None else [given]
+        usual = integrator_record(None if isinstance(settings.integrator, Taylor) else settings.integrator, *own)
+        adjustable = tolerances is not None and usual.tolerances
+        methods = [replace(usual, rtol=rtol, atol=atol) if adjustable else usual for rtol, atol in pairs]
     else:
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
     names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
-    records = [record("formulation", each, FORMULATIONS) for each in names]
-    return list(dict.fromkeys(Variant(form, _brought(form, method, own)) for method, form in product(methods, records)))
+    forms = [record("formulation", each, FORMULATIONS) for each in names]
+    return list(dict.fromkeys((form, _method(form, method, own)) for method, form in product(methods, forms)))
 
 
-def _reference(scenario: Scenario, variants: list[Variant], progress: bool) -> Run:
+def _method(formulation: Formulation, method: Integrator, own: tuple[float, float]) -> Integrator:
+    """Return the method, or that which the formulation brings, with the method's tolerances."""
+    return integrator_record(method, *(method.tolerances or own), formulation.method)
+
+
+def _reference(scenario: Scenario, variants: list[tuple[Formulation, Integrator]], progress: bool) -> Run:
     """Return the reference run, saved where the scenario asks and at each of its own steps."""
     name = next(usable(scenario), "recursive")
-    finest = min(getattr(method, key, UNSTATED) for _, method in variants for key in ("rtol", "atol"))
+    finest = min(tightest(method) for _, method in variants)
     settings = replace(scenario.settings, formulation=name, integrator=tighter(finest), flips="off")
     first = replace(scenario, settings=settings).run(progress=progress)
     return rerun(scenario, name, settings.integrator, nodes(first)[0], progress)
 
 
-def _row(variant: Variant, reference: Run, witnesses: Witnesses, angle: float) -> Row:
-    formulation, method = variant
-    known: dict[str, Any] = {"formulation": formulation.described(), "integrator": method.described()}
-    known |= {name: getattr(method, name, None) for name in ("rtol", "atol")} | {"approximate": formulation.name in APPROXIMATE}
+def _row(formulation: Formulation, method: Integrator, reference: Run, witnesses: Witnesses, angle: float) -> Row:
     apart = np.full(len(reference.t), np.nan)
+    approximate, (rtol, atol) = formulation.name in APPROXIMATE, method.tolerances or (None, None)
+    names = formulation.described(), method.described(), rtol, atol
     try:
         run = rerun(witnesses.scenario, formulation, method, reference.t, witnesses.progress)
     except ModelError as error:
-        return Row(**known, status=Status("refused", str(error)), difference=apart)
-    found = difference(run.theta, reference.theta)
-    apart[: len(found)] = found
+        return Row(*names, Status("refused", str(error)), apart, approximate)
+    known = difference(run.theta, reference.theta)
+    apart[: len(known)] = known
     trusted = witnesses.trusted_until(run.theta, formulation, method, angle)
-    return Row(**known, status=run.status, difference=apart, run=run, within=within(run.t, found, angle), trusted_until=trusted)
+    return Row(*names, run.status, apart, approximate, run, within(run.t, known, angle), trusted)
 
 
-def _several(where: str, given: Any) -> list[Any]:
-    values = list(given) if listed(given) else [given]
+def _several(where: str, value: object) -> list[object]:
+    values = list(value) if listed(value) else [value]
     if not values:
         raise ModelError(f"{where} must not be an empty list; leave it out for the usual ones")
     return values
 
 
-def _pair(value: Any) -> tuple[float, float]:
+def _pair(value: object) -> tuple[float, float]:
     if listed(value):
         pair = tuple(value)
         if len(pair) != 2:
@@ -257,16 +261,6 @@ def _pair(value: Any) -> tuple[float, float]:
         return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
     tolerance = number("tolerance", value, above=0)
     return tolerance, tolerance
-
-
-def _brought(formulation: Any, method: Any, own: tuple[float, float]) -> Any:
-    """Return the method, or that which the formulation brings, with the method's tolerances."""
-    rtol, atol = (getattr(method, key, usual) for key, usual in zip(("rtol", "atol"), own, strict=True))
-    return integrator_record(method, rtol, atol, formulation.method)
-
-
-def _with(method: Any, rtol: float, atol: float) -> Any:
-    return replace(method, rtol=rtol, atol=atol) if hasattr(method, "rtol") else method
 
 
 def _aligned(cells: tuple[str, ...], widths: list[int]) -> list[str]:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from nlink._support.checks import ModelError, number
 from nlink._support.records import record
 from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import integrator_record
+from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.system import Formulation
@@ -102,7 +102,7 @@ def within(times: np.ndarray, apart: np.ndarray, limit: float) -> float:
     return float(times[count - 1]) if count else 0.0
 
 
-def rerun(scenario: Scenario, formulation: Any, method: Any, times: np.ndarray, progress: bool = False) -> Run:
+def rerun(scenario: Scenario, formulation: str | Formulation, method: Integrator, times: np.ndarray, progress: bool = False) -> Run:
     """Return the run of a scenario by other means, saved at these times; one that fails is returned as far as it came."""
     means = {"formulation": formulation, "integrator": method, "flips": "off"}
     settings = replace(scenario.settings, t_end=float(times[-1]), save=tuple(times.tolist()), **means)
@@ -112,6 +112,11 @@ def rerun(scenario: Scenario, formulation: Any, method: Any, times: np.ndarray, 
         raise
     except SimulationError as error:
         return error.run
+
+
+def tightest(method: Integrator) -> float:
+    """Return the smaller tolerance of a method."""
+    return min(method.tolerances or (UNSTATED,))
 
 
 def tighter(tolerance: float, times: float = 10.0) -> DOP853:
@@ -138,7 +143,7 @@ class Witnesses:
     scenario: Scenario
     times: np.ndarray
     progress: bool = False
-    made: dict[Any, Run] = field(default_factory=dict)
+    made: dict[tuple[str, DOP853, float], Run] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         load = self.scenario.chain.load(JointTorque)
@@ -147,12 +152,12 @@ class Witnesses:
                 "this run cannot be checked: its torque was a Python function, which its file does not hold; simulate again"
             )
 
-    def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Any, angle: float) -> float:
+    def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Integrator, angle: float) -> float:
         """Return the time until which the angles theta, known at the first of the times, are trusted."""
         if self.times[-1] == 0:
             return 0.0
         name = next(usable(self.scenario, formulation.name), formulation.name)
-        tolerance = min(getattr(method, "rtol", UNSTATED), getattr(method, "atol", UNSTATED))
+        tolerance = tightest(method)
         pair = self._run(name, tighter(tolerance), NUDGE), self._run(name, tighter(tolerance, 30.0), -NUDGE)
         return min((within(self.times, difference(theta, run.theta), angle / PRUDENCE) for run in pair), key=abs)
 
