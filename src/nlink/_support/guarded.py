@@ -12,9 +12,14 @@ import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import h5py
+
+    Item = h5py.Group | h5py.Dataset | h5py.Datatype
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEAP = b"GCOL\x01\x00\x00\x00"
@@ -61,7 +66,7 @@ def guarded(path: Path, error: type[OSError], remedy: str) -> Iterator[None]:
         raise error(f"{path} is damaged ({type(why).__name__} while reading); {remedy}") from None
 
 
-def opened_hdf5(path: Path, kind: str) -> tuple[Any, bool]:
+def opened_hdf5(path: Path, kind: str) -> tuple[h5py.File, bool]:
     """Open an HDF5 file to read, and say whether its writer has closed it."""
     import h5py
 
@@ -96,7 +101,7 @@ def _check_heaps(content: mmap.mmap) -> None:
         begin = content.find(HEAP, begin + len(HEAP))
 
 
-def variables_of(file: Any, kind: str) -> dict[str, Any]:
+def variables_of(file: h5py.File, kind: str) -> dict[str, h5py.Dataset]:
     """Return the datasets of a file by name; refuse what is none, or not in this very file."""
     import h5py
 
@@ -112,11 +117,11 @@ def variables_of(file: Any, kind: str) -> dict[str, Any]:
     return found
 
 
-def check_array(data: Any, dtype: str, shape: Shape, *, rows: int | None = None, packed: bool = False) -> None:
+def check_array(data: h5py.Dataset, dtype: str, shape: Shape, *, rows: int | None = None, packed: bool = False) -> None:
     """Refuse an array of another type or shape (None: any length), or with less in the file than its rows (all, if None)."""
     import h5py
 
-    name = data.name.strip("/")
+    name = _name(data)
     if not data.id.get_type().equal(h5py.h5t.py_create(np.dtype(dtype))):
         raise Refused(f"{name} holds no numbers of the type {np.dtype(dtype).name}")
     fits = len(data.shape or ()) == len(shape) and all(want in (None, has) for has, want in zip(data.shape, shape, strict=True))
@@ -127,29 +132,33 @@ def check_array(data: Any, dtype: str, shape: Shape, *, rows: int | None = None,
     _check_stored(data, count * data.dtype.itemsize, packed)
 
 
-def _check_filters(data: Any, packed: bool) -> None:
-    settings, name = data.id.get_create_plist(), data.name.strip("/")
+def _name(data: h5py.Dataset) -> str:
+    return str(data.name).strip("/")
+
+
+def _check_filters(data: h5py.Dataset, packed: bool) -> None:
+    settings, name = data.id.get_create_plist(), _name(data)
     filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
     if filters not in ([], [DEFLATE] if packed else []):
         raise Refused(f"{name} is packed in a way that nlink does not use")
-    if filters and any(chunk > max(length, 1) for chunk, length in zip(data.chunks, data.shape, strict=True)):
+    if filters and any(chunk > max(length, 1) for chunk, length in zip(data.chunks or (), data.shape, strict=True)):
         raise Refused(f"{name} has the shape {data.shape} in chunks of {data.chunks}")
 
 
-def _check_stored(data: Any, needed: int, packed: bool) -> None:
+def _check_stored(data: h5py.Dataset, needed: int, packed: bool) -> None:
     """Refuse an array that is not all there. What lies in chunks that are not full counts as stored, too."""
     size = data.id.get_storage_size()
     most = size * MOST_PACKED if packed and data.chunks else size
     unflushed = data.file.swmr_mode
     if needed > most or (not unflushed and size > Path(data.file.filename).stat().st_size):
-        raise Refused(f"{data.name.strip('/')} should hold {needed:,} bytes, and {size:,} are there")
+        raise Refused(f"{_name(data)} should hold {needed:,} bytes, and {size:,} are there")
     if packed and data.chunks and data.size:
         chunks = math.prod(-(-length // chunk) for length, chunk in zip(data.shape, data.chunks, strict=True))
         if data.id.get_num_chunks() != chunks:
-            raise Refused(f"{data.name.strip('/')} lacks some of its {chunks} chunks")
+            raise Refused(f"{_name(data)} lacks some of its {chunks} chunks")
 
 
-def attributes_of(item: Any) -> dict[str, Any]:
+def attributes_of(item: Item) -> dict[str, str | list[float]]:
     """Return the attributes of a file or of a variable, texts and lists of numbers, but for those of the format itself."""
     names = [name for name in map(str, item.attrs) if name not in INTERNAL]
     if len(names) > MOST_VARIABLES:
@@ -157,7 +166,7 @@ def attributes_of(item: Any) -> dict[str, Any]:
     return {name: _value(item, name) for name in names}
 
 
-def attribute(item: Any, name: str, kind: type) -> Any:
+def attribute(item: Item, name: str, kind: type) -> Any:
     """Return an attribute: a text (str), a whole number (int), a number (float), or a few of them (list)."""
     if name not in item.attrs:
         raise Refused(f"its attribute {name} is missing")
@@ -171,7 +180,7 @@ def attribute(item: Any, name: str, kind: type) -> Any:
     return kind(value[0])
 
 
-def _value(item: Any, name: str) -> Any:
+def _value(item: Item, name: str) -> str | list[float]:
     """Return a text, or a list of numbers."""
     import h5py
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink._support.progress import Bar
@@ -39,7 +39,7 @@ class Bifurcation:
 def drive_period(chain: Chain) -> float | None:
     """Return the period in s of the first sine among the joint torques; None if there is none."""
     load = chain.load(JointTorque)
-    torque: Any = load.torque if load else ()
+    torque = load.torque if load else ()
     for each in torque if isinstance(torque, tuple) else (torque,):
         if isinstance(each, Sine) and each.amplitude != 0 and each.frequency != 0:
             return 1 / abs(each.frequency)
@@ -54,9 +54,9 @@ def default_section(chain: Chain) -> Section | Strobe:
 
 def bifurcation(
     chain_of: Callable[[float], Chain],
-    values: Any,
-    theta: Any,
-    omega: Any = None,
+    values: ArrayLike,
+    theta: ArrayLike,
+    omega: ArrayLike | None = None,
     *,
     t_end: float,
     transient: float,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
@@ -68,19 +69,25 @@ def _upward(times: np.ndarray, values: np.ndarray, rates: np.ndarray) -> np.ndar
 
 
 def amplitudes(
-    chain_of: Callable[[float], Chain], loads: Any, theta: Any, *, t_end: float, progress: Callable[[int, int], None] | None = None
+    chain_of: Callable[[float], Chain],
+    loads: ArrayLike,
+    theta: ArrayLike,
+    *,
+    t_end: float,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[LimitCycle | None]:
     """Return the limit cycle on which the chain settles at each load, each run started where the one before ended."""
     from nlink.simulation.integrate import simulate
 
-    start, rates, found = theta, None, []
-    for k, load in enumerate(np.asarray(loads, float).tolist()):
+    start, rates, cycles = theta, None, []
+    values = np.asarray(loads, float).tolist()
+    for k, load in enumerate(values):
         run = simulate(chain_of(load), start, rates, t_end=t_end, save=t_end / 2000, strict=False)
-        found.append(limit_cycle(run) if run.status.ok else None)
+        cycles.append(limit_cycle(run) if run.status.ok else None)
         if run.status.ok:
             start, rates = run.theta[-1], run.omega[-1]
             if np.abs(start).max() < 1e-4:  # at rest: pushed again, so that a growing motion has something to grow from
                 start, rates = np.asarray(theta, float), None
         if progress:
-            progress(k + 1, len(loads))
-    return found
+            progress(k + 1, len(values))
+    return cycles

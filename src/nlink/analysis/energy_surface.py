@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number, whole
 from nlink.analysis.equilibrium import equilibrium
@@ -20,7 +20,7 @@ NEARER = 0.8
 ROUNDS = 60
 
 
-def on_energy(chain: Chain, energy: float, theta: Any, omega: Any = None, *, link: int = 0) -> np.ndarray:
+def on_energy(chain: Chain, energy: float, theta: ArrayLike, omega: ArrayLike | None = None, *, link: int = 0) -> np.ndarray:
     """Return the rates (..., N) of an open chain at angles theta (..., N) with the rate of one link (from 0) chosen so that kinetic
     and potential energy make `energy` in J; the larger of two. The other rates are those of omega, or zero.
 

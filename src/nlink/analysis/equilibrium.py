@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink.analysis.linearize import geometric, linearize, pin_force, statics
@@ -33,7 +35,7 @@ class Equilibrium(NamedTuple):
     pin_force: np.ndarray | None = None
 
 
-def equilibrium(chain: Chain, guess: Any = None) -> Equilibrium:
+def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
     """Return the equilibrium that Newton's method finds from `guess` (rad): from straight down, or from a zig-zag to the pin.
 
     >>> from nlink.mechanics.chain import Chain
@@ -75,11 +77,11 @@ def equilibria(chain: Chain) -> list[Equilibrium]:
     return sorted(found, key=lambda rest: (not rest.stable, *np.abs(rest.theta)))
 
 
-def _first(chain: Chain) -> Any:
+def _first(chain: Chain) -> float | tuple[float, ...]:
     return tuple(loop_closure.zigzag(chain).tolist()) if chain.pin else 0.0
 
 
-def _starts(chain: Chain) -> Any:
+def _starts(chain: Chain) -> Iterator[Sequence[float]]:
     if chain.pin is None:
         yield from itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)
         return
@@ -97,7 +99,7 @@ def _starts(chain: Chain) -> Any:
             continue
 
 
-def _newton(chain: Chain, theta: Any, settle: bool) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
+def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
     """Return the angles, the moments left over along the free directions, the size of moments, and the force of the pin.
 
     Each step solves (H + mu) x = left in the free directions, with mu grown until what is left shrinks; if `settle`, H is made
@@ -116,7 +118,7 @@ def _newton(chain: Chain, theta: Any, settle: bool) -> tuple[np.ndarray, np.ndar
         step *= min(1.0, 1.0 / max(longest, 1e-300))
         new = _moved(chain, theta + basis @ step)
         trial = None if new is None else _reduced(chain, new)
-        if trial is not None and (np.abs(trial[0]).max(initial=0.0) < size or (settle and longest > 1e-3)):
+        if new is not None and trial is not None and (np.abs(trial[0]).max(initial=0.0) < size or (settle and longest > 1e-3)):
             theta, (left, H, basis, scale, force), shift = new, trial, 0.1 * shift
         elif longest < 1e-15:
             break
@@ -125,7 +127,7 @@ def _newton(chain: Chain, theta: Any, settle: bool) -> tuple[np.ndarray, np.ndar
     return theta, left, scale, force
 
 
-def _moved(chain: Chain, theta: np.ndarray) -> Any:
+def _moved(chain: Chain, theta: np.ndarray) -> np.ndarray | None:
     if chain.pin is None:
         return theta
     try:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from nlink.run.tables import links_in
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
+    import h5py
     import xarray
 
 FORMAT = 2
@@ -109,7 +110,7 @@ def _netcdf(found: Map) -> bytes:
     return content.getvalue()
 
 
-def _checksum(file: Any) -> str:
+def _checksum(file: h5py.File) -> str:
     """Return the SHA-256 of all numbers and attributes of a map file."""
     told = {name: [each.shape, hashlib.sha256(each[()].tobytes()).hexdigest(), attributes_of(each)] for name, each in file.items()}
     head = {name: value for name, value in attributes_of(file).items() if name != "checksum"}
@@ -129,7 +130,7 @@ def load_map(path: str | os.PathLike[str]) -> Map:
             return _read(file)
 
 
-def _read(file: Any) -> Map:
+def _read(file: h5py.File) -> Map:
     """Return the map in an open file, after all checks."""
     version = attribute(file, "nlink_map", int)
     if version not in (1, FORMAT):
@@ -143,7 +144,7 @@ def _read(file: Any) -> Map:
         raise Refused(str(error)[:300]) from None
 
 
-def _arrays(data: dict[str, Any]) -> dict[str, np.ndarray]:
+def _arrays(data: dict[str, h5py.Dataset]) -> dict[str, np.ndarray]:
     """Return the arrays of a map, none of them larger than what is stored."""
     if {*data, "link"} != {"x", "y", *TYPES}:
         raise Refused("its variables are not those of a map")
@@ -158,7 +159,7 @@ def _arrays(data: dict[str, Any]) -> dict[str, np.ndarray]:
     return {name: each[()] for name, each in data.items()}
 
 
-def _map(file: Any, arrays: dict[str, np.ndarray]) -> Map:
+def _map(file: h5py.File, arrays: dict[str, np.ndarray]) -> Map:
     model, settings = (parsed(attribute(file, name, str)) for name in ("model", "settings"))
     if links_in({"scenario": model}) > MOST_LINKS:
         raise Refused("its chain is too long")
@@ -176,7 +177,7 @@ def _map(file: Any, arrays: dict[str, np.ndarray]) -> Map:
     return found
 
 
-def _region(region: list[Any], arrays: dict[str, np.ndarray]) -> list[float]:
+def _region(region: list[float], arrays: dict[str, np.ndarray]) -> list[float]:
     """Return the edges of a map, between which its pixels must lie."""
     edges = [float(edge) for edge in region]
     if len(edges) != 4 or not np.isfinite(edges).all():

@@ -7,23 +7,28 @@ to the last bit: half of it is computed. Of a flip map, starts that have not the
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import SHORT, ModelError, choice, listed, whole
 from nlink._support.progress import Notice
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
+from nlink.ensemble.backends import Backend
+from nlink.ensemble.outputs import Keep
 from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
 from nlink.simulation.integrate import COMPILING
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""
-OUTPUTS: dict[str, tuple[type[Any], str, str, str]] = {
+OUTPUTS: dict[str, tuple[type[Keep], str, str, str]] = {
     "flip": (FlipTime, "flip_time", "s", "time of the first flip"),
     "link": (FlipTime, "flip_link", "", "link that flips first"),
     "ftle": (FTLE, "ftle", "1/s", "finite-time Lyapunov exponent"),
@@ -92,15 +97,15 @@ def chaos_map(
     *,
     x: str = "theta1",
     y: str | None = None,
-    region: Any = None,
-    size: Any = (200, 200),
-    at: Any = 0.0,
-    omega: Any = 0.0,
+    region: Sequence[float] | None = None,
+    size: int | tuple[int, int] = (200, 200),
+    at: ArrayLike = 0.0,
+    omega: ArrayLike = 0.0,
     t_end: float | None = None,
     rtol: float = MAPS,
     atol: float = MAPS,
-    backend: Any = None,
-    store: Any = None,
+    backend: Backend | None = None,
+    store: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Map:
     """Return a map of a quantity of the motion over a plane of starts or parameters.
@@ -134,7 +139,7 @@ def chaos_map(
     options = {"rtol": rtol, "atol": atol, "backend": backend, "store": store, "progress": progress}
     outputs, settings = _run(plane, xs[columns], ys[rows], name, part, options)
 
-    def image(each: str, fill: Any, dtype: Any) -> np.ndarray:
+    def image(each: str, fill: float, dtype: type) -> np.ndarray:
         made = np.full((up, across), fill, dtype)
         made[rows, columns] = outputs.get(each, fill)
         return np.where(own, made, made[_turned(mirror)])
@@ -174,7 +179,7 @@ def _quantity(text: str, n: int) -> tuple[str, int]:
     return name, link - 1
 
 
-def _size(size: Any) -> tuple[int, int]:
+def _size(size: object) -> tuple[int, int]:
     across, up = tuple(size) if listed(size) and len(size) == 2 else (size, size)
     across, up = whole("size", across, most=MOST_SIDE), whole("size", up, most=MOST_SIDE)
     if across * up > MOST_PIXELS:

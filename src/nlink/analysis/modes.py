@@ -6,9 +6,8 @@ links come from inverse iteration (Lanczos) without a dense matrix.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
@@ -20,7 +19,7 @@ LONG = 300
 """Links from which the structure pays."""
 
 
-def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mode]:
+def modes(chain: Chain, theta: ArrayLike | None = None, count: int | None = None) -> list[Mode]:
     """Return the modes about `theta` (straight down, if not given), by growing frequency; the first `count` if given.
 
     >>> from nlink.mechanics.chain import Chain
@@ -30,7 +29,9 @@ def modes(chain: Chain, theta: Any = None, count: int | None = None) -> list[Mod
     if count is not None:
         whole("count", count)
     if count is not None and chain.n >= max(LONG, 4 * count) and _structured(chain):
-        found = _slowest(chain, np.array(spread("theta", angle_or_each("theta", theta or 0.0), chain.n, "links")), count)
+        found = _slowest(
+            chain, np.array(spread("theta", angle_or_each("theta", 0.0 if theta is None else theta), chain.n, "links")), count
+        )
         if found is not None:
             return found
     return linearize(chain, theta).table()[:count]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
 from nlink.analysis.flip_barrier import margin
@@ -86,7 +87,9 @@ class Plane:
         return (turned[0], turned[1]) if any(turned) and not sided and not shared.any() and symmetric(self.chain) else None
 
 
-def make_plane(chain: Chain, x: str, y: str | None, at: Any = 0.0, omega: Any = 0.0, t_end: float | None = None) -> Plane:
+def make_plane(
+    chain: Chain, x: str, y: str | None, at: ArrayLike = 0.0, omega: ArrayLike = 0.0, t_end: float | None = None
+) -> Plane:
     """Return the plane of a map, checked."""
     if not isinstance(chain, Chain):
         raise ModelError(f"chaos_map needs a Chain, got {type(chain).__name__}")
@@ -134,7 +137,7 @@ def centres(low: float, high: float, count: int) -> np.ndarray:
     return 0.5 * (low + high) + (np.arange(count) - 0.5 * (count - 1)) * ((high - low) / count)
 
 
-def edges(region: Any, plane: Plane) -> tuple[float, float, float, float]:
+def edges(region: Sequence[float] | None, plane: Plane) -> tuple[float, float, float, float]:
     """Return the edges of a region (x0, x1, y0, y1), checked; whole turns of two angles if none is given."""
     if region is None:
         for where, each in (("x", plane.x), ("y", plane.y)):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from nlink.analysis.linearize import FLAT, linearize
+from nlink.analysis.linearize import FLAT, ComplexArray, linearize
 from nlink.analysis.stability import STILL, Path, balanced
 from nlink.mechanics.chain import Chain
 
@@ -15,13 +16,14 @@ STABLE, FLUTTER, DIVERGENCE = range(3)
 KINDS = ("stable", "flutter", "divergence")
 BATCH = 4000
 Progress = Callable[[int, int], None]
+ChainOf = Callable[[float, float], Chain]
 
 
 class Locus(NamedTuple):
     """Eigenvalues (L, 2n) of the chains at the loads (L,), followed from load to load."""
 
     loads: np.ndarray
-    eigenvalues: Any
+    eigenvalues: ComplexArray
 
 
 class StabilityMap(NamedTuple):
@@ -33,25 +35,27 @@ class StabilityMap(NamedTuple):
     growth: np.ndarray
 
 
-def locus(chain_of: Callable[[float], Chain], loads: Any, theta: Any = None, progress: Progress | None = None) -> Locus:
+def locus(
+    chain_of: Callable[[float], Chain], loads: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
+) -> Locus:
     """Return the eigenvalues along a path of chains, each joined to the nearest at the load before."""
-    path, rows = Path(chain_of, theta), []
-    for k, load in enumerate(np.asarray(loads, float).tolist()):
+    path, rows, loads = Path(chain_of, theta), [], np.asarray(loads, float)
+    for k, load in enumerate(loads.tolist()):
         values = path.at(load).linear.eigenvalues
         rows.append(values if not rows else _followed(rows[-1], values))
         if progress:
             progress(k + 1, len(loads))
-    return Locus(np.asarray(loads, float), np.array(rows))
+    return Locus(loads, np.array(rows))
 
 
-def _followed(before: Any, values: Any) -> Any:
+def _followed(before: ComplexArray, values: ComplexArray) -> ComplexArray:
     from scipy.optimize import linear_sum_assignment
 
     return values[linear_sum_assignment(np.abs(before[:, None] - values[None, :]))[1]]
 
 
 def stability_map(
-    chain_of: Callable[[float, float], Chain], x: Any, y: Any, theta: Any = None, progress: Progress | None = None
+    chain_of: ChainOf, x: ArrayLike, y: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
 ) -> StabilityMap:
     """Return where the chains `chain_of(x, y)` are stable, about one equilibrium or the one followed along each row."""
     x, y = np.asarray(x, float), np.asarray(y, float)
@@ -65,7 +69,7 @@ def stability_map(
     return StabilityMap(x, y, kind, growth)
 
 
-def _row(chain_of: Callable[[float, float], Chain], x: np.ndarray, value: float, theta: Any) -> tuple[np.ndarray, ...]:
+def _row(chain_of: ChainOf, x: np.ndarray, value: float, theta: ArrayLike | None) -> tuple[np.ndarray, ...]:
     """Build the matrices of one row chain by chain, following the equilibrium."""
     path = Path(lambda load: chain_of(load, value), theta)
     linear = [path.at(load).linear for load in x.tolist()]
@@ -79,7 +83,7 @@ class _Bilinear:
         self.corners, self.x, self.y = corners, x, y
 
     @classmethod
-    def found(cls, chain_of: Any, x: np.ndarray, y: np.ndarray, theta: Any) -> _Bilinear | None:
+    def found(cls, chain_of: ChainOf, x: np.ndarray, y: np.ndarray, theta: ArrayLike | None) -> _Bilinear | None:
         """Return it if the chains are so, by a look at some between."""
         first = Path(lambda load: chain_of(load, float(y[0])), theta).at(float(x[0])).linear
         ends = [(a, b) for b in (y[0], y[-1]) for a in (x[0], x[-1])]
@@ -109,7 +113,7 @@ def classified(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> tuple[np.ndarray,
     n = M.shape[-1]
     solved = np.linalg.solve(M, np.concatenate([K, C], axis=-1))
     still = ~C.any(axis=(-1, -2))
-    values: Any = np.empty((len(M), 2 * n), complex)
+    values: ComplexArray = np.empty((len(M), 2 * n), complex)
     if still.any():
         roots = np.sqrt(-np.linalg.eigvals(solved[still][..., :n]).astype(complex))
         values[still] = np.concatenate([roots, -roots], axis=-1)
