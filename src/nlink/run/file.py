@@ -22,7 +22,7 @@ from nlink._support.version import __version__
 from nlink.mechanics.loads import ledger
 from nlink.run import tables
 from nlink.run.run import Run, Status, Trajectory
-from nlink.run.writer import FORMAT, MOTION, NOTES, RunFileError, RunWriter, checksum, dimensions, notes, part_name
+from nlink.run.writer import FORMAT, MOTION, VARIABLES, RunFileError, RunWriter, checksum, part_name, variable
 from nlink.scenario import Scenario
 
 MOST_READ = 2**26
@@ -90,7 +90,8 @@ def variables(run: Run) -> Variables:
     if run.events:
         data |= {f"event_{name}": np.array([getattr(e, name) for e in run.events]) for name in ("theta", "omega")}
         data["event_time"] = np.array([e.t for e in run.events])
-    return {name: (dimensions(name), np.asarray(values), notes(name)) for name, values in data.items()}
+    kinds = {name: variable(name) for name in data}
+    return {name: (kinds[name].dimensions, np.asarray(values), kinds[name].attributes) for name, values in data.items()}
 
 
 def attributes(scenario: Scenario, meta: dict[str, Any]) -> dict[str, Any]:
@@ -214,17 +215,15 @@ def _whole_checkpoint(data: dict[str, Any], line: dict[str, Any]) -> bool:
 
 def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
     """Refuse variables that no run has, that are missing, or of another type or length."""
-    known = {*NOTES, *(f"work_{name}" for name in ledger())}
-    optional = {"pin_force", "checkpoint", *(f"work_{name}" for name in ledger())}
-    for name in sorted((known - optional) | set(data)):
-        if name not in data or name not in known | set(UNSUMMED):
+    known = {name: variable(name) for name in (*VARIABLES, *(f"work_{name}" for name in ledger()))}
+    lengths = LENGTHS | {"link": n} | (counts if finished else {})
+    for name in sorted({name for name, each in known.items() if not each.optional} | set(data)):
+        if name not in data or name not in {*known, *UNSUMMED}:
             raise Refused(f"its {name[:40]!r} is {'missing' if name in known else 'not of nlink'}")
         if name in known:
-            first, *rest = dimensions(name)
-            lengths = LENGTHS | {"link": n} | (counts if finished else {})
-            shape = (lengths.get(first), *(lengths.get(dim) for dim in rest))
-            dtype = "u1" if name in ("log", "event_text") else "i8" if name == "link" else "f8"
-            check_array(data[name], dtype, shape, rows=0 if name in ("log", "checkpoint") else counts.get(first))
+            shape = tuple(lengths.get(dim) for dim in known[name].dimensions)
+            rows = 0 if name in ("log", "checkpoint") else counts.get(known[name].dimensions[0])
+            check_array(data[name], known[name].dtype, shape, rows=rows)
 
 
 def _status(source: Path, fixed: dict[str, Any], line: dict[str, Any]) -> Status:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
@@ -15,6 +16,8 @@ from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
     import xarray
+
+    from nlink.mechanics.chain import Chain
 
 
 class Status(NamedTuple):
@@ -118,7 +121,7 @@ class Run:
     """(T, 2): the force of the pin on the last tip, for a closed chain"""
 
     @property
-    def chain(self) -> Any:
+    def chain(self) -> Chain:
         """The chain that moved."""
         return self.scenario.chain
 
@@ -150,7 +153,7 @@ class Run:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last."""
         return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha, self.pin_force)
 
-    def at(self, times: Any) -> Trajectory:
+    def at(self, times: ArrayLike) -> Trajectory:
         """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
 
         The nodes are the saved points and, where those are coarser, the integrator's own steps.

@@ -17,15 +17,15 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
-from nlink.run.run import Checkpoint, EventRecord, Stats, Status
+from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status
 
 FORMAT = 2
 CHUNK = 8_192
@@ -35,42 +35,56 @@ MOTION = {
     "omega": ("rad/s", "angular velocity"),
     "alpha": ("rad/s^2", "angular acceleration"),
 }
-NOTES = {
-    "time": ("s", "time"),
-    **MOTION,
-    "kinetic": ("J", "kinetic energy"),
-    "potential": ("J", "potential energy of gravity and springs"),
-    "violation": ("", "distance from the constraints"),
-    "pin_force": ("N", "force of the pin on the last tip"),
-    "knot": ("s", "times of the integrator's steps"),
-    **{f"knot_{name}": (units, f"{meaning}, at the integrator's steps") for name, (units, meaning) in MOTION.items()},
-    "event_time": ("s", "times of the events"),
-    "event_theta": ("rad", "angles at the events"),
-    "event_omega": ("rad/s", "rates at the events"),
-    "event_text": ("", "names and details of the events, a line of JSON each"),
-    "link": ("", "link, counted from the pivot"),
-    "checkpoint": ("", "two slots of a state, and its rates, from which the run goes on"),
-    "log": ("", "what the run says of itself, lines of JSON; the last one counts"),
+
+
+class Variable(NamedTuple):
+    """A variable of the file: its dimensions, unit, meaning and type, and whether a run may lack it."""
+
+    dimensions: tuple[str, ...]
+    units: str
+    meaning: str
+    dtype: str = "f8"
+    optional: bool = False
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The unit and the meaning as attributes of netCDF."""
+        return ({"units": self.units} if self.units else {}) | {"long_name": self.meaning}
+
+
+VARIABLES = {
+    "time": Variable(("time",), "s", "time"),
+    **{name: Variable(("time", "link"), *text) for name, text in MOTION.items()},
+    "kinetic": Variable(("time",), "J", "kinetic energy"),
+    "potential": Variable(("time",), "J", "potential energy of gravity and springs"),
+    "violation": Variable(("time",), "", "distance from the constraints"),
+    "pin_force": Variable(("time", "axis"), "N", "force of the pin on the last tip", optional=True),
+    "knot": Variable(("knot",), "s", "times of the integrator's steps"),
+    **{
+        f"knot_{name}": Variable(("knot", "link"), unit, f"{text}, at the integrator's steps")
+        for name, (unit, text) in MOTION.items()
+    },
+    "event_time": Variable(("event",), "s", "times of the events"),
+    "event_theta": Variable(("event", "link"), "rad", "angles at the events"),
+    "event_omega": Variable(("event", "link"), "rad/s", "rates at the events"),
+    "event_text": Variable(("sign",), "", "names and details of the events, a line of JSON each", "u1"),
+    "link": Variable(("link",), "", "link, counted from the pivot", "i8"),
+    "checkpoint": Variable(
+        ("slot", "part", "state"), "", "two slots of a state, and its rates, from which the run goes on", optional=True
+    ),
+    "log": Variable(("letter",), "", "what the run says of itself, lines of JSON; the last one counts", "u1"),
 }
+"""What a run file holds, but for the work of the loads."""
 
 
 class RunFileError(OSError):
     """A run file that cannot be read or written; the message says why."""
 
 
-def notes(name: str) -> dict[str, str]:
-    """Return the units and the meaning of a variable as attributes."""
-    units, meaning = NOTES[name] if name in NOTES else ("J", f"work done by {name.removeprefix('work_').replace('_', ' ')}")
-    return ({"units": units} if units else {}) | {"long_name": meaning}
-
-
-def dimensions(name: str) -> tuple[str, ...]:
-    """Return the dimensions of a variable."""
-    if name in ("link", "knot", "checkpoint", "log", "event_text"):
-        return {"checkpoint": ("slot", "part", "state"), "log": ("letter",), "event_text": ("sign",)}.get(name, (name,))
-    first = name.partition("_")[0] if name.startswith(("knot_", "event_")) else "time"
-    wide = name.rpartition("_")[2] in MOTION
-    return (first, "link") if wide else (first, "axis") if name == "pin_force" else (first,)
+def variable(name: str) -> Variable:
+    """Return what a variable of the file is; those that the table does not have are the work of a load."""
+    work = Variable(("time",), "J", f"work done by {name.removeprefix('work_').replace('_', ' ')}", optional=True)
+    return VARIABLES.get(name, work)
 
 
 def part_name(path: Path) -> Path:
@@ -189,7 +203,7 @@ class RunWriter:
             lines = "".join(json.dumps({"name": e.name, "info": e.info}) + "\n" for e in events)
             self.signs = self._append({"event_text": np.frombuffer(lines.encode(), np.uint8)}, self.signs)
 
-    def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: Any) -> None:
+    def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: float | None) -> None:
         """Bring all that was appended to the file, and then the line that makes it count."""
         with self._told():
             where = self._put_checkpoint(point)
@@ -199,7 +213,9 @@ class RunWriter:
             self._log(line)
             self.commits += 1
 
-    def finish(self, status: Status, stats: Stats, point: Checkpoint | None, verify: Callable[[Path], Any], **more: Any) -> Any:
+    def finish(
+        self, status: Status, stats: Stats, point: Checkpoint | None, verify: Callable[[Path], Run], **more: float | None
+    ) -> Run:
         """Commit for the last time, with the checksum; give the file its name once `verify` has read it; return what it read."""
         self.commit(status, stats, point, **more)
         with self._told():
@@ -207,11 +223,11 @@ class RunWriter:
             self._log({**self._last, "checksum": checksum(self.text, self._last, digests)})
             self._file.flush()
             self._file.close()
-        found, self.whole = verify(self.part), True
+        run, self.whole = verify(self.part), True
         with self._told("; the run is whole all the same, in {part}"):
             put_in_place(self.part, self.path)
         self._release()
-        return found
+        return run
 
     def leave(self, remove: bool = False) -> None:
         """Stop writing; what was committed stays in the part, unless it is to be removed or was never to be seen."""
@@ -254,13 +270,14 @@ class RunWriter:
         image = io.BytesIO()
         with h5netcdf.File(image, "w", libver="latest") as file:
             file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
-            file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(notes("link"))
+            file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
             for name in (*names, "event_text", "log", *(["checkpoint"] if self.size else [])):
-                dims, text = dimensions(name), name in ("event_text", "log")
-                row = int(np.prod([sizes[dim] for dim in dims[1:]]))
-                most = 4096 if text else 1 if name == "checkpoint" else points if dims[0] == "time" else 128
-                chunks = (max(1, min(most, CHUNK // row)), *(sizes[dim] for dim in dims[1:]))
-                file.create_variable(name, dims, "u1" if text else "f8", chunks=chunks).attrs.update(notes(name))
+                each = variable(name)
+                first, *rest = each.dimensions
+                row = [sizes[dim] for dim in rest]
+                most = 4096 if each.dtype == "u1" else 1 if name == "checkpoint" else points if first == "time" else 128
+                chunks = (max(1, min(most, CHUNK // int(np.prod(row)))), *row)
+                file.create_variable(name, each.dimensions, each.dtype, chunks=chunks).attrs.update(each.attributes)
             file.attrs.update({"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": self.text})
         return image.getvalue()
 
@@ -302,7 +319,7 @@ class RunWriter:
         self.letters += len(text)
 
     @contextlib.contextmanager
-    def _told(self, rest: str = "") -> Any:
+    def _told(self, rest: str = "") -> Iterator[None]:
         """Turn what the system or HDF5 says of a write that failed into one sentence; write nothing more."""
         try:
             yield
