@@ -210,7 +210,7 @@ def _variants(
     if integrators is None:
         usual = integrator_record(None if isinstance(settings.integrator, Taylor) else settings.integrator, *own)
         adjustable = tolerances is not None and usual.tolerances
-        methods = [replace(usual, rtol=rtol, atol=atol) if adjustable else usual for rtol, atol in pairs]
+        methods = [usual.with_tolerances(*pair) if adjustable else usual for pair in pairs]
     else:
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
     names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
