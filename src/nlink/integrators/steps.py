@@ -19,6 +19,7 @@ import numpy as np
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import unowned
 from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
 from nlink.mechanics.system import System
 
@@ -168,6 +169,7 @@ def advance(method, p, clock, bounds, final, times, saved, knots, limit):
 
     `saved` is filled at the times that were reached.
     """
+    method, p, knots, saved = unowned(method), unowned(p), unowned(knots), unowned(saved)
     taken = filled = at = tried = 0
     known, code = -1, RUNNING
     knots.t[0] = clock.t

@@ -77,15 +77,16 @@ def _call(address: int, t: float, values: np.ndarray) -> None:
 @intrinsic(python=_call)
 def call_address(_typing: Context, address: Kind, t: Kind, values: Kind) -> Lowered:
     """Call the C function at `address` with (t, values); lanes, which a Python function cannot take, are refused before."""
+    lanes = isinstance(values, VecArray)
 
     def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not isinstance(values, VecArray):
+        if not lanes:
             data = context.make_array(values)(context, builder, args[2]).data
             kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
             builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.float64, values), build
+    return types.void(types.int64, t if lanes else types.float64, values), build
 
 
 @kernel
