@@ -18,13 +18,14 @@ from PIL import GifImagePlugin, Image
 from nlink._support.checks import ModelError, number, shown
 from nlink._support.files import written_whole
 from nlink.run.run import Run
+from nlink.view.endings import ANIMATIONS, PAGE, any_of
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
 from nlink.view.scene import GROUND, LINES
 from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed
 
-FASTEST = {".gif": 100.0, ".mp4": 1000.0, ".html": math.inf}
-"""The kinds of files, and the frames a second each can hold; a page draws as many as the screen shows."""
+FASTEST = dict(zip(ANIMATIONS, (100.0, 1000.0, math.inf), strict=True))
+"""Most frames per second of each kind of file; a page draws as many as the screen shows."""
 SLOWEST = 0.01
 CLEAR = 255
 """The palette's index for a pixel that stays as it was."""
@@ -66,7 +67,7 @@ def animate(
     path = Path(path)
     kind = _kind(path, fps)
     look = Look(_even(size) if kind == ".mp4" else size, trail, hinges, timer, centres, style)
-    if kind == ".html":
+    if kind == PAGE:
         return _write_page(run, path, number("speed", speed, above=0), look)
     times = frame_times(run, speed, fps)
     write = _write_mp4 if kind == ".mp4" else _write_gif
@@ -86,8 +87,8 @@ def _write_page(run: Run, path: Path, speed: float, look: Look) -> Path:
 def _kind(path: Path, fps: float) -> str:
     """Return the kind of file, if it can hold these frames a second."""
     kind = path.suffix.lower()
-    if kind not in FASTEST:
-        raise ModelError(f"an animation must end in .gif, .mp4 or .html, got {shown(path.name)}")
+    if kind not in ANIMATIONS:
+        raise ModelError(f"an animation must end in {any_of(ANIMATIONS)}, got {shown(path.name)}")
     if not SLOWEST <= number("fps", fps) <= FASTEST[kind]:
         raise ModelError(f"fps must be from {SLOWEST:g} to {FASTEST[kind]:g} for a {kind}, got {fps:g}")
     return kind

@@ -9,14 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nlink._support.checks import ModelError
+from nlink.analysis.poincare import Points, Section, Strobe
 from nlink.mechanics.chain import wrapped
-from nlink.view.stability import dressed, head
-from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours
+from nlink.view.sheet import note_at, panels, subtitle
+from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours, minus
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation
     from nlink.analysis.lyapunov import Lyapunov
-    from nlink.analysis.poincare import Points, Section, Strobe
 
 NAMED = 12
 """Most exponents that are written beside their lines."""
@@ -30,8 +30,8 @@ def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
     """Return the exponents up to each time, on a logarithmic axis of time, and bands of two standard errors about the last."""
     if not len(found.times):
         raise ModelError("there is nothing to draw: no exponent was found; follow the motion for longer")
-    figure = Figure(figsize=(9.0, 5.5), layout="constrained")
-    axes, colours = dressed(figure.subplots()), link_colours(max(2, len(found.exponents)))
+    figure, (axes,) = panels((9.0, 5.5), 1, title or "Lyapunov exponents")
+    colours = link_colours(max(2, len(found.exponents)))
     for k, colour in enumerate(colours[: len(found.exponents)]):
         value, error = found.exponents[k], np.nan_to_num(found.errors[k])
         axes.axhspan(value - 2 * error, value + 2 * error, color=colour, alpha=0.13, linewidth=0)
@@ -40,11 +40,10 @@ def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
     _name(axes, found, colours)
-    told = f"the first {len(found.exponents)} of {found.freedom}"
+    facts = f"the first {len(found.exponents)} of {found.freedom}"
     if len(found.exponents) == found.freedom:
-        told = f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s".replace("-", "\N{MINUS SIGN}")
-    axes.set_title(f"Lyapunov exponents: {told}", loc="left", fontsize=11, color=INK)
-    head(figure, title or "Lyapunov exponents")
+        facts = minus(f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s")
+    subtitle(axes, f"Lyapunov exponents: {facts}")
     return figure
 
 
@@ -68,8 +67,7 @@ def _name(axes: Axes, found: Lyapunov, colours: list[tuple[float, float, float]]
             if lack > 0:
                 places[k], places[k + 1] = places[k] + lack / 2, places[k + 1] - lack / 2
     for k, (value, error) in enumerate(zip(found.exponents, found.errors, strict=True)):
-        text = f"{value:.4f}" + (f" \N{PLUS-MINUS SIGN} {error:.4f}" if np.isfinite(error) else "")
-        text = text.replace("-", "\N{MINUS SIGN}")
+        text = minus(f"{value:.4f}" + (f" \N{PLUS-MINUS SIGN} {error:.4f}" if np.isfinite(error) else ""))
         axes.text(1.012, places[k], text, color=colours[k], transform=axes.transAxes, va="center", fontsize=9)
 
 
@@ -80,9 +78,8 @@ def poincare_figure(points: Points, link: int | None = None, title: str = "") ->
     if not len(points):
         raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
     link = shown_link(points) if link is None else link
-    figure = Figure(figsize=(8.0, 6.5), layout="constrained")
-    axes = dressed(figure.subplots())
-    strobe = hasattr(points.section, "period")
+    figure, (axes,) = panels((8.0, 6.5), 1, title or "Poincar\u00e9 section")
+    strobe = isinstance(points.section, Strobe)
     x, y = np.degrees(wrapped(points.theta[:, link])), (points.omega if strobe else points.momentum)[:, link]
     starts = np.unique(points.start)
     filled = [float(np.std(x[points.start == k]) * np.std(y[points.start == k])) for k in starts]
@@ -96,8 +93,7 @@ def poincare_figure(points: Points, link: int | None = None, title: str = "") ->
     name, unit = (r"\omega", "rad/s") if strobe else ("p", "kg m\u00b2/s")
     axes.set(ylabel=rf"${name}_{{{link + 1}}}$ ({unit})", xlabel=rf"$\theta_{{{link + 1}}}$ (degrees)")
     count = f", {len(order)} starts" if len(order) > 1 else ""
-    axes.set_title(f"{section_text(points.section)}: {len(points):,} points{count}", loc="left", fontsize=11, color=INK)
-    head(figure, title or "Poincar\u00e9 section")
+    subtitle(axes, f"{section_text(points.section)}: {len(points):,} points{count}")
     return figure
 
 
@@ -109,17 +105,16 @@ def _frame_angle(axes: Axes, degrees: np.ndarray) -> None:
 
 def shown_link(points: Points) -> int:
     """Return the link whose plane shows most: the last, or the first if the section is of the last."""
-    n, link = points.theta.shape[1], getattr(points.section, "link", None)
-    return n - 2 if link == n - 1 and n > 1 else n - 1
+    n, section = points.theta.shape[1], points.section
+    return n - 2 if isinstance(section, Section) and section.link == n - 1 and n > 1 else n - 1
 
 
 def section_text(section: Section | Strobe) -> str:
     """Return a section in words; links count from 1."""
-    if hasattr(section, "period"):
-        return f"Every {section.period:.6g} s"  # pyright: ignore[reportAttributeAccessIssue]
-    way = {1: " upwards", -1: " downwards", 0: ""}[section.direction]  # pyright: ignore[reportAttributeAccessIssue]
-    where = np.degrees(section.angle)  # pyright: ignore[reportAttributeAccessIssue]
-    return f"Link {section.link + 1} passes {where:.6g}\N{DEGREE SIGN}{way}"  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(section, Strobe):
+        return f"Every {section.period:.6g} s"
+    way = {1: " upwards", -1: " downwards", 0: ""}[section.direction]
+    return f"Link {section.link + 1} passes {np.degrees(section.angle):.6g}\N{DEGREE SIGN}{way}"
 
 
 def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, title: str = "") -> Figure:
@@ -128,8 +123,7 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
     """
     if not any(len(points) for points in found.points):
         raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
-    figure = Figure(figsize=(10.0, 6.5), layout="constrained")
-    upper, lower = (dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
+    figure, (upper, lower) = panels((10.0, 6.5), 2, title or "Bifurcation diagram")
     first = next(points for points in found.points if len(points))
     link = shown_link(first) if link is None else link
     value = np.concatenate([np.full(len(points), v) for v, points in zip(found.values, found.points, strict=True)])
@@ -142,10 +136,7 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
     lower.set_xlim(*_wide(found.values))
     _mark_periods(upper, lower, found)
-    upper.set_title(
-        f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values", loc="left", fontsize=11, color=INK
-    )
-    head(figure, title or "Bifurcation diagram")
+    subtitle(upper, f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values")
     return figure
 
 
@@ -165,7 +156,4 @@ def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:
             if k:
                 for axes in (upper, lower):
                     axes.axvline(found.values[k], color=ACCENT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-            upper.annotate(
-                f"period {before}", (found.values[k], 1.0), (3, -3), xycoords=("data", "axes fraction"),
-                textcoords="offset points", va="top", rotation=90, color=ACCENT if k else MUTED, fontsize=8,
-            )  # fmt: skip
+            note_at(upper, found.values[k], f"period {before}", ACCENT if k else MUTED)

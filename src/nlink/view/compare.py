@@ -18,7 +18,7 @@ from nlink._support.checks import ModelError, choice, number, shown
 from nlink.mechanics import kinematics
 from nlink.view.plot import broken
 from nlink.view.sheet import MOST_DPI, MOST_FONT, Sheet, Size, smooth
-from nlink.view.style import INK, MUTED, Colour, link_colours, save_figure
+from nlink.view.style import INK, MUTED, Colour, link_colours, save_figures
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
@@ -99,11 +99,7 @@ def save_comparison(
     figures = {"differences": compare_figure(comparison)}
     if overlay is not None:
         figures[f"overlay-{overlay}"] = overlay_figure(comparison, overlay, link)
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    paths = [Path(folder) / f"{name}.png" for name in figures]
-    for path, figure in zip(paths, figures.values(), strict=True):
-        save_figure(figure, path, dpi)
-    return paths
+    return save_figures(figures, folder, "png", dpi)
 
 
 def _sheet(comparison: Comparison, size: Size, fontsize: float) -> Sheet:

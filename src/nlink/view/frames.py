@@ -15,7 +15,7 @@ from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.view.pen import Pen, write
 from nlink.view.scene import GROUND, Camera, scenery
-from nlink.view.style import ACCENT, INK, MUTED, grounds, heading, link_colours, mixed, refuse_empty
+from nlink.view.style import ACCENT, INK, MUTED, grounds, heading, link_colours, minus, mixed, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -101,7 +101,7 @@ class Frames:
 
     def time(self, k: int) -> str:
         """Return what the timer shows in frame k."""
-        return f"t = {self.times[k]:.{self.decimals}f} s".replace("-", "\N{MINUS SIGN}")
+        return minus(f"t = {self.times[k]:.{self.decimals}f} s")
 
     def _draw_trail(self, k: int) -> None:
         """Draw the path of the traced point up to frame k, the older the paler."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from nlink._support.checks import ModelError, shown
-from nlink.view.packing import Packer
+from nlink.view.packing import Content, Packer
 from nlink.view.page import finished, page
-from nlink.view.takes import about, cut, words
+from nlink.view.style import cut, title_of
+from nlink.view.takes import about, words
 
 if TYPE_CHECKING:
     from nlink.analysis.stability_map import StabilityMap
@@ -68,7 +69,7 @@ def map_content(
     title: str = "Map",
     summary: str = "",
     lines: list[tuple[str, str]] | None = None,
-) -> dict[str, Any]:
+) -> Content:
     """Return what the page of a map shows, its arrays in `packer`."""
     _check(x, y, layers)
     return {
@@ -93,18 +94,32 @@ def stability_page(
     path: str | os.PathLike[str] | None = None,
 ) -> str | Path:
     """Return the page of a stability map: where a chain is stable, flutters or diverges, and how fast motions grow."""
+    summary = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} chains: {shares_text(found)}"
+    facts = [("map", summary), ("across", xlabel), ("up", ylabel), *(lines or [])]
+    heading, layers = title_of("Stability", title), stability_layers(found)
+    return map_page(found.x, found.y, layers, xlabel=xlabel, ylabel=ylabel, title=heading, summary=summary, lines=facts, path=path)
+
+
+def stability_layers(found: StabilityMap) -> list[Layer]:
+    """Return the layers of a stability map: the kind, and the growth of small motions."""
     from nlink.analysis.stability_map import KINDS
 
-    shares = ", ".join(f"{kind} {100 * np.mean(found.kind == k):.1f} %" for k, kind in enumerate(KINDS) if (found.kind == k).any())
-    summary = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} chains: {shares}"
-    layers = [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
-    name = " ".join(title.split())
-    told = [("map", summary), ("across", xlabel), ("up", ylabel), *(lines or [])]
-    heading = f"Stability of {name[:1].lower() + name[1:]}" if name else "Stability"
-    return map_page(found.x, found.y, layers, xlabel=xlabel, ylabel=ylabel, title=heading, summary=summary, lines=told, path=path)
+    return [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
 
 
-def _packed(layer: Layer, packer: Packer) -> dict[str, Any]:
+def shares(found: StabilityMap) -> dict[str, float]:
+    """Return the share of the chains of each kind."""
+    from nlink.analysis.stability_map import KINDS
+
+    return {kind: float(np.mean(found.kind == k)) for k, kind in enumerate(KINDS)}
+
+
+def shares_text(found: StabilityMap) -> str:
+    """Return the shares in words."""
+    return ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in shares(found).items() if share)
+
+
+def _packed(layer: Layer, packer: Packer) -> Content:
     values = np.asarray(layer.values, float)
     holes = not np.isfinite(values).all()
     packed = packer.exact(values.ravel()) if holes else packer.rounded(values, 1.0) if layer.kinds else packer.spread(values)

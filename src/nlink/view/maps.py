@@ -17,15 +17,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
-from nlink._support.checks import ModelError
+from nlink.view.endings import check_ending
 from nlink.view.map_page import Layer, map_page
-from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, mixed, save_figure
+from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, minus, mixed, save_figure
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
     from nlink.analysis.plane import Axis
 
-FORMATS = (".png", ".svg", ".pdf")
 FORBIDDEN: Colour = (0.80, 0.83, 0.86)
 NEVER: Colour = (0.075, 0.065, 0.11)
 EDGE: Colour = (0.36, 0.41, 0.47)
@@ -67,8 +66,7 @@ def map_figure(found: Map, title: str = "") -> Figure:
 def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "") -> Path:
     """Write the picture of a map (.png, .svg, .pdf), whole or not at all; a PNG has at least one dot for each pixel."""
     path = Path(path)
-    if path.suffix not in FORMATS:
-        raise ModelError(f"the picture of a map must end in .png, .svg or .pdf, got {path}")
+    check_ending("the picture of a map", path)
     dots = max(130, int(np.ceil(max(found.values.shape) / INCHES / 0.97)))
     return save_figure(map_figure(found, title), path, dots)
 
@@ -236,7 +234,7 @@ def _ticks(axis: Any, each: Axis, span: float) -> None:
 def _degrees(value: float, digits: int) -> str:
     text = f"{value:.{digits}f}"
     text = text.rstrip("0").rstrip(".") if digits else text
-    return f"{text}\N{DEGREE SIGN}".replace("-", "\N{MINUS SIGN}")
+    return minus(f"{text}\N{DEGREE SIGN}")
 
 
 def _figsize(found: Map, spans: tuple[float, float]) -> tuple[float, float]:

@@ -29,9 +29,9 @@ from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
-from nlink.view.plot import FORMATS
+from nlink.view.endings import FORMATS
 from nlink.view.sheet import LEGEND, Sheet, Size
-from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, save_figure
+from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, minus, save_figures
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -51,18 +51,14 @@ def save_modes(
 ) -> list[Path]:
     """Write the shapes of the modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
     choice("format", format, FORMATS)
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    drawn = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
-    paths = [Path(folder) / f"{name}.{format}" for name in drawn]
-    for path, figure in zip(paths, drawn.values(), strict=True):
-        save_figure(figure, path, 150)
-    return paths
+    figures = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
+    return save_figures(figures, folder, format)
 
 
 def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Figure:
     """Return the chain bent to both sides in up to PANELS modes; if there are more, those that oscillate or grow come first."""
     sheet = _sheet(scenario, small, (9.0, 6.5))
-    shown, rest = _panels(modes), kinematics.hinges(small.chain, small.theta)
+    shown, rest = foremost(modes, PANELS), kinematics.hinges(small.chain, small.theta)
     bends = [_bends(small, modes[k]) for k in shown]
     low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
     grid = _grid(sheet.figure, len(shown), high - low)
@@ -114,8 +110,8 @@ def animate_mode(
     if not span:
         raise ModelError(f"mode {number} cannot be animated: it neither oscillates nor grows nor decays")
     speed = span / (PERIODS * SECONDS)
-    how = f"{mode.frequency:.4g} rad/s" if mode.frequency else f"{mode.growth:+.4g} 1/s".replace("-", "\N{MINUS SIGN}")
-    run = _run(replace(scenario, title=f"Mode {number}: {how}, shown at {speed:.2g} of its speed"), _motion(small, mode, span))
+    title = f"Mode {number}: {mode_text(mode)}, shown at {speed:.2g} of its speed"
+    run = _run(replace(scenario, title=title), _motion(small, mode, span))
     Path(folder).mkdir(parents=True, exist_ok=True)
     trail = span / 8 if mode.frequency else 0.0
     return animate(run, Path(folder) / f"mode-{number}.gif", speed=speed, fps=FPS, trail=trail, progress=progress)
@@ -166,10 +162,17 @@ def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
     return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, 11.0)
 
 
-def _panels(modes: list[Mode]) -> list[int]:
-    """Return which modes are drawn, by number."""
+def foremost(modes: list[Mode], most: int) -> list[int]:
+    """Return the numbers, from 0, of at most so many modes; those that oscillate or grow come first."""
     fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
-    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:PANELS])
+    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:most])
+
+
+def mode_text(mode: Mode) -> str:
+    """Return the frequency of a mode, or its growth if it does not oscillate."""
+    if mode.frequency:
+        return f"{mode.frequency:.4g} rad/s"
+    return minus(f"{mode.growth:+.4g} 1/s") if mode.growth else "neutral"
 
 
 def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -214,10 +217,9 @@ def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -
 
 
 def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
-    value = f"{mode.frequency:.4g} rad/s" if mode.frequency else f"{mode.growth:+.4g} 1/s" if mode.growth else "neutral"
     grows = ", grows" if mode.growth > FLAT * np.abs(small.eigenvalues).max() else ""
     times = f", {enlarged:.2g}\N{MULTIPLICATION SIGN}" if enlarged > 1 else ""
-    return f"mode {k + 1}{grows}{times}\n{value}".replace("-", "\N{MINUS SIGN}")
+    return minus(f"mode {k + 1}{grows}{times}\n{mode_text(mode)}")
 
 
 def _note(chain: Chain, enlarged: float) -> str:

@@ -6,7 +6,6 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,11 @@ from nlink.analysis.linearize import FLAT, Linearization, Mode
 from nlink.mechanics.chain import wrapped
 from nlink.run.run import Trajectory
 from nlink.scenario import Scenario
-from nlink.view.modes import FALL, SECONDS, TURN, bent
-from nlink.view.packing import Packer
+from nlink.view.modes import FALL, SECONDS, TURN, bent, foremost, mode_text
+from nlink.view.packing import Content, Packer
 from nlink.view.page import finished, page
-from nlink.view.takes import ROOM, about, chain_data, cut, motion_data, words
+from nlink.view.style import cut, title_of
+from nlink.view.takes import ROOM, about, chain_data, motion_data, words
 from nlink.view.words import scenario_lines
 
 MOST = 24
@@ -42,28 +42,21 @@ def modes_page(
     return finished(page("modes", modes_content(scenario, small, modes, packer), packer), path)
 
 
-def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode], packer: Packer) -> dict[str, Any]:
+def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode], packer: Packer) -> Content:
     """Return what the page of modes shows, its arrays in `packer`."""
     if not modes:
         raise ModelError("there are no modes to show: the links cannot move")
-    name, shown = " ".join(scenario.title.split()), _shown(modes, small.chain.n)
+    shown = foremost(modes, max(1, min(MOST, ROOM // (MOMENTS * small.chain.n))))
     plane = _plane(small, modes, shown)
     return {
-        "title": cut(f"Modes of {name[:1].lower() + name[1:]}" if name else "Modes", 200),
+        "title": cut(title_of("Modes", scenario.title), 200),
         "about": about(),
         "words": words(scenario_lines(scenario)),
         "takes": [_take(small, modes[k], k, len(modes), plane, packer) for k in shown],
     }
 
 
-def _shown(modes: list[Mode], n: int) -> list[int]:
-    """Return which modes are on the page."""
-    most = max(1, min(MOST, ROOM // (MOMENTS * n)))
-    fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
-    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:most])
-
-
-def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[dict[str, Any]]:
+def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[Content]:
     """Return the eigenvalues of the modes on the page, with the take that each belongs to."""
     scale = float(np.abs(small.eigenvalues).max(initial=0.0))
     return [
@@ -73,12 +66,12 @@ def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[di
     ]
 
 
-def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[dict[str, Any]], packer: Packer) -> dict[str, Any]:
-    motion, value = _motion(small, mode), _value(mode)
+def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content], packer: Packer) -> Content:
+    motion = _motion(small, mode)
     span = float(motion.t[-1])
     return {
-        "name": f"mode {k + 1}: {value}",
-        "summary": f"Mode {k + 1} of {count}: {_told(mode)}; links turned by up to {math.degrees(TURN):.0f} degrees",
+        "name": f"mode {k + 1}: {mode_text(mode)}",
+        "summary": f"Mode {k + 1} of {count}: {_summary(mode)}; links turned by up to {math.degrees(TURN):.0f} degrees",
         "status": "",
         "words": words(_lines(mode, k)),
         "chain": chain_data(small.chain),
@@ -120,15 +113,9 @@ def _rates(theta: np.ndarray, h: float) -> np.ndarray:
     return np.concatenate([rates, rates[:1]])
 
 
-def _value(mode: Mode) -> str:
+def _summary(mode: Mode) -> str:
     if mode.frequency:
-        return f"{mode.frequency:.4g} rad/s"
-    return f"{mode.growth:+.4g} 1/s".replace("-", "\N{MINUS SIGN}") if mode.growth else "neutral"
-
-
-def _told(mode: Mode) -> str:
-    if mode.frequency:
-        return f"{mode.frequency:.4g} rad/s, a period of {2 * math.pi / mode.frequency:.4g} s"
+        return f"{mode_text(mode)}, a period of {2 * math.pi / mode.frequency:.4g} s"
     return f"{'grows' if mode.growth > 0 else 'decays'} without oscillating" if mode.growth else "neutral"
 
 

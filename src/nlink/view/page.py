@@ -15,10 +15,10 @@ import os
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlink._support.files import written_whole
-from nlink.view.packing import Packer
+from nlink.view.packing import Content, Packer
 from nlink.view.takes import LITTLE, run_content
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ TEMPLATE = """<!doctype html>
 """
 
 
-def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: Any) -> str | Path:
+def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: object) -> str | Path:
     """Return the page of a run as text, or write it to `path` and return that.
 
     `look`: how the page begins: speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
@@ -72,14 +72,14 @@ def notebook_frame(run: Run) -> str:
     return f'<iframe title="A run" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{text}"></iframe>'
 
 
-def page(kind: str, content: dict[str, Any], packer: Packer) -> str:
+def page(kind: str, content: Content, packer: Packer) -> str:
     """Return a page of a kind (run, modes, map) with its content and the arrays that it names."""
     data = json.dumps({"kind": kind, "content": content, "data": packer.text()}, separators=(",", ":"))
     script, style = bundle(), _asset("theme.css")
     return TEMPLATE.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'",
-        title=html.escape(content["title"]),
+        title=html.escape(str(content["title"])),
         style=style,
         data=_inert(data),
         script=script,

@@ -26,10 +26,10 @@ from nlink._support.checks import ModelError, choice, listed, number, shown
 from nlink.mechanics import kinematics
 from nlink.run.run import Run
 from nlink.view import coupler, forces
+from nlink.view.endings import FORMATS
 from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
 from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure
 
-FORMATS = ("png", "svg", "pdf")
 FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 SMALL = 0.05

@@ -48,8 +48,8 @@ def sampled(run: Run, room: int) -> Sample:
     points = max(2, room // run.chain.n)
     if len(run.t) == 1:
         return Sample(run.t, run.theta, run.omega, 0.0)
-    chosen = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), FIRST, points)).round().astype(int))
-    t, theta, omega = run.t[chosen], run.theta[chosen], run.omega[chosen]
+    rows = spread_rows(len(run.t), min(FIRST, points))
+    t, theta, omega = run.t[rows], run.theta[rows], run.omega[rows]
     error, done = 0.0, np.zeros(len(t) - 1, bool)
     for _ in range(ROUNDS):
         open_ = np.flatnonzero(~done)
@@ -69,6 +69,11 @@ def sampled(run: Run, room: int) -> Sample:
         )
         done = np.insert(done, at, False)
     return Sample(t, theta, omega, error)
+
+
+def spread_rows(count: int, most: int) -> np.ndarray:
+    """Return at most `most` row numbers, evenly spread over `count` rows with the first and the last."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)) if count else np.empty(0, int)
 
 
 def _at(run: Run, times: np.ndarray) -> Trajectory:

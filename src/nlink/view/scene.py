@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from nlink.view.pen import Pen, width_of, write
-from nlink.view.style import MUTED, Colour
+from nlink.view.style import MUTED, Colour, minus
 
 GROUND: Colour = (0.985, 0.985, 0.98)
 LINES: Colour = (0.92, 0.925, 0.93)
@@ -132,7 +132,7 @@ def _crisp(pixels: np.ndarray) -> np.ndarray:
 
 
 def _number(value: float) -> str:
-    return f"{value + 0.0:.6g}".replace("-", "\N{MINUS SIGN}")
+    return minus(f"{value + 0.0:.6g}")
 
 
 def _cut(text: str, room: float, letter: float) -> str:

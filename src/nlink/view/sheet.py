@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from nlink.run.run import Run, Trajectory
-from nlink.view.style import GRID, INK, MUTED, grounds, heading, link_colours
+from nlink.view.style import GRID, INK, MUTED, Colour, cut, grounds, heading, link_colours, within
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
@@ -34,7 +34,7 @@ class Sheet:
         self.run, self.fontsize = run, fontsize
         self.figure = Figure(figsize=size, layout="constrained")
         self.motion = smooth(run)
-        self.trusted = _within(run, run.trusted_until)
+        self.trusted = run.trusted_until if within(run, run.trusted_until) else None
         self.note = ""
         self.colours = link_colours(run.chain.n)
         self.marker = "o" if len(run.t) == 1 else ""
@@ -136,6 +136,39 @@ class Sheet:
             axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
 
 
+def panels(size: Size, rows: int, title: str) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels one below another that share the x axis, with a title above."""
+    figure = Figure(figsize=size, layout="constrained")
+    head(figure, title)
+    return figure, [dressed(axes) for axes in figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]]
+
+
+def head(figure: Figure, title: str) -> None:
+    """Put a title above a figure, cut if it is long."""
+    figure.suptitle(cut(title, 80), x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
+
+
+def subtitle(axes: Axes, text: str) -> None:
+    """Put a title above axes."""
+    axes.set_title(text, loc="left", fontsize=11, color=INK)
+
+
+def note_at(axes: Axes, x: float, text: str, colour: Colour, below: float = -3) -> None:
+    """Write a text upwards beside a value of x, at the upper edge of the axes."""
+    axes.annotate(
+        text, (x, 1.0), (3, below), xycoords=("data", "axes fraction"), textcoords="offset points", va="top", rotation=90,
+        color=colour, fontsize=8,
+    )  # fmt: skip
+
+
+def dressed(axes: Axes) -> Axes:
+    """Give axes the calm look of all plots."""
+    axes.grid(color=GRID)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
 def smooth(run: Run) -> Trajectory:
     """Return the motion at the saved points, with interpolated ones between where these are few."""
     if len(run.t) >= POINTS:
@@ -145,10 +178,5 @@ def smooth(run: Run) -> Trajectory:
 
 def _dead_positions(run: Run) -> list[float]:
     """Return the times of the dead positions within the run; none if they are too many to be marked."""
-    times = [event.t for event in run.events if event.name == "dead position" and _within(run, event.t) is not None]
+    times = [event.t for event in run.events if event.name == "dead position" and within(run, event.t)]
     return times if len(times) <= DEAD else []
-
-
-def _within(run: Run, time: float | None) -> float | None:
-    """Return the time if it lies within the run, else None."""
-    return time if time is not None and run.t.min() <= time <= run.t.max() else None

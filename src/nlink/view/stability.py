@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +11,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from nlink.view.style import ACCENT, COLOURMAP, GRID, INK, MUTED, SECOND
+from nlink.view.sheet import dressed, head, note_at, panels
+from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, SECOND
 
 if TYPE_CHECKING:
     from nlink.analysis.cycle import LimitCycle
@@ -24,6 +25,7 @@ REGIONS = {"stable": (0.87, 0.93, 0.90), "flutter": (0.93, 0.72, 0.42), "diverge
 def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str = "") -> Figure:
     """Return the eigenvalues in their plane, coloured by the load, and growth and frequency over the load, criticals marked."""
     figure = Figure(figsize=(11, 5), layout="constrained")
+    head(figure, title or "Eigenvalues")
     panels = figure.subplot_mosaic([["plane", "growth"], ["plane", "frequency"]])
     plane, growth, frequency = (dressed(panels[name]) for name in ("plane", "growth", "frequency"))
     values, loads = locus.eigenvalues, locus.loads
@@ -43,7 +45,6 @@ def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str
     growth.set(ylabel="growth (1/s)", ylim=_limits(values.real))
     frequency.set(ylabel="frequency (rad/s)", xlabel=label)
     growth.sharex(frequency)
-    head(figure, title or "Eigenvalues")
     return figure
 
 
@@ -54,8 +55,7 @@ def _mark(plane: Axes, growth: Axes, frequency: Axes, criticals: list[Critical])
         for axes in (growth, frequency):
             axes.axvline(critical.load, color=ACCENT, linewidth=1.0, linestyle=(0, (4, 2)))
         text = f"{critical.kind}{'' if critical.lost else ' ends'} at {critical.load:.6g}"
-        place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top", "rotation": 90}
-        growth.annotate(text, (critical.load, 1.0), (3, -4), color=ACCENT, fontsize=8, **place)
+        note_at(growth, critical.load, text, ACCENT, -4)
 
 
 def _frame(plane: Axes, points: np.ndarray) -> None:
@@ -77,8 +77,7 @@ def _limits(growth: np.ndarray) -> tuple[float, float]:
 
 def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -> Figure:
     """Return the regions of stability, flutter and divergence in the plane of two parameters."""
-    figure = Figure(figsize=(8, 5.5), layout="constrained")
-    axes = dressed(figure.subplots())
+    figure, (axes,) = panels((8, 5.5), 1, title or "Stability")
     colours = ListedColormap(list(REGIONS.values()))
     axes.pcolormesh(found.x, found.y, found.kind, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest", rasterized=True)
     axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[INK], linewidths=1.0)
@@ -86,32 +85,15 @@ def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -
     handles = [Patch(facecolor=REGIONS[name], edgecolor=MUTED, label=name) for name in present]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     axes.set(xlabel=xlabel, ylabel=ylabel)
-    head(figure, title or "Stability")
     return figure
 
 
 def amplitude_figure(loads: np.ndarray, cycles: list[LimitCycle | None], label: str, title: str = "") -> Figure:
     """Return the amplitude of the last link and the period of the limit cycles over the load: the bifurcation diagram."""
-    figure = Figure(figsize=(8, 5.5), layout="constrained")
-    size, period = (dressed(axes) for axes in figure.subplots(2, 1, sharex=True))
+    figure, (size, period) = panels((8, 5.5), 2, title or "Limit cycles")
     swing = [np.degrees(cycle.amplitude[-1]) if cycle else 0.0 for cycle in cycles]
     size.plot(loads, swing, ".-", color=SECOND)
     period.plot(loads, [cycle.period if cycle else np.nan for cycle in cycles], ".-", color=SECOND)
     size.set(ylabel="amplitude of the last link (degrees)")
     period.set(ylabel="period (s)", xlabel=label)
-    head(figure, title or "Limit cycles")
     return figure
-
-
-def head(figure: Figure, title: str) -> None:
-    """Put a title above a figure, cut if it is long."""
-    cut = title if len(title) <= 80 else title[:79].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
-    figure.suptitle(cut, x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
-
-
-def dressed(axes: Any) -> Axes:
-    """Give axes the calm look of all plots."""
-    axes.grid(color=GRID)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes

@@ -49,8 +49,28 @@ def mixed(colour: Colour, ground: Colour, share: float) -> Colour:
 def heading(run: Run, most: int = 70) -> str:
     """Return the title of a run on one line, cut to `most` characters."""
     n = run.chain.n
-    text = " ".join(run.scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link")
+    return cut(" ".join(run.scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link"), most)
+
+
+def title_of(what: str, name: str) -> str:
+    """Return a title like "Modes of a double pendulum"; `name` may be empty."""
+    name = " ".join(name.split())
+    return f"{what} of {name[:1].lower() + name[1:]}" if name else what
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many letters."""
     return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def minus(text: str) -> str:
+    """Return a text with minus signs for hyphens."""
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def within(run: Run, time: float | None) -> bool:
+    """Whether a time lies within a run."""
+    return time is not None and bool(run.t.min() <= time <= run.t.max())
 
 
 def grounds(chain: Chain) -> np.ndarray:
@@ -62,6 +82,12 @@ def refuse_empty(run: Run) -> None:
     """Refuse a run without a saved point."""
     if not len(run.t):
         raise ModelError("the run holds no saved point to plot")
+
+
+def save_figures(figures: dict[str, Figure], folder: str | os.PathLike[str], ending: str, dpi: float = 150) -> list[Path]:
+    """Write figures as `folder/NAME.ending` and return the paths."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    return [save_figure(figure, Path(folder) / f"{name}.{ending}", dpi) for name, figure in figures.items()]
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = 130) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nlink._support.version import __version__
@@ -11,10 +9,10 @@ from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
 from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
-from nlink.view.packing import Packer
-from nlink.view.sampling import Sample, finite, sampled
-from nlink.view.style import heading, refuse_empty
-from nlink.view.words import run_lines, scenario_lines
+from nlink.view.packing import Content, Packed, Packer
+from nlink.view.sampling import Sample, finite, sampled, spread_rows
+from nlink.view.style import cut, heading, refuse_empty, within
+from nlink.view.words import run_lines, saved_text, scenario_lines
 
 ROOM, LITTLE = 250_000, 80_000
 """Most angles that a page holds, and one inside a notebook."""
@@ -31,7 +29,7 @@ ANGLES = 8
 """Most links whose start is told one by one."""
 
 
-def run_content(run: Run, packer: Packer, room: int = ROOM, look: dict[str, Any] | None = None) -> dict[str, Any]:
+def run_content(run: Run, packer: Packer, room: int = ROOM, look: Content | None = None) -> Content:
     """Return what the page of a run shows; `look`: with which speed, trail, hinges, centres and style it begins."""
     refuse_empty(run)
     run = finite(run)
@@ -46,7 +44,7 @@ def about() -> str:
     return f"Made by nlink {__version__}. The page holds its data and needs no network."
 
 
-def _take(run: Run, sample: Sample, packer: Packer) -> dict[str, Any]:
+def _take(run: Run, sample: Sample, packer: Packer) -> Content:
     lines = scenario_lines(run.scenario)
     return {
         "name": heading(run),
@@ -56,13 +54,13 @@ def _take(run: Run, sample: Sample, packer: Packer) -> dict[str, Any]:
         "chain": chain_data(run.chain),
         **motion_data(sample.t, sample.theta, sample.omega, packer),
         "energy": _energy(run, packer),
-        "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if _within(run, event.t)],
-        "trusted": run.trusted_until if _within(run, run.trusted_until) else None,
+        "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if within(run, event.t)],
+        "trusted": run.trusted_until if within(run, run.trusted_until) else None,
         "step": _step(run.t),
     }
 
 
-def chain_data(chain: Chain) -> dict[str, Any]:
+def chain_data(chain: Chain) -> Content:
     """Return the measures of a chain that its picture needs."""
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None
@@ -81,7 +79,7 @@ def chain_data(chain: Chain) -> dict[str, Any]:
     }
 
 
-def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, packer: Packer) -> dict[str, Any]:
+def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, packer: Packer) -> Content:
     """Return the packed motion: times exact, angles to ANGLE, rates to a small part of the largest."""
     fine = min(ANGLE, float(np.ptp(theta)) * 2.0**-16 or ANGLE)
     peak = float(np.abs(omega).max(initial=0.0)) or 1.0
@@ -97,20 +95,15 @@ def words(lines: list[tuple[str, str]]) -> list[list[str]]:
     return [[name, cut(text, WORDS)] for name, text in lines]
 
 
-def cut(text: str, most: int) -> str:
-    """Return a text of at most so many letters."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _energy(run: Run, packer: Packer) -> dict[str, Any]:
+def _energy(run: Run, packer: Packer) -> Content:
     """Return the changes of the energies since the start; the total by itself, since it may be far smaller than its parts."""
-    kept = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), ENERGIES)).round().astype(int))
+    rows = spread_rows(len(run.t), ENERGIES)
 
-    def change(values: np.ndarray) -> dict[str, Any]:
-        return packer.spread(values[kept] - values[0])
+    def change(values: np.ndarray) -> Packed:
+        return packer.spread(values[rows] - values[0])
 
     return {
-        "t": packer.exact(run.t[kept]),
+        "t": packer.exact(run.t[rows]),
         "kinetic": change(run.kinetic),
         "potential": change(run.potential),
         "total": change(run.kinetic + run.potential),
@@ -122,9 +115,8 @@ def _settings(scenario: Scenario) -> list[tuple[str, str]]:
     theta, settings = np.degrees(scenario.theta), scenario.settings
     each = len(theta) <= ANGLES
     angles = "at " + ", ".join(f"{a:.4g}" for a in theta) if each else f"at angles from {theta.min():.4g} to {theta.max():.4g}"
-    saved = f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"
     moving = ", moving" if any(scenario.omega if isinstance(scenario.omega, tuple) else [scenario.omega]) else ", at rest"
-    return [("start", f"{angles} degrees{moving}"), ("asked for", f"t = {settings.t_end:g} s, saved {saved}")]
+    return [("start", f"{angles} degrees{moving}"), ("asked for", f"t = {settings.t_end:g} s, saved {saved_text(settings)}")]
 
 
 def _thinned(run: Run, sample: Sample) -> list[tuple[str, str]]:
@@ -135,10 +127,6 @@ def _thinned(run: Run, sample: Sample) -> list[tuple[str, str]]:
 def _event_text(event: EventRecord) -> str:
     at = f"at t = {event.t:.6g} s"
     return f"link {event.info['link'] + 1} turns over {at}" if event.name == "flip" else f"{event.name} {at}"
-
-
-def _within(run: Run, time: float | None) -> bool:
-    return time is not None and bool(run.t.min() <= time <= run.t.max())
 
 
 def _step(t: np.ndarray) -> float:

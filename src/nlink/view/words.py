@@ -8,7 +8,7 @@ import numpy as np
 
 from nlink.analysis.cycle import limit_cycle
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
-from nlink.scenario import Scenario
+from nlink.scenario import Scenario, Settings
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
@@ -27,6 +27,11 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
     return [("system", total), *pin, ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
+
+
+def saved_text(settings: Settings) -> str:
+    """Return the times at which a run is saved, in words."""
+    return f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"
 
 
 def load_text(load: Load) -> str:
