@@ -1,6 +1,6 @@
 """The command `nlink`: data on stdout, everything else on stderr, one clear sentence for every error.
 
-Exit codes: 0 ok, 2 usage, 3 bad model, 4 numerical failure (partial run saved), 5 input/output, 130 interrupted.
+Exit codes: 0 ok, 2 usage, 3 invalid model, 4 numerical failure (partial run saved), 5 input/output, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from nlink._support.descriptors import open_standard_streams
 from nlink._support.interrupt import asked_to_leave
 from nlink._support.version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
+from nlink.cli.common import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, USAGE
 
 MOST_SAID = 800
-"""Letters of a sentence: more would only be a name that is too long to read."""
-USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
+"""Most letters of a message: a longer one has a name that is too long to read."""
 
 app = typer.Typer(
     name="nlink",
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def command() -> int:
-    """Run the command; turn what goes wrong into a sentence, and return the exit code."""
+    """Run the command; print an error as one sentence, and return the exit code."""
     open_standard_streams()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it talks about its own cache folder
     warnings.showwarning = _warn

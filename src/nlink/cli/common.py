@@ -1,45 +1,70 @@
-"""What several commands share: finding a model or a run, reading sizes and settings, choosing a file name."""
+"""What commands share: exit codes, how a model or a run is found and changed, and how sizes and links are read."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nlink._support.checks import ModelError, number, shown
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
-from nlink.scenario import preset_table, presets, read_model
+from nlink.scenario import Scenario, preset_table, presets, read_model
+from nlink.view.endings import ANIMATIONS, MODEL, PICTURES, RUN
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
 
+USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
+"""Exit codes other than 0."""
 DEFAULT = "chaotic-5"
+"""The model of a command that is given none."""
+
+Table = dict[str, object]
+"""A table of a model file, or of JSON."""
 
 
-def model_table(name: str) -> tuple[str, dict[str, Any]]:
+def model_table(name: str) -> tuple[str, Table]:
     """Return a short name and the tables of a preset or of a model file."""
-    if name in presets() or not (name.endswith(".toml") or Path(name).exists()):
+    if name in presets() or not (name.endswith(MODEL) or Path(name).exists()):
         return name, preset_table(name)
-    if name.endswith((".nc", ".gif", ".png")):
+    if name.endswith((RUN, *PICTURES, *ANIMATIONS)):
         raise ModelError(f"{name} is not a model file (.toml); give a preset or a model")
     return Path(name).stem, read_model(name)
 
 
-def put(table: dict[str, Any], key: str, value: Any) -> None:
+def read_scenario(model: str | None, changes: Table, settings: list[str] | None) -> tuple[str, Table, Scenario]:
+    """Return the short name, the tables and the scenario of a model, changed by the options of a command."""
+    name, table = model_table(model or DEFAULT)
+    return name, table, changed(name, table, changes, settings)
+
+
+def changed(name: str, table: Table, changes: Table, settings: list[str] | None) -> Scenario:
+    """Return the scenario of a model's tables with the values of the options put in, then those of --set."""
+    for key, value in changes.items():
+        if value is not None:
+            if key == "links" and isinstance(table.get("links"), list):
+                raise ModelError(f"--links goes with uniform chains; {name} lists its links one by one")
+            put(table, key, value)
+    for setting in settings or []:
+        _put_text(table, setting)
+    return Scenario.from_dict(table, where=name)
+
+
+def put(table: Table, key: str, value: object) -> None:
     """Set a value by its dotted key, like loads.joint_spring."""
     *path, last = (part.strip() for part in key.split("."))
     if len(path) >= MOST_DEPTH:
         raise ModelError(f"--set {shown(key)}: {DEEP}")
     for part in path:
         inner = table.setdefault(part, {})
-        inner = {"shape": inner} if part == "start" and isinstance(inner, str) else inner
+        if part == "start" and isinstance(inner, str):
+            inner = table[part] = Table(shape=inner)
         if not isinstance(inner, dict):
             raise ModelError(f"--set {shown(key)}: {shown(part)} is not a table in this model")
-        table[part] = inner
         table = inner
     table[last] = value
 
 
-def put_text(table: dict[str, Any], setting: str) -> None:
+def _put_text(table: Table, setting: str) -> None:
     """Apply one --set key=value; the value is read as TOML, or as a word."""
     key, equals, text = setting.partition("=")
     if not equals or not key.strip() or not text.strip():
@@ -47,8 +72,8 @@ def put_text(table: dict[str, Any], setting: str) -> None:
     put(table, key.strip(), _value(text))
 
 
-def _value(text: str) -> Any:
-    """Return what a text is in TOML; else it is a word."""
+def _value(text: str) -> object:
+    """Return the value of a text in TOML; a text that is not TOML is a word."""
     refuse_large(text, "the value of --set")
     try:
         return tables(f"value = {text}", "--set")["value"]
@@ -61,7 +86,7 @@ def load_run(path: Path, newest: bool = False) -> Run:
     from nlink.run import file
     from nlink.run.file import RunFileError, load
 
-    if path.suffix == ".toml" or (not path.exists() and str(path) in presets()):
+    if path.suffix == MODEL or (not path.exists() and str(path) in presets()):
         raise RunFileError(f"{path} is a model, not a run; make one with: nlink run {path}")
     return load(file.newest(path) if newest else path)
 
@@ -72,6 +97,18 @@ def free_name(stem: str, suffix: str) -> Path:
     while path.exists() or path.with_name(path.name + ".part").exists():
         path, count = Path(f"{stem}-{count}{suffix}"), count + 1
     return path
+
+
+def check_folder(path: Path, what: str, option: str) -> None:
+    """Refuse a file where a folder is needed."""
+    if path.exists() and not path.is_dir():
+        raise OSError(f"{path} is a file; give a folder for the {what} with {option}")
+
+
+def check_link(link: int | None, n: int) -> None:
+    """Refuse a link that the chain does not have."""
+    if link is not None and not 1 <= link <= n:
+        raise ModelError(f"--link must be from 1 to {n}, got {link}")
 
 
 def pair(option: str, text: str) -> tuple[float, float]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nlink._support.checks import choice
-from nlink._support.files import written_whole
+from nlink.cli.common import Table
+from nlink.cli.report import write_text
 from nlink.mechanics.loads import LOADS
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DERIVED = (
 
 def derive(
     n: Annotated[int, typer.Argument(metavar="N", help="Number of links.")],
-    shape: Annotated[str, typer.Option(help="rigid links or point masses: rigid or point.")] = "rigid",
+    shape: Annotated[str, typer.Option(help="rigid (rigid links) or point (point masses).")] = "rigid",
     loads: Annotated[
         list[str] | None, typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}; gravity alone if not given.")
     ] = None,
@@ -48,22 +48,22 @@ def derive(
 
     angles = "relative" if relative else "absolute"
     equations = derived(n, shape=shape, loads=loads or ("gravity",), angles=angles, offset=offset, simplify=not raw)
-    _put(json.dumps(_table(equations), indent=2) + "\n" if as_json else _written(equations, form, document), output)
+    text = json.dumps(_table(equations), indent=2) + "\n" if as_json else _text(equations, form, document)
+    write_text(text, output, DERIVED)
 
 
 def _by_name(output: Path | None) -> str:
     return next((form for form, suffix in FORMATS.items() if output and output.suffix == suffix), "text")
 
 
-def _written(equations: Equations, form: str, document: bool) -> str:
+def _text(equations: Equations, form: str, document: bool) -> str:
     if form == "text":
         return equations.text()
     return equations.latex(document) if form == "latex" else equations.code(form)
 
 
-def _table(equations: Equations) -> dict[str, Any]:
+def _table(equations: Equations) -> Table:
     """Return the equations as plain data: expressions in the syntax of SymPy."""
-    energies = {name: str(getattr(equations, name)) for name in ("kinetic", "potential", "rayleigh")}
     return {
         "title": equations.title,
         "source": "nlink",
@@ -72,17 +72,7 @@ def _table(equations: Equations) -> dict[str, Any]:
         "angles": equations.angles,
         "loads": list(equations.loads),
         "symbols": {name: [*map(str, s)] if isinstance(s, tuple) else str(s) for name, s in equations.symbols.items()},
-        **energies,
+        **{name: str(getattr(equations, name)) for name in ("kinetic", "potential", "rayleigh")},
         "mass_matrix": [[str(entry) for entry in row] for row in equations.mass_matrix.tolist()],
         "forcing": [str(force) for force in equations.forcing],
     }
-
-
-def _put(text: str, output: Path | None) -> None:
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    with written_whole(output, DERIVED) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-    print(f"nlink: wrote {output}", file=sys.stderr)

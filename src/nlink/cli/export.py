@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,8 +10,9 @@ import numpy as np
 import typer
 
 from nlink._support.checks import choice
-from nlink._support.files import written_whole
 from nlink.cli.common import load_run
+from nlink.cli.options import RunFile
+from nlink.cli.report import write_text
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
@@ -55,7 +55,7 @@ QUANTITIES: dict[str, Callable[[Run], Columns]] = {
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run (.nc).")],
+    run: RunFile,
     quantities: Annotated[
         list[str] | None, typer.Argument(help=f"Any of {', '.join(QUANTITIES)}; theta and omega if not given.")
     ] = None,
@@ -68,10 +68,4 @@ def export(
     for name in names:
         columns |= QUANTITIES[name](loaded)
     text = "\n".join([",".join(columns), *(",".join(map(repr, row)) for row in np.column_stack(list(columns.values())).tolist())])
-    if output is None:
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()
-    else:
-        with written_whole(output, r"t \[s\]") as temporary:
-            temporary.write_text(text + "\n", encoding="utf-8")
-        print(f"nlink: wrote {len(loaded.t)} rows of {len(columns)} columns to {output}", file=sys.stderr)
+    write_text(text + "\n", output, r"t \[s\]", f"{len(loaded.t)} rows of {len(columns)} columns")

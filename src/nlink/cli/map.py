@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, shown, whole
-from nlink.cli.common import free_name, model_table, pair
-from nlink.cli.run import INTERRUPTED, changed
+from nlink.cli.common import INTERRUPTED, Table, changed, free_name, model_table, pair
+from nlink.cli.options import Json, Quiet, Set
+from nlink.cli.report import Report, system_lines
+from nlink.view.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
+    from nlink.analysis.plane import Axis
+    from nlink.mechanics.chain import Chain
     from nlink.scenario import Scenario
 
-PICTURES, DATA = (".png", ".svg", ".pdf", ".html"), (".nc", ".csv")
+DATA = (RUN, TABLE)
+
+
+class Request(NamedTuple):
+    """The options of a map that do not depend on its chain."""
+
+    until: float | None
+    region: str | None
+    size: tuple[int, int] | None
+    threads: int | None
+    store: Path | None
+    progress: bool
 
 
 def chart(
@@ -31,7 +45,7 @@ def chart(
         str | None, typer.Argument(help="A preset (see `nlink presets`) or a model file; equal rods if not given.")
     ] = None,
     links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain; 2 if not given.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
+    settings: Set = None,
     x: Annotated[str | None, typer.Option("--x", help="Across: theta1, omega2, mass[2], gravity, ...")] = None,
     y: Annotated[str | None, typer.Option("--y", help="Up; theta2 if not given.")] = None,
     region: Annotated[
@@ -44,10 +58,10 @@ def chart(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf) or page (.html).")] = None,
     data: Annotated[Path | None, typer.Option(help="The data (.nc, .csv).")] = None,
-    store: Annotated[Path | None, typer.Option(help="A folder (.zarr) for what is done: the same command goes on with it.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads; as many as there are cores if not given.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    store: Annotated[Path | None, typer.Option(help="Checkpoint folder (.zarr); rerun the same command to resume.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads; one for each core if not given.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw when links turn over, how fast neighbours part, or another quantity, over a plane of starts or parameters.
 
@@ -55,69 +69,82 @@ def chart(
     nlink map flip --links 3 --at 90 --x theta1 --y theta3 -o slice.html | nlink map flip.nc --region 60,90,60,90
     """
     _refuse(output, data)
-    asked: dict[str, Any] = {"until": until, "region": region, "size": size and _size(size)}
+    request = Request(until, region, _size(size) if size else None, threads, store, not quiet)
     with_model = {"--links": links, "--set": settings, "--x": x, "--y": y, "--at": at, "the model": model}
-    run: dict[str, Any] = {"threads": threads, "store": store, "progress": not quiet}
     began = time.perf_counter()
-    if quantity.endswith(".nc"):
-        found, scenario, stem = _again(Path(quantity), asked, [key for key, value in with_model.items() if value], run)
+    if quantity.endswith(RUN):
+        result, scenario, stem = _again(Path(quantity), request, [key for key, value in with_model.items() if value])
     else:
-        name, table = model_table(model) if model else ("map", {"links": 2})
-        scenario = changed(name, table, {"links": links}, settings or [])
-        shared = {"at": scenario.theta if at is None else _angles(at), "omega": scenario.omega}
-        found = _made(scenario.chain, quantity, {"x": x or "theta1", "y": y, **shared}, asked, run)
-        stem = f"{found.quantity}-{name}"
+        name, table = model_table(model) if model else ("map", Table(links=2))
+        scenario = changed(name, table, {"links": links}, settings)
+        start = scenario.theta if at is None else _angles(at), scenario.omega
+        result = _map(scenario.chain, quantity, (x or "theta1", y), start, request)
+        stem = f"{result.quantity}-{name}"
     wall = time.perf_counter() - began
-    pictures = output is None and data is None and not as_json
-    output = free_name(stem.replace("[", "-").replace("]", ""), ".png") if pictures else output
-    _report(found, scenario, wall, as_json, quiet)
+    if output is None and data is None and not as_json:
+        output = free_name(stem.replace("[", "-").replace("]", ""), PICTURES[0])
+    report = Report(as_json, quiet)
+    report.show(lambda: _table(result, wall), lambda: system_lines(scenario, _lines(result, wall)))
     for path in (output, data):
         if path is not None:
-            _write(found, scenario, path)
-            if not quiet:
-                print(f"nlink: wrote {path}", file=sys.stderr)
+            _write(result, scenario, path)
+            report.wrote(path)
 
 
-def _again(path: Path, asked: dict[str, Any], refused: list[str], run: dict[str, Any]) -> tuple[Map, Scenario, str]:
-    """Return the map of a file, or its region made anew."""
+def _again(path: Path, request: Request, refused: list[str]) -> tuple[Map, Scenario, str]:
+    """Return the map of a file, or its region computed again."""
     from nlink.analysis.mapfile import load_map
     from nlink.scenario import Scenario
 
     if refused:
         raise ModelError(f"a map from a file keeps its chain and its plane; leave {refused[0]} out, or give a quantity instead")
-    found = load_map(path)
-    plane = found.plane
-    if any(value is not None for value in asked.values()):
-        size = asked["size"] or found.values.shape[::-1]
-        kept = {"until": asked["until"] or plane.t_end, "region": asked["region"], "size": size}
-        start = {"x": plane.x.name, "y": plane.y.name, "at": plane.theta, "omega": plane.omega}
-        found = _made(plane.chain, found.quantity, start, kept, run, found.region)
-    return found, Scenario(plane.chain, tuple(plane.theta)), f"{path.stem}-zoom"
+    result = load_map(path)
+    plane = result.plane
+    if any(value is not None for value in (request.until, request.region, request.size)):
+        height, width = result.values.shape
+        request = request._replace(until=request.until or plane.t_end, size=request.size or (width, height))
+        names, start = (plane.x.name, plane.y.name), (plane.theta, plane.omega)
+        result = _map(plane.chain, result.quantity, names, start, request, list(result.region))
+    return result, Scenario(plane.chain, tuple(plane.theta)), f"{path.stem}-zoom"
 
 
-def _made(chain: Any, quantity: str, start: dict[str, Any], asked: dict[str, Any], run: dict[str, Any], region: Any = None) -> Map:
+def _map(
+    chain: Chain,
+    quantity: str,
+    names: tuple[str, str | None],
+    start: tuple[object, object],
+    request: Request,
+    region: list[float] | None = None,
+) -> Map:
+    """Compute a map: names of its axes, angles and rates off its plane, its region unless the request has another."""
     from nlink.analysis.maps import chaos_map
     from nlink.analysis.plane import axis
     from nlink.ensemble import Threads
 
-    axes = [axis("--x", start["x"], chain), axis("--y", start["y"] or ("theta2" if chain.n > 1 else "omega1"), chain)]
-    region = _region(asked["region"], axes) if asked["region"] else region
-    backend = Threads(whole("--threads", run["threads"])) if run["threads"] is not None else None
-    options = {"backend": backend, "store": run["store"], "progress": run["progress"]}
+    x, y = names
+    axes = [axis("--x", x, chain), axis("--y", y or ("theta2" if chain.n > 1 else "omega1"), chain)]
+    region = _region(request.region, axes) if request.region else region
+    backend = Threads(whole("--threads", request.threads)) if request.threads is not None else None
     try:
-        return chaos_map(chain, quantity, **start, t_end=asked["until"], region=region, size=asked["size"] or (400, 400), **options)
+        return chaos_map(
+            chain, quantity, x=x, y=y, at=start[0], omega=start[1], t_end=request.until, region=region,
+            size=request.size or (400, 400), backend=backend, store=request.store, progress=request.progress,
+        )  # fmt: skip
     except KeyboardInterrupt as error:
-        rest = "the same command goes on" if run["store"] else "nothing is kept; with --store map.zarr the same command could go on"
+        rest = (
+            "the same command goes on" if request.store else "nothing is kept; with --store map.zarr the same command could go on"
+        )
         print(f"nlink: {str(error).partition(';')[0] or 'interrupted'}; {rest}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 
 
 def _refuse(output: Path | None, data: Path | None) -> None:
-    """Fail before the work, not after it."""
-    for option, path, endings in (("--output", output, PICTURES + DATA), ("--data", data, DATA)):
-        if path is not None and path.suffix not in endings:
-            raise ModelError(f"{option} must end in {', '.join(endings)}, got {path}")
-        if path is not None and not path.parent.is_dir():
+    """Refuse files that cannot be written, before the work."""
+    for option, path, endings in (("--output", output, (*PICTURES, PAGE, *DATA)), ("--data", data, DATA)):
+        if path is None:
+            continue
+        check_ending(option, path, endings)
+        if not path.parent.is_dir():
             raise OSError(f"there is no folder {path.parent} for {path.name}; make it, or give another place")
 
 
@@ -135,13 +162,13 @@ def _numbers(option: str, text: str, like: str) -> list[float]:
         raise ModelError(f"{option} must be numbers with commas between them, like {like}, got {shown(text)}") from None
 
 
-def _angles(text: str) -> Any:
+def _angles(text: str) -> float | list[float]:
     angles = np.radians(_numbers("--at", text, "90 or 0,90,0")).tolist()
     return angles[0] if len(angles) == 1 else angles
 
 
-def _region(text: str, axes: list[Any]) -> Any:
-    """Read the edges of a region; the whole turn comes out as exactly that."""
+def _region(text: str, axes: list[Axis]) -> list[float]:
+    """Read the edges of a region, angles in degrees."""
     edges = _numbers("--region", text, "-180,180,-90,90")
     if len(edges) != 4:
         raise ModelError(f"--region must be four numbers x0,x1,y0,y1, got {shown(text)}")
@@ -149,26 +176,15 @@ def _region(text: str, axes: list[Any]) -> Any:
     return [float(np.radians(edge)) if kind == "theta" else edge for edge, kind in zip(edges, kinds, strict=True)]
 
 
-def _report(found: Map, scenario: Scenario, wall: float, as_json: bool, quiet: bool) -> None:
-    from nlink.view.maps import summary
-    from nlink.view.words import scenario_lines
+def _lines(found: Map, wall: float) -> list[tuple[str, str]]:
+    from nlink.view.maps import shown_region, summary
 
-    if as_json:
-        typer.echo(json.dumps(_table(found, wall), indent=2))
-    elif not quiet:
-        x0, x1, y0, y1 = _shown(found)
-        plane = f"{found.plane.x.name} from {x0:.6g} to {x1:.6g}, {found.plane.y.name} from {y0:.6g} to {y1:.6g}"
-        lines = [*scenario_lines(scenario), ("plane", plane), ("map", summary(found)), ("time", f"{wall:.3g} s")]
-        typer.echo("\n".join([scenario.title] * bool(scenario.title) + [f"  {key:<10} {text}" for key, text in lines]))
+    x0, x1, y0, y1 = shown_region(found)
+    plane = f"{found.plane.x.name} from {x0:.6g} to {x1:.6g}, {found.plane.y.name} from {y0:.6g} to {y1:.6g}"
+    return [("plane", plane), ("map", summary(found)), ("time", f"{wall:.3g} s")]
 
 
-def _shown(found: Map) -> tuple[float, ...]:
-    from nlink.view.maps import shown_region
-
-    return shown_region(found)
-
-
-def _table(found: Map, wall: float) -> dict[str, Any]:
+def _table(found: Map, wall: float) -> Table:
     known = found.values[np.isfinite(found.values)]
     return {
         "quantity": found.quantity,
@@ -192,7 +208,7 @@ def _write(found: Map, scenario: Scenario, path: Path) -> None:
         from nlink.analysis.mapfile import save_map
 
         save_map(found, path)
-    elif path.suffix == ".html":
+    elif path.suffix == PAGE:
         from nlink.view.maps import chaos_page
         from nlink.view.words import scenario_lines
 

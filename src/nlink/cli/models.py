@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 from nlink import scenario as scenarios
-from nlink.cli.common import load_run, model_table
+from nlink.cli.common import Table, load_run, model_table
+from nlink.cli.options import Json
+from nlink.cli.report import aligned
 from nlink.cli.texts import run_state, sketch
 from nlink.scenario import Scenario
-from nlink.view.words import scenario_lines
+from nlink.view.endings import RUN
+from nlink.view.words import saved_text, scenario_lines
 
 
-def presets(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+def presets(as_json: Json = False) -> None:
     """List the presets with a line each."""
     titles = {name: scenarios.preset_table(name)["title"] for name in scenarios.presets()}
     if as_json:
@@ -28,34 +31,33 @@ def presets(as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.
 
 def show(
     model: Annotated[str, typer.Argument(help="A preset, a model file (.toml) or a run (.nc).")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Print a system, its parameters and a sketch of its start."""
-    if model.endswith((".nc", ".nc.part")):
+    if model.endswith((RUN, f"{RUN}.part")):
         run = load_run(Path(model), newest=True)
-        scenario, said = run.scenario, run_state(run)
+        scenario, state = run.scenario, run_state(run)
     else:
         name, table = model_table(model)
-        scenario, said = Scenario.from_dict(table, where=name), {}
-    typer.echo(json.dumps(scenario.to_dict() | said, indent=2) if as_json else _text(scenario, model, said))
+        scenario, state = Scenario.from_dict(table, where=name), {}
+    typer.echo(json.dumps(scenario.to_dict() | state, indent=2) if as_json else _text(scenario, model, state))
 
 
-def _text(scenario: Scenario, name: str, said: dict[str, Any]) -> str:
+def _text(scenario: Scenario, name: str, state: Table) -> str:
     settings = scenario.settings
-    save = f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"
     method = "chosen by nlink" if settings.integrator is None else settings.integrator
-    lines = [scenario.title or name, *(f"  {key:<10} {value}" for key, value in scenario_lines(scenario))]
-    lines += [f"  {'run':<10} to t = {settings.t_end:g} s, saved {save}", f"  {'method':<10} {settings.formulation}, {method}"]
-    lines += [f"  {'tolerance':<10} rtol {settings.rtol:g}, atol {settings.atol:g}"]
-    lines += [f"  {'state':<10} {said['message']}; {said['points']:,} points saved"] if said else []
-    lines += ["", _links(scenario), ""]
+    facts = [("run", f"to t = {settings.t_end:g} s, saved {saved_text(settings)}"), ("method", f"{settings.formulation}, {method}")]
+    facts += [("tolerance", f"rtol {settings.rtol:g}, atol {settings.atol:g}")]
+    facts += [("state", f"{state['message']}; {state['points']:,} points saved")] if state else []
+    lines = [scenario.title or name, *(f"  {key:<10} {text}" for key, text in [*scenario_lines(scenario), *facts])]
+    lines += ["", *_links(scenario), ""]
     last = "X pin" if scenario.chain.pin else "O last end"
     lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)
 
 
-def _links(scenario: Scenario) -> str:
-    """Return the table of links; a run of links that are equal in all is one row."""
+def _links(scenario: Scenario) -> list[str]:
+    """Return the table of links in lines; neighbours that are equal in all values share a row."""
     head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
     rows: list[tuple[str, ...]] = []
     spans: list[list[int]] = []
@@ -67,6 +69,4 @@ def _links(scenario: Scenario) -> str:
         else:
             rows.append(row)
             spans.append([i + 1, i + 1])
-    table = [head, *((f"{a}" if a == b else f"{a}-{b}", *row) for (a, b), row in zip(spans, rows, strict=True))]
-    widths = [max(len(row[k]) for row in table) for k in range(len(head))]
-    return "\n".join("  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table)
+    return aligned([head, *((f"{a}" if a == b else f"{a}-{b}", *row) for (a, b), row in zip(spans, rows, strict=True))])

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, choice, whole
 from nlink._support.progress import Bar
-from nlink.cli.common import DEFAULT, model_table
-from nlink.cli.run import changed
+from nlink.cli.common import Table, check_folder, read_scenario
+from nlink.cli.options import Format, Json, Links, Model, Quiet, Set
+from nlink.cli.report import Report, aligned, system_lines
 from nlink.mechanics.chain import wrapped
-from nlink.view.words import scenario_lines
+from nlink.view.endings import FORMATS, PAGE
 
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
     from nlink.analysis.linearize import Linearization, Mode
     from nlink.scenario import Scenario
 
-FORMATS = ("png", "svg", "pdf")
 NEUTRAL = 1e-7
 """Size of an eigenvalue, as a part of the largest, below which it is zero to rounding."""
 ANGLES = 8
@@ -31,26 +29,24 @@ ANGLES = 8
 SHAPES = 100
 """Most links whose shapes are part of the JSON."""
 MANY = 2000
-"""Links beyond which only the slowest modes are looked for."""
+"""Most links for which all modes are computed; of longer chains only the slowest."""
 
 
 def modes(
-    model: Annotated[
-        str | None, typer.Argument(help=f"A preset (see `nlink presets`) or a model file; {DEFAULT} if not given.")
-    ] = None,
-    links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
+    model: Model = None,
+    links: Links = None,
+    settings: Set = None,
     guess: Annotated[
-        str, typer.Option("--from", help="Where the equilibrium is looked for: rest (down, or as a loop hangs) or start.")
+        str, typer.Option("--from", help="First guess of the equilibrium: rest (down, or as a loop hangs) or start.")
     ] = "rest",
-    count: Annotated[int, typer.Option(help="Most modes that are printed.")] = 20,
+    count: Annotated[int, typer.Option(help="Largest number of modes that are printed.")] = 20,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for pictures of shapes and eigenvalues, or a page (.html).")
     ] = None,
-    kind: Annotated[str, typer.Option("--format", help="Of the pictures: png, svg or pdf.")] = "png",
+    kind: Format = "png",
     animate: Annotated[int | None, typer.Option(metavar="K", help="Write an animation of mode K too.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find an equilibrium of a chain and its modes: frequencies, damping, shapes, and whether it is stable.
 
@@ -59,40 +55,37 @@ def modes(
     from nlink.analysis.equilibrium import equilibrium
     from nlink.analysis.linearize import linearize
 
-    name, table = model_table(model or DEFAULT)
+    name, _, scenario = read_scenario(model, {"links": links}, settings)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder, animate)
-    scenario = changed(name, table, {"links": links}, settings or [])
+    report = Report(as_json, quiet, folder)
     if scenario.chain.n > MANY and guess == "rest":
-        _slowest(scenario, count, folder, as_json, quiet)
+        _slowest(scenario, count, report)
         return
     rest = equilibrium(scenario.chain, scenario.theta if guess == "start" else None)
     small = linearize(scenario.chain, rest.theta)
-    found = _found(small)
-    _refuse_drawing(found, folder, animate)
-    if as_json:
-        typer.echo(json.dumps(_data(scenario, rest, small, found), indent=2))
-    elif not quiet:
-        typer.echo("\n".join([*_header(scenario, rest, small, found), "", *_rows(small, found, count)]))
+    table = _table(small)
+    _refuse_drawing(table, folder, animate)
+    report.show(
+        lambda: _data(scenario, rest, small, table),
+        lambda: [*_header(scenario, rest, small, table), "", *_rows(small, table, count)],
+    )
     if folder is not None:
-        _draw(scenario, small, found, folder, kind, animate, quiet)
+        _draw(scenario, small, table, folder, kind, animate, report)
 
 
-def _slowest(scenario: Scenario, count: int, folder: Path | None, as_json: bool, quiet: bool) -> None:
+def _slowest(scenario: Scenario, count: int, report: Report) -> None:
     """Print the slowest modes of a very long chain, without the matrices of all."""
     from nlink.analysis.modes import modes
 
-    if folder is not None:
+    if report.output is not None:
         raise ModelError(f"pictures of modes are drawn up to {MANY} links, got {scenario.chain.n}; leave -o and --animate out")
-    found = modes(scenario.chain, count=count)
-    if as_json:
-        rows = [{"frequency": mode.frequency, "hertz": mode.frequency / (2 * math.pi)} for mode in found]
-        typer.echo(json.dumps({"title": scenario.title, "links": scenario.chain.n, "modes": rows}, indent=2))
-    elif not quiet:
-        lines = [f"  {key:<10} {text}" for key, text in [*scenario_lines(scenario), ("rest", "straight down")]]
-        table = [f"  {k + 1:>4}  {mode.frequency:>12.6g}  {mode.frequency / (2 * math.pi):>12.6g}" for k, mode in enumerate(found)]
-        slowest = ["", f"  {'mode':>4}  {'rad/s':>12}  {'Hz':>12}", *table, f"  the slowest {len(found)} of {scenario.chain.n:,}"]
-        typer.echo("\n".join([scenario.title] * bool(scenario.title) + lines + slowest))
+    rows = [(mode.frequency, mode.frequency / (2 * math.pi)) for mode in modes(scenario.chain, count=count)]
+    data = [{"frequency": frequency, "hertz": hertz} for frequency, hertz in rows]
+    lines = [*system_lines(scenario, [("rest", "straight down")]), "", f"  {'mode':>4}  {'rad/s':>12}  {'Hz':>12}"]
+    lines += [f"  {k:>4}  {frequency:>12.6g}  {hertz:>12.6g}" for k, (frequency, hertz) in enumerate(rows, start=1)]
+    lines += [f"  the slowest {len(rows)} of {scenario.chain.n:,}"]
+    report.show(lambda: {"title": scenario.title, "links": scenario.chain.n, "modes": data}, lambda: lines)
 
 
 def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int | None) -> None:
@@ -100,25 +93,24 @@ def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int
     choice("--from", guess, ("rest", "start"))
     whole("--count", count)
     choice("--format", kind, FORMATS)
-    if folder is not None and folder.suffix == ".html":
-        if animate is not None:
-            raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
-    elif folder is not None and folder.exists() and not folder.is_dir():
-        raise OSError(f"{folder} is a file; give a folder for the pictures with -o")
+    if folder is not None and folder.suffix != PAGE:
+        check_folder(folder, "pictures", "-o")
+    elif animate is not None:
+        raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
 
 
-def _refuse_drawing(found: list[Mode], folder: Path | None, animate: int | None) -> None:
-    if folder is not None and not found:
+def _refuse_drawing(table: list[Mode], folder: Path | None, animate: int | None) -> None:
+    if folder is not None and not table:
         raise ModelError("there are no modes to draw: the links cannot move; leave -o and --animate out")
-    if animate is not None and not 1 <= animate <= len(found):
-        raise ModelError(f"--animate must be a mode from 1 to {len(found)}, got {animate}")
+    if animate is not None and not 1 <= animate <= len(table):
+        raise ModelError(f"--animate must be a mode from 1 to {len(table)}, got {animate}")
 
 
-def _found(small: Linearization) -> list[Mode]:
-    """Return the modes; what is zero to rounding is zero."""
+def _table(small: Linearization) -> list[Mode]:
+    """Return the modes; a value that is zero to rounding is zero."""
     scale = np.abs(small.eigenvalues).max(initial=0.0)
-    none = {"growth": 0.0, "frequency": 0.0, "undamped": 0.0, "ratio": 0.0}
-    return [mode._replace(**none) if mode.undamped <= NEUTRAL * scale else mode for mode in small.table()]
+    zero = {"growth": 0.0, "frequency": 0.0, "undamped": 0.0, "ratio": 0.0}
+    return [mode._replace(**zero) if mode.undamped <= NEUTRAL * scale else mode for mode in small.table()]
 
 
 def _word(small: Linearization, mode: Mode) -> str:
@@ -132,13 +124,13 @@ def _word(small: Linearization, mode: Mode) -> str:
     return "stable" if mode.frequency else "stable (real, no oscillation)"
 
 
-def _header(scenario: Scenario, rest: Equilibrium, small: Linearization, found: list[Mode]) -> list[str]:
-    lines = [*scenario_lines(scenario), ("rest", _rest_text(rest.theta))]
+def _header(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode]) -> list[str]:
+    lines = [("rest", _rest_text(rest.theta))]
     if rest.pin_force is not None:
         x, y = rest.pin_force
         lines.append(("pin force", f"{_plain(x)} N along x, {_plain(y)} N along y, on the last end"))
-    lines.append(("stable", _stable_text(rest.stable, small, found)))
-    return [scenario.title] * bool(scenario.title) + [f"  {key:<10} {text}" for key, text in lines]
+    lines.append(("stable", _stable_text(rest.stable, small, table)))
+    return system_lines(scenario, lines)
 
 
 def _rest_text(theta: np.ndarray) -> str:
@@ -150,8 +142,8 @@ def _rest_text(theta: np.ndarray) -> str:
     return f"at angles from {_plain(degrees.min())} to {_plain(degrees.max())} deg"
 
 
-def _stable_text(stable: bool, small: Linearization, found: list[Mode]) -> str:
-    words = [_word(small, mode) for mode in found]
+def _stable_text(stable: bool, small: Linearization, table: list[Mode]) -> str:
+    words = [_word(small, mode) for mode in table]
     growing, neutral = sum(word.startswith("grows") for word in words), words.count("neutral")
     some = f"{neutral} of {len(words)} modes neutral: nothing brings the chain back"
     if stable:
@@ -161,20 +153,18 @@ def _stable_text(stable: bool, small: Linearization, found: list[Mode]) -> str:
     return f"no: {some}" if neutral else "no: at the limit"
 
 
-def _rows(small: Linearization, found: list[Mode], count: int) -> list[str]:
+def _rows(small: Linearization, table: list[Mode], count: int) -> list[str]:
     """Return the table of modes in lines."""
-    if not found:
+    if not table:
         return ["  no modes: the links cannot move"]
-    table: list[tuple[str, ...]] = [("mode", "rad/s", "Hz", "period s", "damping", "growth 1/s")]
-    for k, mode in enumerate(found[:count]):
+    cells: list[tuple[str, ...]] = [("mode", "rad/s", "Hz", "period s", "damping", "growth 1/s")]
+    for k, mode in enumerate(table[:count]):
         hertz = mode.frequency / (2 * math.pi)
         values = (mode.frequency, hertz, 1 / hertz if hertz else None, mode.ratio, mode.growth)
-        table.append((str(k + 1), *("-" if value is None else _plain(value, 6) for value in values)))
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    words = ["", *(_word(small, mode) for mode in found[:count])]
-    rows = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in table]
-    lines = [f"  {row}  {word}".rstrip() for row, word in zip(rows, words, strict=True)]
-    return lines + [f"  and {len(found) - count} more"] * (len(found) > count)
+        cells.append((str(k + 1), *("-" if value is None else _plain(value, 6) for value in values)))
+    words = ["", *(_word(small, mode) for mode in table[:count])]
+    lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), words, strict=True)]
+    return lines + [f"  and {len(table) - count} more"] * (len(table) > count)
 
 
 def _plain(value: float, digits: int = 5) -> str:
@@ -182,7 +172,7 @@ def _plain(value: float, digits: int = 5) -> str:
     return f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
 
 
-def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, found: list[Mode]) -> dict[str, Any]:
+def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode]) -> Table:
     """Return the result as plain data; complex numbers are pairs [re, im]."""
     return {
         "title": scenario.title,
@@ -192,11 +182,11 @@ def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, found: li
         "pin_force": None if rest.pin_force is None else rest.pin_force.tolist(),
         "stable": bool(rest.stable),
         "eigenvalues": _pairs(small.eigenvalues),
-        "modes": [_mode_data(small, mode) for mode in found],
+        "modes": [_mode_data(small, mode) for mode in table],
     }
 
 
-def _mode_data(small: Linearization, mode: Mode) -> dict[str, Any]:
+def _mode_data(small: Linearization, mode: Mode) -> Table:
     return {
         "frequency": mode.frequency + 0.0,
         "hertz": mode.frequency / (2 * math.pi) + 0.0,
@@ -214,15 +204,17 @@ def _pairs(values: np.ndarray) -> list[list[float]]:
 
 
 def _draw(
-    scenario: Scenario, small: Linearization, found: list[Mode], folder: Path, kind: str, animate: int | None, quiet: bool
+    scenario: Scenario, small: Linearization, table: list[Mode], folder: Path, kind: str, animate: int | None, report: Report
 ) -> None:
     from nlink.view.modes import animate_mode, save_modes
     from nlink.view.modes_page import modes_page
 
-    page = folder.suffix == ".html"
-    files = [modes_page(scenario, small, found, folder)] if page else save_modes(scenario, small, found, folder, kind)
+    if folder.suffix == PAGE:
+        modes_page(scenario, small, table, folder)
+        files = [folder]
+    else:
+        files = save_modes(scenario, small, table, folder, kind)
     if animate is not None:
-        with Bar("animating", not quiet) as bar:
-            files.append(animate_mode(scenario, small, found, animate, folder, bar.update))
-    if not quiet:
-        print("\n".join(f"nlink: wrote {file}" for file in files), file=sys.stderr)
+        with Bar("animating", not report.quiet) as bar:
+            files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
+    report.wrote(*files)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from nlink._support.progress import Bar
 from nlink.cli.common import load_run, pair
-
-RunFile = Annotated[Path, typer.Argument(help="A run (.nc).")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+from nlink.cli.options import Format, Quiet, RunFile
 
 
 def plot(
@@ -25,10 +23,10 @@ def plot(
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the plots.")] = None,
-    kind: Annotated[str, typer.Option("--format", help="png, svg or pdf.")] = "png",
+    kind: Format = "png",
     size: Annotated[str, typer.Option(metavar="WxH", help="Size in inches.")] = "8x5",
     font: Annotated[float, typer.Option(help="Font size in points.")] = 11.0,
-    dpi: Annotated[float, typer.Option(help="Dots an inch of png.")] = 150.0,
+    dpi: Annotated[float, typer.Option(help="Resolution of a png in dots per inch.")] = 150.0,
     quiet: Quiet = False,
 ) -> None:
     """Draw a run: angles, rates, paths, energies, forces."""
@@ -47,13 +45,14 @@ def plot(
 def animate(
     run: RunFile,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A .gif, .mp4 or .html; a live window if not given."),
+        Path | None, typer.Option("--output", "-o", help="A .gif, .mp4 or .html; a live window if not given.")
     ] = None,
     speed: Annotated[float, typer.Option(help="1 is real time, 2 twice as fast.")] = 1.0,
-    fps: Annotated[float, typer.Option(help="Frames a second of a .gif or .mp4.")] = 50.0,
+    fps: Annotated[float, typer.Option(help="Frames per second of a .gif or .mp4.")] = 50.0,
     size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels of a .gif or .mp4.")] = "640x640",
-    trail: Annotated[float, typer.Option(help="Seconds shown of the path of the last end, or of a closed chain's middle.")] = 1.0,
+    trail: Annotated[
+        float, typer.Option(help="Length in s of the trail of the last end, or of the middle of a closed chain.")
+    ] = 1.0,
     hinges: Annotated[bool, typer.Option("--hinges/--no-hinges", help="Show the hinges.")] = True,
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
     centres: Annotated[bool, typer.Option("--centres/--no-centres", help="Show the centres of mass.")] = False,
@@ -62,18 +61,18 @@ def animate(
 ) -> None:
     """Animate a run: a GIF or MP4, a page for the browser, or a live window."""
     from nlink.view.animate import animate as write
+    from nlink.view.frames import Look
     from nlink.view.live import has_display, live
 
     loaded = load_run(run)
     width, height = pair("--size", size)
-    look: dict[str, Any] = {"speed": speed, "fps": fps, "size": (round(width), round(height)), "trail": trail}
-    look |= {"hinges": hinges, "timer": timer, "centres": centres, "style": style}
+    look = Look((round(width), round(height)), trail, hinges, timer, centres, style)
     if output is None and has_display():
-        live(loaded, **look)
+        live(loaded, speed=speed, fps=fps, **vars(look))
         return
     path = output or run.with_suffix(".gif")
     with Bar("animating", not quiet) as bar:
-        write(loaded, path, **look, progress=bar.update)
+        write(loaded, path, speed=speed, fps=fps, **vars(look), progress=bar.update)
     if not quiet:
         typer.echo(str(path))
         if output is None:

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
-from nlink.cli.chaos import SHOWN, Csv, Json, Links, Model, Output, Quiet, SectionText, Set, end, refuse, report, worst
-from nlink.cli.common import DEFAULT, model_table
-from nlink.cli.run import changed
-from nlink.cli.varying import chains, draw, stretch, varied, write_csv
+from nlink.cli import options
+from nlink.cli.common import Table, check_link, read_scenario
+from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set
+from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
+from nlink.cli.varying import chains, parameter, values_between
 
 if TYPE_CHECKING:
+    from nlink.analysis.bifurcation import Bifurcation
     from nlink.analysis.poincare import Points, Section, Strobe
     from nlink.scenario import Scenario
 
 LONGER = 20
-"""How many times longer than the run of a model sections are followed, unless said."""
+"""The length of the motions without --until, in lengths of the model's run."""
 STARTS, MOST_STARTS = 12, 1_000_000
 
 
 def poincare(
     model: Model = None,
     until: Annotated[
-        float | None, typer.Option("--until", "-t", help=f"s for each start; {LONGER} times the model's run if not given.")
+        float | None,
+        typer.Option("--until", "-t", help=f"Length of each motion in s; {LONGER} times the model's run if not given."),
     ] = None,
-    section: SectionText = None,
+    section: options.Section = None,
     starts: Annotated[
         int | None,
-        typer.Option(help=f"Starts of one energy, the model's first; {STARTS} if not given, 1 if energy is not kept."),
+        typer.Option(
+            help=f"Number of starts of one energy, the model's first; {STARTS} if not given, 1 if energy is not conserved."
+        ),
     ] = None,
-    link: Annotated[int | None, typer.Option(help="Whose plane is drawn, from 1.")] = None,
-    transient: Annotated[float, typer.Option(help="s at the beginning whose points are left out.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="For drawing the starts.")] = 0,
+    link: Annotated[int | None, typer.Option(help="The link whose plane is drawn, from 1.")] = None,
+    transient: Annotated[float, typer.Option(help="Time in s at the beginning whose points are omitted.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     links: Links = None,
     settings: Set = None,
-    output: Output = None,
+    output: Picture = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -52,24 +56,21 @@ def poincare(
     from nlink.analysis.bifurcation import default_section
     from nlink.analysis.poincare import poincare as passed
 
-    name, table = model_table(model or DEFAULT)
-    scenario = changed(name, table, {"links": links}, settings or [])
+    _, _, scenario = read_scenario(model, {"links": links}, settings)
     cut = read_section(section) if section else default_section(scenario.chain)
     t_end = LONGER * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
-    refuse(output, link, scenario.chain.n)
+    check_picture(output)
+    check_link(link, scenario.chain.n)
     theta, omega = _starts(scenario, starts, whole("--seed", seed, least=0))
     points = passed(scenario.chain, theta, omega, t_end=t_end, section=cut, transient=transient, progress=not quiet)
-    if as_json:
-        typer.echo(json.dumps(_points_data(scenario, points)))
-    elif not quiet:
-        report(scenario, _points_lines(points, len(theta)))
-    if csv is not None:
-        write_csv(csv, *_columns(points), quiet)
+    report, facts = Report(as_json, quiet, output, csv), _points_lines(points, len(theta))
+    report.show(lambda: _points_data(scenario, points), lambda: system_lines(scenario, facts), indent=None)
+    report.write_csv(*_columns(points))
     if output is not None:
         from nlink.view.chaos import poincare_figure
 
-        draw(poincare_figure(points, None if link is None else link - 1, scenario.title), output, quiet)
-    end(worst(points.status))
+        report.draw(poincare_figure(points, None if link is None else link - 1, scenario.title))
+    exit_with(next((status for status in points.status if not status.ok), points.status[0]))
 
 
 def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,8 +80,8 @@ def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarra
 
     chain = scenario.chain
     theta, omega = np.array([scenario.theta]), np.broadcast_to(np.asarray(scenario.omega, float), (1, chain.n))
-    kept = not any(chain.load(LOADS[name]) for name in ledger() if name in LOADS)
-    count = whole("--starts", (STARTS if kept else 1) if count is None else count, most=MOST_STARTS)
+    conserved = not any(chain.load(LOADS[name]) for name in ledger() if name in LOADS)
+    count = whole("--starts", (STARTS if conserved else 1) if count is None else count, most=MOST_STARTS)
     if count == 1:
         return theta, omega
     energy = float(sum(kinematics.energies(chain, theta[0], omega[0])))
@@ -134,30 +135,30 @@ def _columns(points: Points) -> tuple[list[str], np.ndarray]:
     return names, np.column_stack([points.start + 1, points.t, points.theta, points.omega, points.momentum, points.residual])
 
 
-def _points_data(scenario: Scenario, points: Points) -> dict[str, Any]:
+def _points_data(scenario: Scenario, points: Points) -> Table:
     arrays = {name: getattr(points, name).tolist() for name in ("start", "t", "theta", "omega", "momentum", "residual")}
     section = {"kind": type(points.section).__name__.lower()} | vars(points.section)
-    return {"title": scenario.title, "section": section, "status": [status.code for status in points.status]} | arrays
+    return {"title": scenario.title, "section": section, "status": [status.code for status in points.status], **arrays}
 
 
 def bifurcation(
     model: Model,
-    vary: Annotated[str, typer.Option(help="What is varied: follower, damping, stiffness, gravity, or a key of the model.")],
-    low: Annotated[float, typer.Option("--from", help="Where it begins.")],
-    high: Annotated[float, typer.Option("--to", help="Where it ends.")],
-    points: Annotated[int, typer.Option(help="Values on the way.")] = 200,
+    vary: Annotated[str, typer.Option(help=options.VARIED)],
+    low: options.Low,
+    high: options.High,
+    points: options.Count = 200,
     until: Annotated[
-        float | None, typer.Option("--until", "-t", help="s at each value; 5 times the model's run if not given.")
+        float | None, typer.Option("--until", "-t", help="Time in s at each value; 5 times the model's run if not given.")
     ] = None,
-    transient: Annotated[float | None, typer.Option(help="s that are left out at each value; half of them if not given.")] = None,
-    section: SectionText = None,
-    link: Annotated[int | None, typer.Option(help="Which link is drawn, from 1.")] = None,
+    transient: Annotated[float | None, typer.Option(help="Time in s omitted at each value; half of it if not given.")] = None,
+    section: options.Section = None,
+    link: Annotated[int | None, typer.Option(help="The link that is drawn, from 1.")] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Begin each value at the model's start, not where the last ended.")
     ] = False,
     links: Links = None,
     settings: Set = None,
-    output: Output = None,
+    output: Picture = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -168,41 +169,43 @@ def bifurcation(
     """
     from nlink.analysis.bifurcation import bifurcation as followed
 
-    name, table = model_table(model or DEFAULT)
-    scenario = changed(name, table, {"links": links}, settings or [])
-    key, label = varied(vary)
-    values = stretch("--from", "--to", low, high, points)
+    name, table, scenario = read_scenario(model, {"links": links}, settings)
+    key, label = parameter(vary)
+    values = values_between("--from", "--to", low, high, points)
     t_end = 5 * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
-    refuse(output, link, scenario.chain.n)
-    options: dict[str, Any] = {"t_end": t_end, "transient": t_end / 2 if transient is None else transient}
-    options |= {"section": read_section(section) if section else None, "follow": not fresh, "progress": not quiet}
-    found = followed(chains(name, table, key), values, scenario.theta, scenario.omega, **options)
-    if as_json:
-        rows = [
-            {"value": value, "period": int(period), "theta": each.theta.tolist(), "omega": each.omega.tolist()}
-            for value, period, each in zip(found.values.tolist(), found.periods, found.points, strict=True)
-        ]
-        typer.echo(json.dumps({"varied": label, "status": found.status.code, "values": rows}))
-    elif not quiet:
-        report(scenario, [("varied", label), *_period_lines(found.values, found.periods)])
-    if csv is not None and found.points:
-        tables = [
-            np.column_stack([np.full(len(each), v), _columns(each)[1]]) for v, each in zip(found.values, found.points, strict=True)
-        ]
-        write_csv(csv, ["value", *_columns(found.points[0])[0]], np.vstack(tables), quiet)
-    if output is not None and found.points:
+    check_picture(output)
+    check_link(link, scenario.chain.n)
+    diagram = followed(
+        chains(name, table, key), values, scenario.theta, scenario.omega, t_end=t_end,
+        transient=t_end / 2 if transient is None else transient, section=read_section(section) if section else None,
+        follow=not fresh, progress=not quiet,
+    )  # fmt: skip
+    report, facts = Report(as_json, quiet, output, csv), [("varied", label), *_period_lines(diagram.values, diagram.periods)]
+    report.show(lambda: _diagram_data(diagram, label), lambda: system_lines(scenario, facts), indent=None)
+    if diagram.points:
+        pairs = zip(diagram.values, diagram.points, strict=True)
+        rows = [np.column_stack([np.full(len(each), value), _columns(each)[1]]) for value, each in pairs]
+        report.write_csv(["value", *_columns(diagram.points[0])[0]], np.vstack(rows))
+    if diagram.points and output is not None:
         from nlink.view.chaos import bifurcation_figure
 
-        draw(bifurcation_figure(found, label, None if link is None else link - 1, scenario.title), output, quiet)
-    end(found.status)
+        report.draw(bifurcation_figure(diagram, label, None if link is None else link - 1, scenario.title))
+    exit_with(diagram.status)
+
+
+def _diagram_data(diagram: Bifurcation, label: str) -> Table:
+    rows = [
+        {"value": value, "period": int(period), "theta": points.theta.tolist(), "omega": points.omega.tolist()}
+        for value, period, points in zip(diagram.values.tolist(), diagram.periods, diagram.points, strict=True)
+    ]
+    return {"varied": label, "status": diagram.status.code, "values": rows}
 
 
 def _period_lines(values: np.ndarray, periods: np.ndarray) -> list[tuple[str, str]]:
-    """Return the stretches of equal period in words."""
+    """Return the intervals of equal period in words."""
     edges = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(periods)]
     rows = []
     for a, b in itertools.pairwise(edges):
         what = f"repeats after {periods[a]} point{'s' * int(periods[a] > 1)}" if periods[a] else "does not repeat"
         rows.append((f"{values[a]:.6g}" if b - a == 1 else f"{values[a]:.6g} to {values[b - 1]:.6g}", what))
-    lines = [("", f"{where:<22} {what}") for where, what in rows[:SHOWN]]
-    return lines + [("", f"and {len(rows) - SHOWN} more")] * (len(rows) > SHOWN)
+    return shortened([("", f"{where:<22} {what}") for where, what in rows])

@@ -2,105 +2,109 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, number
 from nlink._support.progress import Bar
-from nlink.cli.common import model_table
-from nlink.cli.run import changed
-from nlink.cli.varying import chains, draw, stretch, varied, write_csv, wrote
+from nlink.cli import options
+from nlink.cli.common import Table, read_scenario
+from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set
+from nlink.cli.report import Report, titled
+from nlink.cli.varying import chains, parameter, values_between
 from nlink.scenario import Scenario
+from nlink.view.endings import PAGE, PICTURES, check_ending
 
 if TYPE_CHECKING:
+    from nlink.analysis.cycle import LimitCycle
     from nlink.analysis.stability import Critical
     from nlink.mechanics.chain import Chain
 
+MOST_LOADS = 24
+"""Most loads at which limit cycles are measured."""
+
 
 def stability(
-    model: Annotated[str, typer.Argument(help="A preset (see `nlink presets`) or a model file.")],
-    vary: Annotated[
-        str, typer.Option(help="What is varied: follower, damping, stiffness, gravity, or a key of the model.")
-    ] = "follower",
-    low: Annotated[float, typer.Option("--from", help="Where it begins.")] = 0.0,
-    high: Annotated[float, typer.Option("--to", help="Where it ends.")] = 1.0,
-    points: Annotated[int, typer.Option(help="Values on the way.")] = 200,
+    model: AnyModel,
+    vary: Annotated[str, typer.Option(help=options.VARIED)] = "follower",
+    low: options.Low = 0.0,
+    high: options.High = 1.0,
+    points: options.Count = 200,
     vary2: Annotated[str | None, typer.Option(help="A second parameter: a map of both.")] = None,
-    low2: Annotated[float, typer.Option("--from2", help="Where the second begins.")] = 0.0,
-    high2: Annotated[float, typer.Option("--to2", help="Where the second ends.")] = 1.0,
-    points2: Annotated[int, typer.Option(help="Values of the second.")] = 200,
+    low2: Annotated[float, typer.Option("--from2", help="First value of the second parameter.")] = 0.0,
+    high2: Annotated[float, typer.Option("--to2", help="Last value of the second parameter.")] = 1.0,
+    points2: Annotated[int, typer.Option(help="Number of values of the second parameter.")] = 200,
     amplitudes: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Run the chain so long at up to 24 loads and measure its limit cycles.")
+        float | None,
+        typer.Option(metavar="SECONDS", help=f"Measure limit cycles: run the chain for so long at up to {MOST_LOADS} loads."),
     ] = None,
-    links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model.")] = None,
+    links: Links = None,
+    settings: Set = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf; a map also .html).")] = None,
-    csv: Annotated[Path | None, typer.Option(help="The numbers behind the picture as CSV.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    csv: Csv = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say at which loads a chain loses its stability, by flutter or by divergence, and draw how its eigenvalues move.
 
     Examples: nlink stability follower-5 --vary follower --from 0 --to 0.4 -o locus.png |
     nlink stability follower-5 --from 0 --to 0.4 --vary2 damping --from2 0 --to2 0.02 -o map.html
     """
-    name, table = model_table(model)
-    scenario = changed(name, table, {"links": links}, settings or [])
-    key, label = varied(vary)
-    first = stretch("--from", "--to", low, high, points)
+    if output is not None:
+        check_ending("--output", output, PICTURES if vary2 is None else (*PICTURES, PAGE))
+    name, table, scenario = read_scenario(model, {"links": links}, settings)
+    report, (key, label) = Report(as_json, quiet, output, csv), parameter(vary)
+    loads = values_between("--from", "--to", low, high, points)
     if vary2 is not None:
-        second = stretch("--from2", "--to2", low2, high2, points2)
-        _map(scenario, name, table, (key, label, first), (*varied(vary2), second), output, csv, as_json, quiet)
-        return
-    chain_of = chains(name, table, key)
-    if amplitudes is not None:
-        _cycles(scenario, chain_of, label, first, number("--amplitudes", amplitudes, above=0), output, csv, as_json, quiet)
-        return
-    _line(scenario, chain_of, label, first, output, csv, as_json, quiet)
+        key2, label2 = parameter(vary2)
+        second = values_between("--from2", "--to2", low2, high2, points2)
+        _map(scenario, chains(name, table, key, key2), (loads, second), (label, label2), report)
+    elif amplitudes is not None:
+        _cycles(scenario, chains(name, table, key), loads, label, number("--amplitudes", amplitudes, above=0), report)
+    else:
+        _line(scenario, chains(name, table, key), loads, label, report)
 
 
-def _line(
-    scenario: Scenario, chain_of: Callable[[float], Chain], label: str, loads: np.ndarray, output: Path | None, csv: Path | None,
-    as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
-    from nlink.analysis.stability import critical_load
+def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndarray, label: str, report: Report) -> None:
     from nlink.analysis.stability_map import locus
 
+    criticals, reason = _criticals(chain_of, float(loads[0]), float(loads[-1]))
+    rows = [critical._asdict() for critical in criticals]
+    data: Table = {"varied": label, "from": loads[0], "to": loads[-1], "critical": rows}
+    report.show(lambda: data, lambda: titled(scenario, _critical_lines(criticals, label) or [f"  {reason}"]))
+    if report.output is None and report.csv is None:
+        return
+    with Bar("eigenvalues", not report.quiet) as bar:
+        paths = locus(chain_of, loads, progress=bar.update)
+    n = paths.eigenvalues.shape[1]
+    names = ["load", *(f"re_{k + 1}" for k in range(n)), *(f"im_{k + 1}" for k in range(n))]
+    report.write_csv(names, np.column_stack([paths.loads, paths.eigenvalues.real, paths.eigenvalues.imag]))
+    if report.output is not None:
+        from nlink.view.stability import locus_figure
+
+        report.draw(locus_figure(paths, criticals, label, scenario.title))
+
+
+def _criticals(chain_of: Callable[[float], Chain], low: float, high: float) -> tuple[list[Critical], str]:
+    """Return the critical loads, or none and the reason."""
+    from nlink.analysis.stability import Critical, critical_load
+
     try:
-        found: Any = critical_load(chain_of, (float(loads[0]), float(loads[-1])), later=True)
-        reason = ""
+        found = critical_load(chain_of, (low, high), later=True)
     except ModelError as error:
         if "stability does not change" not in str(error):
             raise
-        found, reason = [], str(error)
-    if as_json:
-        rows = [{"load": c.load, "kind": c.kind, "frequency": c.frequency, "lost": c.lost} for c in found]
-        typer.echo(json.dumps({"varied": label, "from": loads[0], "to": loads[-1], "critical": rows}, indent=2))
-    elif not quiet:
-        typer.echo("\n".join([scenario.title] * bool(scenario.title) + (_told(found, label) or [f"  {reason}"])))
-    if output is None and csv is None:
-        return
-    with Bar("eigenvalues", not quiet) as bar:
-        paths = locus(chain_of, loads, progress=bar.update)
-    if csv is not None:
-        values = np.column_stack([paths.loads, paths.eigenvalues.real, paths.eigenvalues.imag])
-        n = paths.eigenvalues.shape[1]
-        names = ["load", *(f"re_{k + 1}" for k in range(n)), *(f"im_{k + 1}" for k in range(n))]
-        write_csv(csv, names, values, quiet)
-    if output is not None:
-        from nlink.view.stability import locus_figure
-
-        draw(locus_figure(paths, found, label, scenario.title), output, quiet)
+        return [], str(error)
+    return [found] if isinstance(found, Critical) else found, ""
 
 
-def _told(found: list[Critical], label: str) -> list[str]:
+def _critical_lines(criticals: list[Critical], label: str) -> list[str]:
     out = []
-    for critical in found:
+    for critical in criticals:
         what = f"{critical.kind} {'begins' if critical.lost else 'ends'} at {label.split(' (')[0]} = {critical.load:.12g}"
         unit = label.split(" (")[1].rstrip(")") if " (" in label else ""
         swing = f", {critical.frequency:.12g} rad/s ({critical.frequency / 2 / np.pi:.6g} Hz)" if critical.frequency else ""
@@ -109,62 +113,57 @@ def _told(found: list[Critical], label: str) -> list[str]:
 
 
 def _map(
-    scenario: Scenario, name: str, table: dict[str, Any], first: tuple[str, str, np.ndarray], second: tuple[str, str, np.ndarray],
-    output: Path | None, csv: Path | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    scenario: Scenario,
+    chain_of: Callable[[float, float], Chain],
+    values: tuple[np.ndarray, np.ndarray],
+    labels: tuple[str, str],
+    report: Report,
+) -> None:
     from nlink.analysis.stability_map import KINDS, stability_map
+    from nlink.view.map_page import shares, shares_text, stability_page
+    from nlink.view.words import scenario_lines
 
-    (key, label, x), (key2, label2, y) = first, second
-    with Bar("stability map", not quiet) as bar:
-        found = stability_map(chains(name, table, key, key2), x, y, progress=bar.update)
-    shares = {kind: float((found.kind == k).mean()) for k, kind in enumerate(KINDS)}
-    if as_json:
-        rows = {"x": x.tolist(), "y": y.tolist(), "kinds": KINDS, "kind": found.kind.tolist()}
-        typer.echo(json.dumps({"varied": [label, label2], "shares": shares} | rows))
-    elif not quiet:
-        told = ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in shares.items() if share)
-        typer.echo("\n".join([scenario.title] * bool(scenario.title) + [f"  {len(x)} x {len(y)} chains: {told}"]))
-    if csv is not None:
-        grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
-        values = np.column_stack([grid, found.kind.ravel(), found.growth.ravel()])
-        write_csv(csv, ["x", "y", "kind", "growth"], values, quiet)
-    if output is not None and output.suffix == ".html":
-        from nlink.view.map_page import stability_page
-        from nlink.view.words import scenario_lines
-
-        stability_page(found, label, label2, scenario.title, scenario_lines(scenario), output)
-        wrote(output, quiet)
-    elif output is not None:
+    x, y = values
+    with Bar("stability map", not report.quiet) as bar:
+        chart = stability_map(chain_of, x, y, progress=bar.update)
+    rows = {"x": x.tolist(), "y": y.tolist(), "kinds": KINDS, "kind": chart.kind.tolist()}
+    line = f"  {len(x)} x {len(y)} chains: {shares_text(chart)}"
+    report.show(lambda: {"varied": labels, "shares": shares(chart)} | rows, lambda: titled(scenario, [line]), indent=None)
+    grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
+    report.write_csv(["x", "y", "kind", "growth"], np.column_stack([grid, chart.kind.ravel(), chart.growth.ravel()]))
+    if report.output is not None and report.output.suffix == PAGE:
+        stability_page(chart, *labels, scenario.title, scenario_lines(scenario), report.output)
+        report.wrote(report.output)
+    elif report.output is not None:
         from nlink.view.stability import map_figure
 
-        draw(map_figure(found, label, label2, scenario.title), output, quiet)
+        report.draw(map_figure(chart, *labels, scenario.title))
 
 
 def _cycles(
-    scenario: Scenario, chain_of: Callable[[float], Chain], label: str, loads: np.ndarray, seconds: float, output: Path | None,
-    csv: Path | None, as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+    scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndarray, label: str, seconds: float, report: Report
+) -> None:
     from nlink.analysis.cycle import amplitudes
 
-    loads = np.linspace(loads[0], loads[-1], min(len(loads), 24))
-    with Bar("limit cycles", not quiet) as bar:
-        found = amplitudes(chain_of, loads, np.full(scenario.chain.n, 0.05), t_end=seconds, progress=bar.update)
-    swings = [cycle.amplitude[-1] if cycle else 0.0 for cycle in found]
-    periods = [cycle.period if cycle else float("nan") for cycle in found]
-    if as_json:
-        rows: list[dict[str, Any]] = [{"load": load, "amplitude": None, "period": None} for load in loads.tolist()]
-        for row, cycle in zip(rows, found, strict=True):
-            if cycle:
-                row |= {"amplitude": cycle.amplitude.tolist(), "period": cycle.period}
-        typer.echo(json.dumps({"varied": label, "cycles": rows}, indent=2))
-    elif not quiet:
-        lines = [scenario.title] * bool(scenario.title) + [f"  {label:>24}  last link swings  period s"]
-        for load, swing, period in zip(loads, swings, periods, strict=True):
-            lines.append(f"  {load:>24.6g}" + (f"{np.degrees(swing):>12.2f} deg {period:>9.4f}" if swing else "    no limit cycle"))
-        typer.echo("\n".join(lines))
-    if csv is not None:
-        write_csv(csv, ["load", "amplitude", "period"], np.column_stack([loads, swings, periods]), quiet)
-    if output is not None:
+    loads = np.linspace(loads[0], loads[-1], min(len(loads), MOST_LOADS))
+    with Bar("limit cycles", not report.quiet) as bar:
+        cycles = amplitudes(chain_of, loads, np.full(scenario.chain.n, 0.05), t_end=seconds, progress=bar.update)
+    rows = list(zip(loads.tolist(), cycles, strict=True))
+    lines = [f"  {label:>24}  last link swings  period s", *(_cycle_line(*row) for row in rows)]
+    report.show(lambda: {"varied": label, "cycles": [_cycle_data(*row) for row in rows]}, lambda: titled(scenario, lines))
+    columns = [(load, cycle.amplitude[-1], cycle.period) if cycle else (load, 0.0, np.nan) for load, cycle in rows]
+    report.write_csv(["load", "amplitude", "period"], np.array(columns))
+    if report.output is not None:
         from nlink.view.stability import amplitude_figure
 
-        draw(amplitude_figure(loads, found, label, scenario.title), output, quiet)
+        report.draw(amplitude_figure(loads, cycles, label, scenario.title))
+
+
+def _cycle_line(load: float, cycle: LimitCycle | None) -> str:
+    swing = f"{np.degrees(cycle.amplitude[-1]):>12.2f} deg {cycle.period:>9.4f}" if cycle else "    no limit cycle"
+    return f"  {load:>24.6g}{swing}"
+
+
+def _cycle_data(load: float, cycle: LimitCycle | None) -> Table:
+    amplitude, period = (cycle.amplitude.tolist(), cycle.period) if cycle else (None, None)
+    return {"load": load, "amplitude": amplitude, "period": period}

@@ -10,11 +10,11 @@ from typing import Annotated
 import typer
 
 from nlink._support.checks import ModelError
-from nlink.cli.common import DEFAULT, load_run, model_table
+from nlink.cli.common import DEFAULT, USAGE, check_folder, load_run, read_scenario
 from nlink.scenario import Scenario
+from nlink.view.endings import RUN
 
 NEEDED = ("fastapi", "uvicorn", "websockets")
-USAGE = 2
 
 
 def studio(
@@ -37,13 +37,11 @@ def studio(
     from nlink.studio.shelf import runs_folder
 
     folder, opens = (runs or runs_folder()).expanduser().absolute(), ""
-    if folder.exists() and not folder.is_dir():
-        raise OSError(f"{folder} is a file; give a folder for the runs with --runs")
-    if model is not None and model.endswith(".nc"):
+    check_folder(folder, "runs", "--runs")
+    if model is not None and model.endswith(RUN):
         start, opens = _shelved(Path(model), folder)
     else:
-        name, table = model_table(model or DEFAULT)
-        start = Scenario.from_dict(table, where=name)
+        _, _, start = read_scenario(model, {}, None)
     checked(page_model(start))
     serve(start, opens, port, not no_browser, folder, typer.echo)
 

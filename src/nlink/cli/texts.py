@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nlink.cli.common import Table
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from nlink.run.run import Run
 
 
-def run_table(run: Run, path: Path) -> dict[str, Any]:
+def run_table(run: Run, path: Path) -> Table:
     """Return what happened in a run as plain data."""
     residual = np.abs(run.energy().residual)
     return {
@@ -37,7 +38,7 @@ def run_table(run: Run, path: Path) -> dict[str, Any]:
     }
 
 
-def run_state(run: Run) -> dict[str, Any]:
+def run_state(run: Run) -> Table:
     """Return how far a run has come as plain data."""
     last = float(run.t[-1]) if len(run.t) else None
     return {"status": run.status.code, "message": str(run.status), "t": last, "points": len(run.t)}

@@ -1,18 +1,16 @@
-"""What commands share that vary a parameter of a model: its key, its values, the chains, and the files they write."""
+"""The parameter of a model that a command varies: its key, its values, and the chains."""
 
 from __future__ import annotations
 
 import copy
-import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlink._support.checks import ModelError, number, whole
-from nlink.cli.common import put
+from nlink.cli.common import Table, put
+from nlink.mechanics.loads import LOADS
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -25,19 +23,19 @@ SHORT = {
     "gravity": "loads.gravity",
     "torque": "loads.joint_torque",
 }
-"""Short names of what is often varied; anything else by its key in the model file."""
+"""Short names of parameters; any other is named by its key in the model file."""
 MOST_POINTS = 1_000_000
-UNITS = {"loads.follower_force": "N", "loads.joint_damper": "N m s", "loads.joint_spring": "N m", "loads.gravity": "m/s^2"}
 
 
-def varied(text: str) -> tuple[str, str]:
-    """Return the key of a model that a name stands for, and how a picture calls it."""
+def parameter(text: str) -> tuple[str, str]:
+    """Return the key of a parameter in the model, and its label in pictures."""
     key = SHORT.get(text, text)
-    unit = UNITS.get(key)
-    return key, f"{key.removeprefix('loads.').replace('_', ' ')}{f' ({unit})' if unit else ''}"
+    name = key.removeprefix("loads.")
+    unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""
+    return key, name.replace("_", " ") + unit
 
 
-def stretch(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:
+def values_between(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:
     """Return values from low to high; `first` and `last` are the options they come from."""
     low, high = number(first, low), number(last, high)
     if low >= high:
@@ -45,39 +43,13 @@ def stretch(first: str, last: str, low: float, high: float, points: int) -> np.n
     return np.linspace(low, high, whole("--points", points, least=2, most=MOST_POINTS))
 
 
-def chains(name: str, table: dict[str, Any], *keys: str) -> Callable[..., Chain]:
+def chains(name: str, table: Table, *keys: str) -> Callable[..., Chain]:
     """Return the function that makes the chain with these values put into the model."""
 
     def chain_of(*values: float) -> Chain:
-        made = copy.deepcopy(table)
+        model = copy.deepcopy(table)
         for key, value in zip(keys, values, strict=True):
-            put(made, key, float(value))
-        return Scenario.from_dict(made, where=name).chain
+            put(model, key, float(value))
+        return Scenario.from_dict(model, where=name).chain
 
     return chain_of
-
-
-def write_csv(path: Path, names: list[str], values: np.ndarray, quiet: bool) -> None:
-    """Write columns of numbers under their names."""
-    from nlink._support.files import written_whole
-
-    header = ",".join(names)
-    with written_whole(path, re.escape(header)) as temporary:
-        np.savetxt(temporary, values, delimiter=",", header=header, comments="", fmt="%.17g")
-    wrote(path, quiet)
-
-
-def draw(figure: Any, path: Path, quiet: bool) -> None:
-    """Write a picture."""
-    from nlink.view.style import save_figure
-
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise ModelError(f"--output must end in .png, .svg or .pdf, got {path}")
-    save_figure(figure, path)
-    wrote(path, quiet)
-
-
-def wrote(path: Path, quiet: bool) -> None:
-    """Say which file was written."""
-    if not quiet:
-        print(f"nlink: wrote {path}", file=sys.stderr)

@@ -1,0 +1,36 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nlink.cli.common import DEFAULT
+from nlink.view.endings import FORMATS, PICTURES, any_of
+
+VARIED = "The parameter: follower, damping, stiffness, gravity, torque, or a key of the model."
+
+AnyModel = Annotated[str, typer.Argument(help="A preset (see `nlink presets`) or a model file.")]
+Model = Annotated[str | None, typer.Argument(help=f"A preset (see `nlink presets`) or a model file; {DEFAULT} if not given.")]
+RunFile = Annotated[Path, typer.Argument(help="A run (.nc).")]
+Links = Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model; may be repeated.")]
+Picture = Annotated[Path | None, typer.Option("--output", "-o", help=f"The picture ({', '.join(PICTURES)}).")]
+Format = Annotated[str, typer.Option("--format", help=f"Format of the pictures: {any_of(FORMATS)}.")]
+Csv = Annotated[Path | None, typer.Option(help="The numbers behind the picture as CSV.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Low = Annotated[float, typer.Option("--from", help="First value of the parameter.")]
+High = Annotated[float, typer.Option("--to", help="Last value of the parameter.")]
+Count = Annotated[int, typer.Option("--points", help="Number of values.")]
+Section = Annotated[
+    str | None,
+    typer.Option(
+        "--section",
+        metavar="TEXT",
+        help="Like link=1,angle=90deg,direction=-1 (links from 1, angle in rad or deg), or period=2.5; if not given the period "
+        "of a driving sine, or link 1 passing straight down.",
+    ),
+]
