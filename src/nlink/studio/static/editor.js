@@ -1,6 +1,6 @@
 // The form of a model: its links, start, loads, pin and settings.
 
-import { choice, clearErrors, field, showError, toggled } from "./fields.js";
+import { choice, clearErrors, errorNote, field, grid, toggled } from "./fields.js";
 import { at, linkCount } from "./model.js";
 import { el } from "/web/dom.js";
 
@@ -43,7 +43,7 @@ export class Editor {
     const { table, model } = this, each = Array.isArray(table.links), n = linkCount(table);
     const title = this.field("Title", "title", { kind: "text", wide: true });
     const count = field("Links", { path: "links", value: each ? n : table.links, slider: [1, 20, 1], changed: (value) => (Number.isInteger(value) && value >= 1 && value <= 200 ? model.resize(value) : model.set("links", value)) });
-    const rows = each ? [el("div", { class: "scroll" }, this.linkTable())] : this.equalLinks();
+    const rows = each ? [this.linkTable()] : this.equalLinks();
     const alike = n > 1 ? [toggled("All links alike", !each, (on) => model.unlike(!on), "alike")] : [];
     return [title, count, ...alike, ...rows, this.pin()];
   }
@@ -75,9 +75,9 @@ export class Editor {
       const { value, changed } = this.shape(row, `links.${i}`);
       const box = choice(`Shape of link ${i + 1}`, { path: `links.${i}.shape`, options: SHAPES, value, changed }).querySelector("select");
       const cells = ["length", "mass", ...(own ? ["com", "offset", "inertia"] : [])].map((key) => el("td", {}, key in row ? this.cell(`${key} of link ${i + 1}`, `links.${i}.${key}`) : "\u2013"));
-      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), el("td", {}, box), ...cells), el("tr", { class: "below" }, el("td", { colspan: heads.length }, el("p", { class: "error", hidden: true })))];
+      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), el("td", {}, box), ...cells), el("tr", { class: "below" }, el("td", { colspan: heads.length }, errorNote()))];
     });
-    return el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...body));
+    return grid(heads, body);
   }
 
   cell(label, path, options) {
@@ -92,7 +92,7 @@ export class Editor {
       const x = Number((0.6 * length).toPrecision(3));
       return model.load({ ...table, pin: { x, y: 0 }, start: "zigzag" });
     };
-    return toggled("Pin at the last end: a closed chain", on, changed, "pin", ...(on ? [this.field("Pin x", "pin.x", { unit: "m", slider: [-5, 5, 0.05] }), this.field("Pin y", "pin.y", { unit: "m", slider: [-5, 5, 0.05] })] : []), el("p", { class: "error", hidden: true }));
+    return toggled("Pin at the last end: a closed chain", on, changed, "pin", ...(on ? [this.field("Pin x", "pin.x", { unit: "m", slider: [-5, 5, 0.05] }), this.field("Pin y", "pin.y", { unit: "m", slider: [-5, 5, 0.05] })] : []), errorNote());
   }
 
   start() {
@@ -103,9 +103,9 @@ export class Editor {
     if (!Array.isArray(theta)) return [pose];
     const shown = Math.min(n, MANY), rows = Array.from({ length: shown }, (_, i) => el("tr", {}, el("th", { scope: "row" }, String(i + 1)),
       el("td", {}, this.cell(`Angle of link ${i + 1} in degrees`, `start.theta.${i}`, { kind: "degrees" })), el("td", {}, this.cell(`Rate of link ${i + 1} in rad/s`, `start.omega.${i}`))));
-    const errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), el("p", { class: "error", hidden: true }));
-    const each = rows.flatMap((row) => [row, el("tr", { class: "below" }, el("td", { colspan: 3 }, el("p", { class: "error", hidden: true })))]);
-    return [pose, errors, el("p", { class: "hint" }, "Drag the links on the stage, or type:"), el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...["", "angle \u00b0", "rate rad/s"].map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...each))),
+    const errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), errorNote());
+    const each = rows.flatMap((row) => [row, el("tr", { class: "below" }, el("td", { colspan: 3 }, errorNote()))]);
+    return [pose, errors, el("p", { class: "hint" }, "Drag the links on the stage, or type:"), grid(["", "angle \u00b0", "rate rad/s"], each),
       ...(n > shown ? [el("p", { class: "hint" }, `and ${n - shown} more links`)] : [])];
   }
 
@@ -115,7 +115,7 @@ export class Editor {
       const value = table.loads?.[name], on = value !== undefined && !(name === "gravity" && value === 0);
       const path = `loads.${name}`, changed = (now) => model.set(path, now ? first : name === "gravity" ? 0 : undefined, "whole");
       const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { kind: each ? "each" : "number", unit, slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
-      return toggled(label, on, changed, path, ...inner, el("p", { class: "error", hidden: true }));
+      return toggled(label, on, changed, path, ...inner, errorNote());
     });
     return [...rows, this.torque()];
   }
@@ -126,7 +126,7 @@ export class Editor {
     const kinds = [["plain", "constant"], ["sine", "sine in time"], ...(on && !sine && !plain ? [["file", "as in the file"]] : [])];
     const kind = choice("Kind", { path: `${path}.kind`, options: kinds, value: sine ? "sine" : plain ? "plain" : "file", changed: (now) => model.set(path, now === "sine" ? { amplitude: 1, frequency: 0.5, phase: 0 } : 1, "whole") });
     const fields = sine ? [this.field("Amplitude", `${path}.amplitude`, { unit: "N m" }), this.field("Frequency", `${path}.frequency`, { unit: "Hz" }), this.field("Phase", `${path}.phase`, { unit: "rad" })] : plain ? [this.field("Torque", path, { unit: "N m", kind: "each" })] : [];
-    return toggled("Joint torques", on, (now) => model.set(path, now ? 1 : undefined, "whole"), path, kind, ...fields, el("p", { class: "error", hidden: true }));
+    return toggled("Joint torques", on, (now) => model.set(path, now ? 1 : undefined, "whole"), path, kind, ...fields, errorNote());
   }
 
   run() {
@@ -145,11 +145,6 @@ export class Editor {
     else rows.push(field("Tolerance", { path: "run.rtol", value: run.rtol, hint: "relative and absolute tolerance", changed: (value) => { model.set("run.rtol", value); model.set("run.atol", value); } }));
     rows.push(this.field("Run until", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));
     return rows;
-  }
-
-  // Show an error at its field; return whether it has one.
-  fail(error) {
-    return showError(this.node, error);
   }
 
   clear() {

@@ -3,10 +3,10 @@
 import { Field } from "/web/field.js";
 import { Pane, table } from "./pane.js";
 import { TimePlot } from "/web/plots.js";
-import { choice, field } from "./fields.js";
-import { el } from "/web/dom.js";
+import { choice, errorNote } from "./fields.js";
+import { el, picture, placeIn } from "/web/dom.js";
 import { linkCount } from "./model.js";
-import { setText } from "/web/panels.js";
+import { card, setText } from "/web/panels.js";
 import { valueText } from "/web/axes.js";
 
 const CLOSED = [["pin.x", "pin x (m)"], ["pin.y", "pin y (m)"]];
@@ -17,7 +17,7 @@ class StudioField extends Field {
     super(root, content);
     if (pressed) this.canvas.addEventListener("click", (event) => {
       this.draw();
-      const box = this.canvas.getBoundingClientRect(), cell = this.cell([event.clientX - box.left, event.clientY - box.top]);
+      const cell = this.cell(placeIn(this.canvas, event));
       if (cell) pressed(...cell);
     });
   }
@@ -30,7 +30,7 @@ class StudioField extends Field {
 
 export class StabilityPane extends Pane {
   constructor(studio) {
-    super(studio, { name: "Stability", kind: "stability", go: "Draw", hint: "How growth and frequency of small motions change with a load, and where stability is lost." });
+    super(studio, { name: "Stability", kind: "stability", go: "Draw", again: "draw", hint: "How growth and frequency of small motions change with a load, and where stability is lost." });
     this.varied = studio.known.loads.filter(({ name }) => name !== "tip_force").map(({ name, label, unit }) => [`loads.${name}`, `${label.toLowerCase()} (${unit})`]);
     this.values = { vary: "loads.follower_force", low: 0, high: 10, vary2: "", low2: 0, high2: 1 };
     this.arrange();
@@ -38,19 +38,17 @@ export class StabilityPane extends Pane {
 
   arrange() {
     const { values } = this, options = [...this.varied, ...(this.studio.model.table.pin ? CLOSED : [])];
-    const number = (label, name) => field(label, { path: name, value: values[name], changed: (value) => { values[name] = value; } });
     const second = choice("and", { path: "vary2", options: [["", "nothing else"], ...options], value: values.vary2, changed: (value) => { values.vary2 = value; this.arrange(); } });
-    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { values.vary = value; } }), number("from", "low"), number("to", "high"), second, ...(values.vary2 ? [number("from", "low2"), number("to", "high2")] : []));
-  }
-
-  request() {
-    return this.values;
+    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { values.vary = value; } }), this.number("from", "low"), this.number("to", "high"), second, ...(values.vary2 ? [this.number("from", "low2"), this.number("to", "high2")] : []));
   }
 
   changed(how) {
     super.changed(how);
     if (how === "whole" && !this.job) this.arrange();
-    if (this.body.firstChild && !this.job) this.say("of an earlier model; draw again for this one");
+  }
+
+  labelOf(key) {
+    return this.varied.concat(CLOSED).find(([name]) => name === key)[1];
   }
 
   done(message, content) {
@@ -59,22 +57,23 @@ export class StabilityPane extends Pane {
   }
 
   map(content) {
-    const label = (key) => this.varied.concat(CLOSED).find(([name]) => name === key)[1];
-    Object.assign(content, { xlabel: label(this.values.vary), ylabel: label(this.values.vary2) });
+    Object.assign(content, { xlabel: this.labelOf(this.values.vary), ylabel: this.labelOf(this.values.vary2) });
     this.plots = null;
     this.body.replaceChildren(el("div", { class: "plane" }));
     this.plane = new StudioField(this.body.firstChild, content);
   }
 
   lines({ loads, growth, frequency, critical, reason }) {
-    const label = this.varied.concat(CLOSED).find(([name]) => name === this.values.vary)[1], t = Float64Array.from(loads);
+    const label = this.labelOf(this.values.vary), t = Float64Array.from(loads);
     this.plane = null;
     this.readout = el("p", { class: "readout" }, `across: ${label}`);
     const plot = (name, rows, colour) => {
-      const canvas = el("canvas", { role: "img", "aria-label": name }), made = new TimePlot(canvas, (load) => this.point(load, t, growth, frequency));
+      const made = new TimePlot(picture(name), (load) => this.point(load, t, growth, frequency));
       made.unitX = "";
       made.show(rows.map((values) => ({ t, values: Float64Array.from(values), colour, width: 1.6 })), { trusted: null, from: t[0], to: t[t.length - 1] });
-      return { made, node: el("section", { class: "card", "aria-label": name }, el("header", {}, el("h2", {}, name)), canvas) };
+      const { node, legend } = card(name, made.canvas);
+      legend.remove();
+      return { made, node };
     };
     const drawn = [plot("Growth (1/s)", growth, "accent"), plot("Frequency (rad/s)", frequency.map((row) => row.map(Math.abs)), "second")];
     this.plots = drawn.map(({ made }) => made);
@@ -111,7 +110,7 @@ export class StabilityPane extends Pane {
 
 export class MapPane extends Pane {
   constructor(studio) {
-    super(studio, { name: "Map", kind: "flips", go: "Compute", hint: "How long until a link turns over, from every pair of two start angles. Press a cell to start there." });
+    super(studio, { name: "Map", kind: "flips", go: "Compute", again: "compute", hint: "How long until a link turns over, from every pair of two start angles. Press a cell to start there." });
     this.values = { across: 0, up: 1, size: 40, t_end: 10 };
     this.next = "across";
     this.arrange();
@@ -119,12 +118,12 @@ export class MapPane extends Pane {
 
   // The two angles are chosen by pressing them: the first across, the next up.
   arrange() {
-    const { values } = this, n = linkCount(this.studio.model.table), number = (label, name, unit) => field(label, { path: name, unit, value: values[name], changed: (value) => { values[name] = value; } });
+    const { values } = this, n = linkCount(this.studio.model.table);
     if (values.across >= n) values.across = 0;
     if (values.up >= n || values.up === values.across) values.up = values.across ? 0 : Math.min(1, n - 1);
     const chip = (i) => el("button", { type: "button", class: "chip", "aria-pressed": String(i === values.across || i === values.up), onclick: () => this.pick(i) }, `\u03b8${i + 1}`, el("small", {}, i === values.across ? " across" : i === values.up ? " up" : ""));
-    const chips = el("div", { class: "boxes row", role: "group", "aria-label": "Two angles" }, ...Array.from({ length: Math.min(n, 12) }, (_, i) => chip(i)), el("input", { type: "hidden", "data-path": "up" }), el("p", { class: "error", hidden: true }));
-    this.place(chips, number("Cells a side", "size"), number("Until", "t_end", "s"));
+    const chips = el("div", { class: "boxes row", role: "group", "aria-label": "Two angles" }, ...Array.from({ length: Math.min(n, 12) }, (_, i) => chip(i)), el("input", { type: "hidden", "data-path": "up" }), errorNote());
+    this.place(chips, this.number("Cells a side", "size"), this.number("Until", "t_end", "s"));
   }
 
   pick(i) {
@@ -135,14 +134,9 @@ export class MapPane extends Pane {
     this.arrange();
   }
 
-  request() {
-    return this.values;
-  }
-
   changed(how) {
     super.changed(how);
     if (how === "whole" && !this.job) this.arrange();
-    if (this.plane && !this.job) this.say("of an earlier model; compute again for this one");
   }
 
   part(message) {
@@ -154,6 +148,7 @@ export class MapPane extends Pane {
     const degrees = Array.from({ length: size }, (_, k) => ((low + ((k + 0.5) / size) * (high - low)) * 180) / Math.PI);
     const { across, up } = this.values, values = new Float64Array(size * size).fill(NaN);
     this.grid = { size, degrees, across, up, t_end };
+    this.filled = true;
     const content = { title: "Flips", summary: "", about: "", words: [], x: degrees, y: degrees, xlabel: `angle of link ${across + 1} (\u00b0)`, ylabel: `angle of link ${up + 1} (\u00b0)`, layers: [{ name: "time to the first flip", unit: "s", kinds: null, values }] };
     const root = el("div", { class: "plane" });
     this.body.replaceChildren(root);

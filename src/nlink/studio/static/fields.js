@@ -1,6 +1,6 @@
 // Fields of forms: numbers, lists, angles, choices, each bound to a key of the model, with its error beneath.
 
-import { el } from "/web/dom.js";
+import { checkbox, el, select } from "/web/dom.js";
 
 const DEGREE = 180 / Math.PI;
 
@@ -34,6 +34,16 @@ export const KINDS = {
 
 let counted = 0;
 
+// Where the error of a field is shown.
+export function errorNote(id) {
+  return el("p", { class: "error", id, hidden: true });
+}
+
+// A table that scrolls: heads of the columns, rows as elements.
+export function grid(heads, rows) {
+  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...rows)));
+}
+
 // A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint }
 export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "" }) {
   const id = `f${++counted}`, { read, show } = KINDS[kind];
@@ -45,22 +55,21 @@ export function field(label, { path, kind = "number", unit = "", slider = null, 
   range?.addEventListener("input", () => { input.value = range.value; changed(Number(range.value)); });
   input.showValue = (now) => { if (document.activeElement !== input) input.value = show(now); slide(now); };
   return el("div", { class: `row${wide ? " wide" : ""}` },
-    el("label", { for: id }, label, unit ? el("small", {}, ` ${unit}`) : null), range, input, el("p", { class: "error", id: `${id}e`, hidden: true }));
+    el("label", { for: id }, label, unit ? el("small", {}, ` ${unit}`) : null), range, input, errorNote(`${id}e`));
 }
 
 export function choice(label, { path, options, value, changed }) {
-  const id = `f${++counted}`, box = el("select", { id, "data-path": path, "aria-label": label, "aria-describedby": `${id}e` });
-  for (const [key, text] of options) box.append(el("option", { value: key, selected: String(key) === String(value) }, text));
-  box.addEventListener("change", () => changed(box.value));
+  const id = `f${++counted}`, box = select(label, options, value, changed);
+  for (const [name, text] of [["id", id], ["data-path", path], ["aria-describedby", `${id}e`]]) box.setAttribute(name, text);
   box.showValue = (now) => { box.value = now; };
-  return el("div", { class: "row" }, el("label", { for: id }, label), box, el("p", { class: "error", id: `${id}e`, hidden: true }));
+  return el("div", { class: "row" }, el("label", { for: id }, label), box, errorNote(`${id}e`));
 }
 
 // A switch with what belongs to it beneath.
 export function toggled(label, on, changed, path, ...children) {
-  const box = el("input", { type: "checkbox", checked: on, "data-path": path });
-  box.addEventListener("change", () => changed(box.checked));
-  return el("div", { class: `toggled${on ? " on" : ""}` }, el("label", { class: "check" }, box, el("span", {}, label)), ...(on ? children : []));
+  const box = checkbox(label, on, changed);
+  box.firstChild.dataset.path = path;
+  return el("div", { class: `toggled${on ? " on" : ""}` }, box, ...(on ? children : []));
 }
 
 export function clearErrors(root) {

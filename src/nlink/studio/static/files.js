@@ -1,21 +1,9 @@
 // The dialogs that open and save: model files of this computer, runs of the runs folder.
 
 import { clearErrors, field, showError } from "./fields.js";
-import { dialog, el, fileName } from "/web/dom.js";
+import { dialog, el, fileName, saveBlob } from "/web/dom.js";
 
 const MOST = 900000;
-
-export function saveText(text, name) {
-  saveBlob(new Blob([text], { type: "text/plain" }), name);
-}
-
-export function saveBlob(blob, name) {
-  const link = el("a", { href: URL.createObjectURL(blob), download: name });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-}
 
 export class Files {
   constructor(studio) {
@@ -84,7 +72,7 @@ export class Files {
 
   async saveModel() {
     const answer = await this.studio.line.ask("/api/code", { model: this.studio.model.table });
-    if (!answer.error) saveText(answer.toml, `${this.name}.toml`);
+    if (!answer.error) saveBlob(new Blob([answer.toml], { type: "text/plain" }), `${this.name}.toml`);
     this.saving.close();
   }
 

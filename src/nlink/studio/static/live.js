@@ -4,7 +4,8 @@ import { Player } from "/web/player.js";
 import { Motion } from "/web/motion.js";
 import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
-import { el } from "/web/dom.js";
+import { card } from "/web/panels.js";
+import { el, picture } from "/web/dom.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
 
@@ -103,8 +104,8 @@ export class LivePlayer extends Player {
   // A further plot over time above the others, made when first asked for. lines: [{ name, t, values, colour }], none: hide it.
   extra(name, lines) {
     if (!this.cards.has(name)) {
-      const plot = new TimePlot(el("canvas", { role: "img", "aria-label": name }), (t) => this.seek(t)), legend = el("div", { class: "legend" });
-      const node = el("section", { class: "card extra", "aria-label": name }, el("header", {}, el("h2", {}, name)), legend, plot.canvas);
+      const plot = new TimePlot(picture(name), (t) => this.seek(t)), { node, legend } = card(name, plot.canvas);
+      node.classList.add("extra");
       this.panels.node.prepend(node);
       this.cards.set(name, { plot, legend, node });
     }

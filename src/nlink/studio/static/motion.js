@@ -3,7 +3,7 @@
 import { LivePlayer, still } from "./live.js";
 import { Pane } from "./pane.js";
 import { Poser } from "./poser.js";
-import { el } from "/web/dom.js";
+import { el, wantsCalm } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
 const EVERY = 180;
@@ -24,7 +24,7 @@ export class MotionPane extends Pane {
     if (this.player) this.player.show(content, { hold: !this.player.stage.fitted });
     else this.build(content);
     this.player.pause();
-    this.player.extra("Energy residual (J)", []);
+    this.showResidual([], []);
     this.mark();
   }
 
@@ -118,8 +118,12 @@ export class MotionPane extends Pane {
     const take = { name: "", summary: "being computed", status: "", words: [], chain, t, theta: rows(points.theta), omega: rows(points.omega), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
     if (fresh) this.player.elapsed = 0;
     this.player.grow(take);
-    this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t, values: Float64Array.from(points.residual), colour: "fifth" }]);
-    if (fresh && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.play();
+    this.showResidual(t, Float64Array.from(points.residual));
+    if (fresh && !wantsCalm()) this.player.play();
+  }
+
+  showResidual(t, values) {
+    this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t, values, colour: "fifth" }]);
   }
 
   done(message, content) {
@@ -129,8 +133,8 @@ export class MotionPane extends Pane {
     this.posing = false;
     const playing = this.player.playing || !this.player.motion.span;
     this.player.show(content, { hold: true });
-    this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t: content.residual.t, values: content.residual.values, colour: "fifth" }]);
-    if (playing && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.play();
+    this.showResidual(content.residual.t, content.residual.values);
+    if (playing && !wantsCalm()) this.player.play();
     this.mark();
     this.run = { job: this.ended, kept: told.kept, title: content.title };
     this.say(`${told.message}; energy residual at most ${valueText(told.residual, 3)} J; ${valueText(told.wall, 3)} s of work`);
@@ -155,11 +159,7 @@ export class MotionPane extends Pane {
 
   fail(error) {
     this.player.live = false;
-    if (this.studio.editor.fail(error)) this.say("");
-    else {
-      this.say("");
-      Object.assign(this.failure, { hidden: false, textContent: error.text });
-    }
+    this.showFailure(error, this.studio.editor.node);
     if (this.points?.t.length > 1) this.grow();
     else this.studio.repose();
   }

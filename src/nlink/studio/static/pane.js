@@ -1,13 +1,13 @@
 // A pane of the studio: its controls, one computation at a time with its progress and place in line, and what came of it.
 
-import { clearErrors, showError } from "./fields.js";
+import { clearErrors, field, grid, showError } from "./fields.js";
 import { decoded } from "/web/data.js";
 import { el } from "/web/dom.js";
 
 export class Pane {
-  // studio: { line, model, valid }; options: { name, kind, go, hint }
-  constructor(studio, { name, kind, go, hint }) {
-    Object.assign(this, { studio, name, kind, job: null, stale: true });
+  // studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result }
+  constructor(studio, { name, kind, go, hint, again = "" }) {
+    Object.assign(this, { studio, name, kind, again, job: null, stale: true, filled: false, values: {} });
     this.button = el("button", { type: "button", class: "go", onclick: () => (this.job ? this.stop() : this.go()) }, go);
     this.label = go;
     this.said = el("p", { class: "said", role: "status" }, hint || "");
@@ -22,15 +22,22 @@ export class Pane {
     this.controls.replaceChildren(...fields, this.button, this.said);
   }
 
+  // A field of one of the pane's values.
+  number(label, name, unit) {
+    return field(label, { path: name, unit, value: this.values[name], changed: (value) => { this.values[name] = value; } });
+  }
+
   // What is asked of the server besides the model.
   request() {
-    return {};
+    return this.values;
   }
 
   shown() {}
 
+  // The model has changed: what is shown belongs to an earlier one.
   changed() {
     this.stale = true;
+    if (this.again && this.filled && !this.job) this.say(`of an earlier model; ${this.again} again for this one`);
   }
 
   go() {
@@ -68,6 +75,7 @@ export class Pane {
     else if (type === "stopped") this.end(() => this.stopped());
     else if (type === "done") {
       const content = message.content ? await decoded({ data: message.data, content: message.content }) : null;
+      this.filled = true;
       if (job === this.job) this.end(() => this.done(message, content));
     } else this.part(message);
   }
@@ -88,9 +96,13 @@ export class Pane {
   }
 
   fail(error) {
+    this.showFailure(error, this.controls);
+  }
+
+  // Show an error at its field in a form, or above the pane.
+  showFailure(error, form) {
     this.say("");
-    if (showError(this.controls, error)) return;
-    Object.assign(this.failure, { hidden: false, textContent: error.text });
+    if (!showError(form, error)) Object.assign(this.failure, { hidden: false, textContent: error.text });
   }
 
   clear() {
@@ -106,6 +118,5 @@ export class Pane {
 }
 
 export function table(heads, rows) {
-  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))),
-    el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
+  return grid(heads, rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))));
 }

@@ -2,12 +2,16 @@
 
 import { HUES, LivePlayer } from "./live.js";
 import { Pane, table } from "./pane.js";
-import { choice, field } from "./fields.js";
-import { checkbox, el } from "/web/dom.js";
+import { choice } from "./fields.js";
+import { checkbox, el, wantsCalm } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
 // A pane with a player that is made when there is something to show.
 class PlayerPane extends Pane {
+  constructor(studio, options) {
+    super(studio, { again: "compute", ...options });
+  }
+
   play(content, ...before) {
     if (this.player) {
       this.body.replaceChildren(...before, this.player.root);
@@ -19,13 +23,8 @@ class PlayerPane extends Pane {
       this.player.setGhosts(content.others || []);
     }
     this.player.setPlaying(false);
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) this.player.play();
+    if (!wantsCalm()) this.player.play();
     return this.player;
-  }
-
-  changed() {
-    super.changed();
-    if (this.player && !this.job) this.say("of an earlier model; compute again for this one");
   }
 
   themed() {
@@ -41,12 +40,7 @@ export class CopiesPane extends PlayerPane {
   constructor(studio) {
     super(studio, { name: "Copies", kind: "copies", go: "Run copies", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
     this.values = { copies: 5, apart: 1e-6 };
-    const set = (name) => (value) => { this.values[name] = value; };
-    this.place(field("Copies", { path: "copies", value: 5, changed: set("copies") }), field("Apart by", { path: "apart", unit: "rad", value: 1e-6, changed: set("apart") }));
-  }
-
-  request() {
-    return this.values;
+    this.place(this.number("Copies", "copies"), this.number("Apart by", "apart", "rad"));
   }
 
   done(message, content) {
@@ -83,12 +77,8 @@ export class ComparePane extends PlayerPane {
 export class ModesPane extends PlayerPane {
   constructor(studio) {
     super(studio, { name: "Modes", kind: "modes", go: "Find modes", hint: "Small motions about an equilibrium: frequencies, damping, shapes." });
-    this.from = "rest";
-    this.place(choice("Equilibrium", { path: "from", options: [["rest", "as it hangs"], ["start", "near the start"]], value: "rest", changed: (value) => { this.from = value; this.go(); } }));
-  }
-
-  request() {
-    return { from: this.from };
+    this.values = { from: "rest" };
+    this.place(choice("Equilibrium", { path: "from", options: [["rest", "as it hangs"], ["start", "near the start"]], value: "rest", changed: (value) => { this.values.from = value; this.go(); } }));
   }
 
   shown() {

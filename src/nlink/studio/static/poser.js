@@ -1,6 +1,8 @@
 // Pose a chain by dragging its links on the stage. A dragged link turns about its hinge, the links behind it keep their angles
 // (with Shift they turn with it). A closed chain stays closed: the other links give way.
 
+import { placeIn } from "/web/dom.js";
+
 const ROUNDS = 40;
 const JOINT = 12;
 
@@ -39,11 +41,6 @@ export class Poser {
     stage.canvas.addEventListener("touchstart", (event) => { if (this.held) event.preventDefault(); }, { passive: false });
   }
 
-  place(event) {
-    const box = this.stage.canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
   // The direction from a link's hinge to a point of the canvas, as an angle of the chain.
   angle(link, [x, y]) {
     const { motion } = this.stage, [hx, hy] = this.stage.pixel(motion.x[link], motion.y[link]);
@@ -60,7 +57,7 @@ export class Poser {
 
   down(event) {
     if (event.button > 0 || event.target !== this.stage.canvas || !this.active()) return;
-    const point = this.place(event), link = this.linkAt(point);
+    const point = placeIn(this.stage.canvas, event), link = this.linkAt(point);
     if (link < 0) return;
     event.stopImmediatePropagation();
     this.stage.canvas.setPointerCapture(event.pointerId);
@@ -70,12 +67,12 @@ export class Poser {
 
   move(event) {
     if (!this.held) {
-      if (event.target === this.stage.canvas) this.stage.canvas.classList.toggle("posable", this.active() && this.stage.linkAt(...this.place(event)) >= 0);
+      if (event.target === this.stage.canvas) this.stage.canvas.classList.toggle("posable", this.active() && this.stage.linkAt(...placeIn(this.stage.canvas, event)) >= 0);
       return;
     }
     if (event.pointerId !== this.held.pointer) return;
     event.stopImmediatePropagation();
-    const { held } = this, chain = this.stage.chain, now = this.angle(held.link, this.place(event));
+    const { held } = this, chain = this.stage.chain, now = this.angle(held.link, placeIn(this.stage.canvas, event));
     const turned = now - held.last - 2 * Math.PI * Math.round((now - held.last) / (2 * Math.PI)), theta = Float64Array.from(held.theta);
     for (let i = held.link; i < (event.shiftKey && !chain.pin ? chain.n : held.link + 1); i++) theta[i] += turned;
     const fitting = chain.pin ? closed(chain, theta, held.link) : theta;

@@ -132,8 +132,7 @@ class Studio {
   }
 
   tell(error) {
-    if (!this.editor.fail(error)) Object.assign(this.motion.failure, { hidden: false, textContent: error.text });
-    this.motion.say("");
+    this.motion.showFailure(error, this.editor.node);
   }
 
   // The server has taken the model: show its pose. A start given by a shape has become angles.

@@ -53,6 +53,18 @@ export function padded(low, high, share = 0.06) {
   return [low - pad, high + pad];
 }
 
+// The index of the interval that holds t; times increase, or decrease in a run backwards.
+export function intervalAt(times, t) {
+  const sign = times[times.length - 1] < times[0] ? -1 : 1;
+  let low = 0, high = times.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (sign * (t - times[middle]) >= 0) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
 export function extent(values) {
   let low = Infinity, high = -Infinity;
   for (const value of values) {

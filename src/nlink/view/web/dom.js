@@ -54,8 +54,13 @@ export function button(label, iconName, act, attributes = {}) {
   return el("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, icon(iconName));
 }
 
-export function select(label, options, value, onchange) {
-  const box = el("select", { "aria-label": label, title: label });
+// A canvas that a screen reader takes for a picture.
+export function picture(label) {
+  return el("canvas", { role: "img", "aria-label": label });
+}
+
+export function select(label, options, value, onchange, title = label) {
+  const box = el("select", { "aria-label": label, title });
   for (const [key, text] of options) box.append(el("option", { value: key, selected: String(key) === String(value) }, text));
   box.addEventListener("change", () => onchange(box.value));
   return box;
@@ -91,13 +96,48 @@ export function sized(canvas) {
 }
 
 export function download(canvas, name) {
-  canvas.toBlob((blob) => {
-    const link = el("a", { href: URL.createObjectURL(blob), download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-  }, "image/png");
+  canvas.toBlob((blob) => saveBlob(blob, name), "image/png");
+}
+
+export function saveBlob(blob, name) {
+  const link = el("a", { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}
+
+// The place of an event in an element, in CSS pixels.
+export function placeIn(element, event) {
+  const box = element.getBoundingClientRect();
+  return [event.clientX - box.left, event.clientY - box.top];
+}
+
+export function drawLine(context, from, to, colour, width) {
+  context.strokeStyle = colour;
+  context.lineWidth = width;
+  context.beginPath();
+  context.moveTo(...from);
+  context.lineTo(...to);
+  context.stroke();
+}
+
+// Whether the reader asks for less motion.
+export function wantsCalm() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+// The buttons at the head of a page: its dialog of words, its help, dark or light.
+export function headButtons(words, { about, help }, theme) {
+  const quiet = { class: "quiet" };
+  return el("div", { class: "buttons" }, button(words, "info", () => about.showModal(), quiet), button("Keys and help (?)", "help", () => help.showModal(), quiet),
+    button("Dark or light (d)", "theme", theme, { class: "quiet theme" }));
+}
+
+// The buttons on a stage: zoom by a factor, fit, save as PNG.
+export function viewTools(view, factor, label, save) {
+  return el("div", { class: "tools" }, button("Zoom in (+)", "plus", () => view.zoom(factor)), button("Zoom out (\u2212)", "minus", () => view.zoom(1 / factor)),
+    button("Fit (f)", "fit", () => view.fit()), button(label, "camera", save, { class: "png" }));
 }
 
 export function fileName(title, ending) {

@@ -1,6 +1,6 @@
 // A map: a two-dimensional array as a picture with axes, zoom and pan, and the value under the pointer.
 
-import { button, definitions, dialog, download, el, fileName, select, sized } from "./dom.js";
+import { definitions, dialog, download, el, fileName, headButtons, select, sized, viewTools } from "./dom.js";
 import { extent, multiples, tickStep, tickText, valueText } from "./axes.js";
 import { embers, parsed, tokens, toggleTheme, viridis } from "./colours.js";
 import { gestures } from "./gestures.js";
@@ -40,15 +40,11 @@ export class Field {
     return el("header", { class: "head" },
       el("div", { class: "names" }, el("h1", {}, content.title), el("p", { class: "summary" }, content.summary)),
       layers.length > 1 ? select("What is shown", layers, 0, (k) => this.show(Number(k))) : null,
-      el("div", { class: "buttons" }, button("In words (i)", "info", () => this.about.showModal(), { class: "quiet" }),
-        button("Keys and help (?)", "help", () => this.help.showModal(), { class: "quiet" }),
-        button("Dark or light (d)", "theme", () => this.theme(), { class: "quiet theme" })));
+      headButtons("In words (i)", this, () => this.theme()));
   }
 
   view() {
-    const tools = el("div", { class: "tools" }, button("Zoom in (+)", "plus", () => this.zoom(1.4)), button("Zoom out (\u2212)", "minus", () => this.zoom(1 / 1.4)),
-      button("Fit (f)", "fit", () => this.fit()), button("Save as PNG (p)", "camera", () => this.save(), { class: "png" }));
-    return el("main", { class: "stage", "aria-label": "Map" }, this.canvas, tools);
+    return el("main", { class: "stage", "aria-label": "Map" }, this.canvas, viewTools(this, 1.4, "Save as PNG (p)", () => this.save()));
   }
 
   // Colour one layer: kinds by the colours of the page, numbers by viridis, those about zero by two hues.

@@ -3,15 +3,14 @@
 // actions: pan(dx, dy), zoom(factor, x, y), tap(x, y), hover(x, y) or hover(null), fit(), free(): whether one finger may pan.
 // On a page inside another one the wheel scrolls until the canvas has the focus.
 
+import { placeIn } from "./dom.js";
+
 const SLOP = 5;
 
 export function gestures(canvas, actions) {
   const held = new Map();
   let moved = 0;
-  const place = (event) => {
-    const box = canvas.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  };
+  const place = (event) => placeIn(canvas, event);
   const middle = () => {
     const points = [...held.values()];
     const x = points.reduce((sum, p) => sum + p[0], 0) / points.length, y = points.reduce((sum, p) => sum + p[1], 0) / points.length;

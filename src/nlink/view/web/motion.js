@@ -2,6 +2,8 @@
 //
 // theta is the absolute angle from straight down, counter-clockwise: a link points along (sin theta, -cos theta).
 
+import { intervalAt } from "./axes.js";
+
 const MOST_EVALUATIONS = 3e6;
 const MOST_POINTS = 12000;
 
@@ -22,16 +24,10 @@ export class Motion {
 
   // Index of the interval that holds a time.
   interval(t) {
-    const { sign } = this;
-    let low = 0, high = this.count - 1;
-    if (this.k < high && sign * (t - this.t[this.k]) >= 0 && sign * (t - this.t[this.k + 1]) < 0) return this.k;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if (sign * (t - this.t[middle]) >= 0) low = middle;
-      else high = middle;
-    }
-    this.k = low;
-    return low;
+    const { sign, k } = this;
+    if (k < this.count - 1 && sign * (t - this.t[k]) >= 0 && sign * (t - this.t[k + 1]) < 0) return k;
+    this.k = intervalAt(this.t, t);
+    return this.k;
   }
 
   // Put the moment t into angles, rates, x and y (hinges: the pivot first).

@@ -1,8 +1,8 @@
 // The plots beside the stage: angles or rates, energy changes, a phase portrait, or the eigenvalues of modes.
 
 import { PhasePlot, PlanePlot, TimePlot } from "./plots.js";
-import { el, select } from "./dom.js";
-import { extent, valueText } from "./axes.js";
+import { el, picture, select } from "./dom.js";
+import { extent, intervalAt, valueText } from "./axes.js";
 import { linkColours } from "./colours.js";
 
 const DEGREE = 180 / Math.PI;
@@ -21,18 +21,13 @@ function scaledBy(values, factor, change = (value) => value) {
 
 // Straight lines through (times, values), for readouts.
 function between(times, values, t) {
-  const sign = times[times.length - 1] < times[0] ? -1 : 1;
-  let low = 0, high = times.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (sign * (t - times[middle]) >= 0) low = middle;
-    else high = middle;
-  }
+  const low = intervalAt(times, t), high = Math.min(low + 1, times.length - 1);
   const h = times[high] - times[low], share = h ? Math.min(1, Math.max(0, (t - times[low]) / h)) : 0;
   return values[low] + share * (values[high] - values[low]);
 }
 
-function card(title, canvas, ...controls) {
+// A plot with its title and legend.
+export function card(title, canvas, ...controls) {
   const legend = el("div", { class: "legend" });
   const node = el("section", { class: "card", "aria-label": title }, el("header", {}, el("h2", {}, title), ...controls), legend, canvas);
   return { node, legend, title: node.querySelector("h2") };
@@ -41,15 +36,13 @@ function card(title, canvas, ...controls) {
 export class Panels {
   // seek(t) goes to a time, choose(k) shows another take, pick(i) chooses a link.
   constructor({ seek, choose, pick }) {
-    const canvas = (label) => el("canvas", { role: "img", "aria-label": label });
     this.pick = pick;
     this.quantity = "";
-    this.angles = new TimePlot(canvas("Angles of the links over time"), seek);
-    this.energy = new TimePlot(canvas("Changes of the energies over time"), seek);
-    this.phase = new PhasePlot(canvas("Angle against rate of one link"));
-    this.plane = new PlanePlot(canvas("Eigenvalues in the complex plane"), choose);
-    this.which = el("select", { "aria-label": "Link", title: "Link" });
-    this.which.addEventListener("change", () => pick(Number(this.which.value)));
+    this.angles = new TimePlot(picture("Angles of the links over time"), seek);
+    this.energy = new TimePlot(picture("Changes of the energies over time"), seek);
+    this.phase = new PhasePlot(picture("Angle against rate of one link"));
+    this.plane = new PlanePlot(picture("Eigenvalues in the complex plane"), choose);
+    this.which = select("Link", [], 0, (value) => pick(Number(value)));
     this.what = select("Quantity", [["wrapped", "angle \u00b1180\u00b0"], ["angle", "angle with turns"], ["rate", "rate"]], "angle", (value) => {
       this.quantity = value;
       this.showAngles();

@@ -4,7 +4,7 @@ import { Motion } from "./motion.js";
 import { Panels, setText } from "./panels.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
-import { button, checkbox, definitions, dialog, download, el, fileName, icon, select } from "./dom.js";
+import { button, checkbox, definitions, dialog, download, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
 import { clockDecimals, minus, roundStep, valueText } from "./axes.js";
 import { toggleTheme } from "./colours.js";
 
@@ -33,7 +33,7 @@ export class Player {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.themed(), this.ending);
     root.player = this;
     this.take(0);
-    if (autoplay && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.play();
+    if (autoplay && !wantsCalm()) this.play();
   }
 
   build(header) {
@@ -61,15 +61,11 @@ export class Player {
     this.name = el("h1", {}, this.content.title);
     return el("header", { class: "head" },
       el("div", { class: "names" }, this.name, this.summary, this.status), this.chooser,
-      el("div", { class: "buttons" }, button("Model and run in words (i)", "info", () => this.about.showModal(), { class: "quiet" }),
-        button("Keys and help (?)", "help", () => this.help.showModal(), { class: "quiet" }),
-        button("Dark or light (d)", "theme", () => this.theme(), { class: "quiet theme" })));
+      headButtons("Model and run in words (i)", this, () => this.theme()));
   }
 
   view() {
-    const tools = el("div", { class: "tools" },
-      button("Zoom in (+)", "plus", () => this.stage.zoom(1.3)), button("Zoom out (\u2212)", "minus", () => this.stage.zoom(1 / 1.3)),
-      button("Fit (f)", "fit", () => this.stage.fit()), button("Save the frame as PNG (p)", "camera", () => this.save(), { class: "png" }));
+    const tools = viewTools(this.stage, 1.3, "Save the frame as PNG (p)", () => this.save());
     return el("main", { class: "stage", "aria-label": "Stage" }, this.stage.canvas, el("div", { class: "times" }, this.clock, this.note), tools);
   }
 
@@ -77,8 +73,7 @@ export class Player {
     const play = button("Play (space)", "play", () => this.toggle(), { class: "play" });
     this.playButton = play;
     this.loopButton = button("Loop (l)", "loop", () => this.setLoop(!this.loop), { class: "toggle", "aria-pressed": "false" });
-    this.speeds = el("select", { "aria-label": "Speed", title: "Speed (, .)", class: "speed" });
-    this.speeds.addEventListener("change", () => this.setSpeed(Number(this.speeds.value)));
+    this.speeds = select("Speed", [], 0, (value) => this.setSpeed(Number(value)), "Speed (, .)");
     return el("footer", { class: "bar" }, this.timeline.node,
       el("div", { class: "controls" },
         el("div", { class: "transport" }, button("To the start (Home)", "start", () => this.jump(0), { class: "first" }),
@@ -87,8 +82,7 @@ export class Player {
   }
 
   menu() {
-    this.trails = el("select", { "aria-label": "Trail", title: "Trail (t)" });
-    this.trails.addEventListener("change", () => this.setTrail(Number(this.trails.value)));
+    this.trails = select("Trail", [], 0, (value) => this.setTrail(Number(value)), "Trail (t)");
     const set = (name) => (value) => { this.look[name] = value; this.request(); };
     this.colourBox = select("Colours of the links (c)", [["link", "by link"], ["rate", "by rate"], ["plain", "one colour"]], this.look.colours, set("colours"));
     this.hingeBox = checkbox("Hinges", this.look.hinges, set("hinges"));

@@ -1,7 +1,7 @@
 // Compact plots on canvas that follow the time: a still layer, drawn when data or size change, and a moving cursor over it.
 
-import { extent, multiples, padded, tickStep, tickText } from "./axes.js";
-import { sized } from "./dom.js";
+import { extent, intervalAt, multiples, padded, tickStep, tickText } from "./axes.js";
+import { drawLine, placeIn, sized } from "./dom.js";
 import { tokens } from "./colours.js";
 
 const LEFT = 46, RIGHT = 16, TOP = 8, BOTTOM = 22;
@@ -119,7 +119,7 @@ export class TimePlot extends Plot {
     super(canvas);
     this.unitX = " s";
     const go = (event) => {
-      const box = canvas.getBoundingClientRect(), share = (event.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT);
+      const share = (placeIn(canvas, event)[0] - LEFT) / (canvas.clientWidth - LEFT - RIGHT);
       seek(this.xr[0] + Math.min(1, Math.max(0, share)) * (this.xr[1] - this.xr[0]));
     };
     canvas.addEventListener("pointerdown", (event) => {
@@ -155,12 +155,7 @@ export class TimePlot extends Plot {
   }
 
   cursor(context, t) {
-    context.strokeStyle = this.colours.ink;
-    context.lineWidth = 1;
-    context.beginPath();
-    context.moveTo(this.px(t), TOP);
-    context.lineTo(this.px(t), this.height - BOTTOM);
-    context.stroke();
+    drawLine(context, [this.px(t), TOP], [this.px(t), this.height - BOTTOM], this.colours.ink, 1);
     for (const line of this.series) if (line.now) this.dot(context, t, line.now(t), this.colours[line.colour] || line.colour, 3);
   }
 }
@@ -173,13 +168,8 @@ function markTrusted(plot, layer, { trusted, from, to, backwards }) {
   layer.globalAlpha = 0.13;
   layer.fillRect(Math.min(at, edge), TOP, Math.abs(edge - at), plot.height);
   layer.globalAlpha = 1;
-  layer.strokeStyle = plot.colours.warn;
-  layer.lineWidth = 1.3;
   layer.setLineDash([5, 4]);
-  layer.beginPath();
-  layer.moveTo(at, TOP);
-  layer.lineTo(at, plot.height);
-  layer.stroke();
+  drawLine(layer, [at, TOP], [at, plot.height], plot.colours.warn, 1.3);
   layer.setLineDash([]);
 }
 
@@ -213,16 +203,11 @@ export class PhasePlot extends Plot {
   }
 
   cursor(context, t) {
-    const sign = this.t[this.t.length - 1] < this.t[0] ? -1 : 1, count = this.t.length;
-    let low = 0, high = count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sign * (this.t[middle] - t) <= 0) low = middle + 1;
-      else high = middle;
-    }
+    const count = this.t.length, next = intervalAt(this.t, t) + 1, sign = Math.sign(this.t[count - 1] - this.t[0]);
+    const until = sign * (t - this.t[next]) >= 0 ? next + 1 : next;
     context.strokeStyle = this.colours[this.colour] || this.colour;
     context.lineWidth = 1.8;
-    this.path(context, Math.max(0, low - Math.max(12, Math.round(count / 25))), low);
+    this.path(context, Math.max(0, until - Math.max(12, Math.round(count / 25))), until);
     this.dot(context, ...this.now(t), this.colours.accent, 4.2);
   }
 }
@@ -232,8 +217,7 @@ export class PlanePlot extends Plot {
   constructor(canvas, choose) {
     super(canvas);
     canvas.addEventListener("click", (event) => {
-      const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-      const far = (point) => Math.hypot(this.px(point.x) - x, this.py(point.y) - y);
+      const [x, y] = placeIn(canvas, event), far = (point) => Math.hypot(this.px(point.x) - x, this.py(point.y) - y);
       const nearest = this.points.reduce((best, point, k) => (far(point) < far(this.points[best]) ? k : best), 0);
       if (far(this.points[nearest]) < 30) choose(this.points[nearest].take);
     });
@@ -254,11 +238,7 @@ export class PlanePlot extends Plot {
     layer.globalAlpha = 0.1;
     layer.fillRect(0, 0, this.px(0), this.height);
     layer.globalAlpha = 1;
-    layer.strokeStyle = this.colours.muted;
-    layer.beginPath();
-    layer.moveTo(this.px(0), TOP);
-    layer.lineTo(this.px(0), this.height - BOTTOM);
-    layer.stroke();
+    drawLine(layer, [this.px(0), TOP], [this.px(0), this.height - BOTTOM], this.colours.muted, 1);
     for (const point of this.points) this.dot(layer, point.x, point.y, point.grows ? this.colours.accent : this.colours.second, 3.2);
   }
 

@@ -3,7 +3,7 @@
 import { linkColours, shade, tokens } from "./colours.js";
 import { multiples, roundStep, tickText } from "./axes.js";
 import { gestures } from "./gestures.js";
-import { sized } from "./dom.js";
+import { drawLine, sized } from "./dom.js";
 
 const FADE = 24;
 const CELLS = 8;
@@ -163,12 +163,7 @@ export class Stage {
   // A line with hatching above it: what a pivot or a pin is fixed to.
   drawGround(x, y) {
     const { context } = this, half = Math.max(11, 1.8 * this.thickness), hatch = 0.42 * half;
-    context.strokeStyle = this.colours.muted;
-    context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(x - half, y);
-    context.lineTo(x + half, y);
-    context.stroke();
+    drawLine(context, [x - half, y], [x + half, y], this.colours.muted, 1.5);
     context.lineWidth = 1;
     context.beginPath();
     for (let k = 0; k < 6; k++) {
@@ -214,9 +209,9 @@ export class Stage {
     for (let i = 0; i < motion.n; i++) {
       const after = this.pixel(motion.x[i + 1], motion.y[i + 1]);
       const width = thin ? 2 : chain.point[i] ? Math.max(1.8, 0.42 * thickness) : thickness;
-      if (!thin && width > 3) this.line(before, after, this.colours.ground, width + Math.min(2.4, 0.25 * width));
-      if (i === this.picked && motion.n > 1) this.line(before, after, this.colours.ink, width + 3);
-      this.line(before, after, this.colour(i), width);
+      if (!thin && width > 3) drawLine(context, before, after, this.colours.ground, width + Math.min(2.4, 0.25 * width));
+      if (i === this.picked && motion.n > 1) drawLine(context, before, after, this.colours.ink, width + 3);
+      drawLine(context, before, after, this.colour(i), width);
       before = after;
     }
     if (!look.hinges) return;
@@ -225,16 +220,6 @@ export class Stage {
       context.fillStyle = solid ? this.colours.ink : this.colours.ground;
       if (radius >= 1) this.disc(this.pixel(motion.x[i], motion.y[i]), radius);
     }
-  }
-
-  line(from, to, colour, width) {
-    const { context } = this;
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.beginPath();
-    context.moveTo(...from);
-    context.lineTo(...to);
-    context.stroke();
   }
 
   disc([x, y], radius) {
@@ -258,7 +243,7 @@ export class Stage {
       if (!look.centres) continue;
       const along = Math.min(1, Math.max(0, chain.com[i] / chain.length[i]));
       const foot = [0, 1].map((k) => [motion.x, motion.y][k][i] * (1 - along) + [motion.x, motion.y][k][i + 1] * along);
-      this.line(this.pixel(...foot), at, this.colours.ink, 1.2);
+      drawLine(context, this.pixel(...foot), at, this.colours.ink, 1.2);
       context.fillStyle = this.colours.ink;
       this.disc(at, Math.max(2.4, 0.3 * this.thickness));
       context.fillStyle = this.colours.ground;
@@ -301,7 +286,7 @@ export class Stage {
     const ux = fx / size, uy = -fy / size, gap = 0.5 * this.thickness + 4;
     const [bx, by] = onto ? [x - ux * (gap + long), y - uy * (gap + long)] : [x + ux * gap, y + uy * gap];
     const [ex, ey] = [bx + ux * long, by + uy * long];
-    this.line([bx, by], [ex - 6 * ux, ey - 6 * uy], this.colours.accent, 2.2);
+    drawLine(context, [bx, by], [ex - 6 * ux, ey - 6 * uy], this.colours.accent, 2.2);
     context.fillStyle = this.colours.accent;
     context.beginPath();
     context.moveTo(ex, ey);

@@ -1,6 +1,6 @@
 // The timeline: a slider over the run, with its events as ticks and the trusted time marked.
 
-import { el, sized } from "./dom.js";
+import { drawLine, el, sized } from "./dom.js";
 import { tokens } from "./colours.js";
 
 const THUMB = 18;
@@ -32,28 +32,19 @@ export class Timeline {
     this.input.setAttribute("aria-valuetext", text);
     context.clearRect(0, 0, width, height);
     context.lineCap = "round";
-    this.stroke(context, colours.edge, 5, at(0), at(1), y);
+    drawLine(context, [at(0), y], [at(1), y], colours.edge, 5);
     if (this.trusted !== null) {
       context.save();
       context.setLineDash([2, 6]);
-      this.stroke(context, colours.panel, 3, at(this.trusted) + 3, at(1), y);
+      drawLine(context, [at(this.trusted) + 3, y], [at(1), y], colours.panel, 3);
       context.restore();
     }
-    this.stroke(context, colours.accent, 5, at(0), at(share), y);
+    drawLine(context, [at(0), y], [at(share), y], colours.accent, 5);
     context.fillStyle = colours.muted;
     for (const tick of this.ticks) context.fillRect(at(tick) - 0.75, y - 11, 1.5, 6);
     if (this.trusted !== null) {
       context.fillStyle = colours.warn;
       context.fillRect(at(this.trusted) - 1, y - 12, 2, 24);
     }
-  }
-
-  stroke(context, colour, width, from, to, y) {
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.beginPath();
-    context.moveTo(from, y);
-    context.lineTo(to, y);
-    context.stroke();
   }
 }
