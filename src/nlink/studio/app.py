@@ -25,20 +25,21 @@ from nlink.studio import code
 from nlink.studio.form import load_forms
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
-from nlink.studio.messages import FieldError, Malformed, checked, page_model, parsed
+from nlink.studio.messages import FieldError, Json, Malformed, checked, page_model, parsed
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
+from nlink.view.endings import RUN
 from nlink.view.takes import chain_data
 from nlink.view.words import scenario_lines
 
 MOST_SESSIONS = 200
 FAREWELL = (1000, 1001)
-"""Codes with which a page that is left, not lost, closes its connection."""
+"""Codes with which a page that the user leaves closes its connection; other codes mean that the connection is lost."""
 TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 
 
-async def _sent(request: Request) -> dict[str, Any]:
-    """Return what a page has sent: a table of JSON."""
+async def _sent(request: Request) -> Json:
+    """Return the body of a request: a table of JSON."""
     try:
         sent = parsed(await request.body())
     except ClientDisconnect:  # also: the guard cuts a body that is too long, and answers itself
@@ -48,10 +49,10 @@ async def _sent(request: Request) -> dict[str, Any]:
     return sent
 
 
-Sent = Annotated[dict[str, Any], Depends(_sent)]
+Sent = Annotated[Json, Depends(_sent)]
 
 
-def _of(sent: dict[str, Any], name: str, kind: type[Any]) -> Any:
+def _of(sent: Json, name: str, kind: type[Any]) -> Any:
     """Return a value of a request, if it is of this kind."""
     if not isinstance(sent.get(name), kind):
         raise Malformed(f"a request here needs {name!r}, a {'table' if kind is dict else 'text'}", name)
@@ -75,9 +76,9 @@ def studio_app(
     app = FastAPI(title="nlink studio", version=__version__, lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.pool, app.state.sessions = pool, sessions
     app.add_middleware(Guard, token=token, hosts=hosts)
-    app.add_exception_handler(ModelError, _told)
-    app.add_exception_handler(OSError, _told)
-    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(ModelError, _answer_error)
+    app.add_exception_handler(OSError, _answer_error)
+    app.add_exception_handler(HTTPException, _answer_missing)
     _add_pages(app)
     _add_models(app, start, opens)
     _add_runs(app, shelf)
@@ -85,17 +86,20 @@ def studio_app(
     return app
 
 
-def _told(request: Request, error: Exception) -> JSONResponse:
-    """Answer with the sentence. A wrong value in a model is the answer to the page's question, so no error of HTTP; a request that
-    no page of ours would send, or a run that is not there, is one.
+def _answer_error(request: Request, error: Exception) -> JSONResponse:
+    """Answer with the message. A wrong value in a model has the status 200: the page asked whether it is right. A malformed request
+    or a missing run has a status of 400 or 404.
     """
     error = error if isinstance(error, FieldError) else FieldError(str(error))
-    return JSONResponse({"error": error.told()}, status_code=error.status)
+    return JSONResponse({"error": error.to_dict()}, status_code=error.status)
 
 
-def _http(request: Request, error: Any) -> JSONResponse:
+def _answer_missing(request: Request, error: Exception) -> JSONResponse:
     """Answer a path or a method that the studio does not have."""
-    return JSONResponse({"error": {"text": "the studio has nothing here", "path": ""}}, status_code=error.status_code)
+    return JSONResponse(
+        {"error": {"text": "the studio has nothing here", "path": ""}},
+        status_code=error.status_code if isinstance(error, HTTPException) else 500,
+    )
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -127,19 +131,19 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     shown = {**_checked(start), "opens": opens, **known, "presets": _presets()}
 
     @app.get("/api/start")
-    def first() -> dict[str, Any]:
+    def first() -> Json:
         return shown
 
     @app.get("/api/presets/{name}")
-    def one(name: str) -> dict[str, Any]:
+    def one(name: str) -> Json:
         return _checked(preset(name))
 
     @app.post("/api/check")
-    def check(sent: Sent) -> dict[str, Any]:
+    def check(sent: Sent) -> Json:
         return _checked(checked(_of(sent, "model", dict)))
 
     @app.post("/api/read")
-    def read(sent: Sent) -> dict[str, Any]:
+    def read(sent: Sent) -> Json:
         return _checked(checked(tables(_of(sent, "text", str).removeprefix("\ufeff"), "this")))
 
     @app.post("/api/code")
@@ -153,7 +157,7 @@ def _presets() -> dict[str, str]:
     return {name: preset_table(name)["title"] for name in presets()}
 
 
-def _checked(scenario: Scenario) -> dict[str, Any]:
+def _checked(scenario: Scenario) -> Json:
     """Return a model as the page edits it, and what its picture needs."""
     model = page_model(scenario)
     return {"model": model, "chain": chain_data(scenario.chain), "words": scenario_lines(scenario)}
@@ -161,11 +165,11 @@ def _checked(scenario: Scenario) -> dict[str, Any]:
 
 def _add_runs(app: FastAPI, shelf: Shelf) -> None:
     @app.get("/api/runs")
-    def listed() -> dict[str, Any]:
+    def listed() -> Json:
         return {"runs": shelf.listed(), "folder": str(shelf.folder)}
 
     @app.post("/api/runs")
-    def save(sent: Sent) -> dict[str, Any]:
+    def save(sent: Sent) -> Json:
         session, job, name = (_of(sent, key, str) for key in ("session", "job", "name"))
         if not (plain(session) and plain(job)):
             raise FieldError("this run is no longer there; run it again, then save it", "name")
@@ -173,10 +177,10 @@ def _add_runs(app: FastAPI, shelf: Shelf) -> None:
 
     @app.get("/api/runs/{name}")
     def download(name: str) -> Response:
-        return FileResponse(shelf.file(name), media_type="application/x-netcdf", filename=f"{name}.nc")
+        return FileResponse(shelf.file(name), media_type="application/x-netcdf", filename=f"{name}{RUN}")
 
     @app.delete("/api/runs/{name}")
-    def delete(name: str) -> dict[str, Any]:
+    def delete(name: str) -> Json:
         shelf.delete(name)
         return {"name": name}
 
@@ -199,7 +203,7 @@ def _add_socket(app: FastAPI, sessions: Sessions) -> None:
 
 
 async def _receive(connection: WebSocket, session: Session) -> int:
-    """Take the page's messages until it is gone; return with which code it went."""
+    """Read the messages of the page until it closes the connection; return the code of the closing."""
     while True:
         try:
             text = await connection.receive_text()
@@ -218,7 +222,7 @@ async def _receive(connection: WebSocket, session: Session) -> int:
 
 
 async def _send(connection: WebSocket, session: Session, seen: int, mine: int) -> None:
-    """Send what the page has not seen, as it comes, as long as this is the page's connection."""
+    """Send the messages that the page has not seen, while this is its newest connection."""
     while session.connection == mine:
         session.news.clear()
         for seq, text in session.after(seen):

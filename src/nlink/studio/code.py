@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
 
 import tomli_w
 
 from nlink.mechanics.chain import Chain, Link
 from nlink.mechanics.loads import Gravity, Load
 from nlink.scenario import Scenario, Settings
-from nlink.studio.messages import page_model
+from nlink.studio.messages import page_model, shape_of
 
 WIDTH = 100
-SHAPES = ("rod", "point")
 
 
 def toml(scenario: Scenario) -> str:
@@ -35,28 +34,26 @@ def python(scenario: Scenario) -> str:
 
 def _options(settings: Settings) -> list[str]:
     """Return the settings that are not as usual."""
-    usual, told = Settings(), []
+    usual, options = Settings(), []
     for field in fields(Settings):
         value = getattr(settings, field.name)
         if field.name in ("t_end", "flips") or value == getattr(usual, field.name):
             continue
         shown = value if isinstance(value, str | float) else list(value) if isinstance(value, tuple) else repr(value)
-        told.append(f"    {field.name}={shown!r},")
+        options.append(f"    {field.name}={shown!r},")
     events = {"record": "nlink.Flip()", "stop": "nlink.Flip(terminal=True)"}.get(settings.flips)
-    return told + [f"    events=[{events}],"] * bool(events)
+    return options + [f"    events=[{events}],"] * bool(events)
 
 
 def _chain(chain: Chain) -> str:
     first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
     loads = [f"loads=[{', '.join(map(_load, chain.loads))}]"] * (chain.loads != (Gravity(9.81),))
-    shape = next(
-        (name for name, made in (("rod", Link.rod), ("point", Link.point)) if made(first.length, first.mass) == first), None
-    )
+    shape = shape_of(first)
     if shape and chain.links.count(first) == chain.n:
         values = {"length": first.length, "mass": first.mass, "shape": shape}
         usual = {"length": 1.0, "mass": 1.0, "shape": "rod"}
-        told = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
-        return _call("nlink.Chain.uniform", [str(chain.n), *told, *loads, *pin])
+        changes = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
+        return _call("nlink.Chain.uniform", [str(chain.n), *changes, *loads, *pin])
     links = "".join(f"        {_link(link)},\n" for link in chain.links)
     loads = loads or ["loads=[nlink.Gravity(g=9.81)]"]
     return _call("nlink.Chain", [f"[\n{links}    ]", *loads, *pin])
@@ -70,15 +67,13 @@ def _call(name: str, parts: list[str]) -> str:
 
 
 def _link(link: Link) -> str:
-    for name in SHAPES:
-        if getattr(Link, name)(link.length, link.mass) == link:
-            return f"nlink.Link.{name}({link.length!r}, {link.mass!r})"
-    return f"nlink.{link!r}"
+    shape = shape_of(link)
+    return f"nlink.Link.{shape}({link.length!r}, {link.mass!r})" if shape else f"nlink.{link!r}"
 
 
 def _load(load: Load) -> str:
     return f"nlink.{load!r}".replace("Sine(", "nlink.Sine(").replace("Table(", "nlink.Table(")
 
 
-def _numbers(values: Any) -> str:
+def _numbers(values: Sequence[float]) -> str:
     return "[" + ", ".join(map(repr, values)) + "]" if len(set(values)) > 1 else repr(values[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from nlink.mechanics.system import System
 from nlink.scenario import Scenario
 from nlink.simulation.events import Flip
 from nlink.simulation.integrate import simulate
-from nlink.studio.messages import FieldError, counted, ranged
+from nlink.studio.messages import FieldError, Json, counted, ranged
 
 COARSE = 8
 """Cells on a side of the first, coarse squares."""
@@ -33,7 +33,7 @@ class Grid(NamedTuple):
     t_end: float
 
     @classmethod
-    def of(cls, request: dict[str, Any]) -> Grid:
+    def of(cls, request: Json) -> Grid:
         """Read a request."""
         n = request["model"]["links"]
         n = len(n) if isinstance(n, list) else n

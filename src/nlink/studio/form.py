@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load
+from nlink.studio.messages import Json
 
-from nlink.mechanics.loads import LOADS, Gravity, JointTorque
 
-
-def load_forms() -> list[dict[str, Any]]:
+def load_forms() -> list[Json]:
     """Return each load: its name, label, unit of the first value, what it is when switched on, and its fields."""
     return [_form(kind) for kind in LOADS.values()]
 
 
-def _form(kind: type[Any]) -> dict[str, Any]:
+def _form(kind: type[Load]) -> Json:
     parameters = kind.parameters()
     first = next(iter(parameters.values()))
     form = {"name": kind.name, "label": kind.label.capitalize(), "unit": _shown(first.unit)}

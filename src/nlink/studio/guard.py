@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hmac
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY = 1_000_000
 """Bytes of a request, and of a message."""
@@ -29,10 +32,10 @@ HEADERS = [
 class Guard:
     """ASGI middleware: refuses what does not come from the studio's own page."""
 
-    def __init__(self, app: Any, token: str, hosts: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, token: str, hosts: tuple[str, ...]) -> None:
         self.app, self.token, self.hosts = app, token, hosts
 
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
@@ -49,7 +52,7 @@ class Guard:
         else:
             await self._pass_on(scope, receive, send)
 
-    def _problem(self, scope: dict[str, Any], headers: dict[bytes, str]) -> tuple[int, str] | None:
+    def _problem(self, scope: Scope, headers: dict[bytes, str]) -> tuple[int, str] | None:
         if headers.get(b"host", "") not in self.hosts:
             return 403, "this studio answers only at the address that it printed"
         origin = headers.get(b"origin")
@@ -64,21 +67,21 @@ class Guard:
             return 413, LONG
         return None
 
-    def _known(self, scope: dict[str, Any], headers: dict[bytes, str]) -> bool:
+    def _known(self, scope: Scope, headers: dict[bytes, str]) -> bool:
         given = headers.get(b"authorization", "").removeprefix("Bearer ")
         given = given or parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         return hmac.compare_digest(given.encode(), self.token.encode())
 
-    async def _pass_on(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         seen, answered = 0, False
 
-        async def counted() -> Any:
+        async def counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
             return message if seen <= MOST_BODY else {"type": "http.disconnect"}
 
-        async def headed(message: Any) -> None:
+        async def headed(message: Message) -> None:
             nonlocal answered
             if seen > MOST_BODY:
                 if not answered:
@@ -95,7 +98,7 @@ class Guard:
             await refuse(send, 413, LONG)
 
 
-async def refuse(send: Any, status: int, text: str) -> None:
+async def refuse(send: Send, status: int, text: str) -> None:
     """Answer with one sentence."""
     body = json.dumps({"error": {"text": text, "path": ""}}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]

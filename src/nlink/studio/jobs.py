@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable
 from multiprocessing import resource_tracker
 from pathlib import Path
-from typing import Any
 
 from nlink.studio import worker
 from nlink.studio.worker import END, MESSAGE, READY, STOPPING
@@ -27,18 +26,18 @@ PATIENCE = 0.6
 STARVED = 10.0
 """Seconds after which it is ended even if the machine did not let it run for so long."""
 LISTENING = 0.05
-"""Seconds between the decision to end a process and its end, in which a message that waits in its pipe is heard."""
+"""Seconds between the decision to kill a process and the kill, in which a message in its pipe is still read."""
 KEEPING = 10.0
-"""Seconds that a job which has stopped computing has to keep what it has."""
+"""Seconds in which a job that has stopped computing must save its result."""
 MOST_WAITING = 100
 CONTEXT = multiprocessing.get_context("spawn")
 Tell = Callable[[str], None]
 
 
 class Job:
-    """One thing to compute: its kind and request, and whom to tell; `tell` gets messages as JSON text."""
+    """A computation: its kind and request; `tell` receives its messages as JSON text, `ended` is called after the last."""
 
-    def __init__(self, kind: str, request: dict[str, Any], tell: Tell, ended: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, kind: str, request: dict[str, object], tell: Tell, ended: Callable[[], object] = lambda: None) -> None:
         self.kind, self.request, self.tell, self.ended = kind, request, tell, ended
         self.worker: Worker | None = None
         self.stopping = False
@@ -47,11 +46,11 @@ class Job:
         """when it was asked to stop, and the processor time of its process until then"""
         self.place = 0
 
-    def say(self, kind: str, **values: Any) -> None:
+    def say(self, kind: str, **values: object) -> None:
         """Tell a message made here."""
         self.tell(json.dumps({"type": kind, **values}))
 
-    def finish(self, kind: str, **values: Any) -> None:
+    def finish(self, kind: str, **values: object) -> None:
         """Tell the last message."""
         self.say(kind, **values)
         self.ended()

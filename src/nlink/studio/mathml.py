@@ -6,12 +6,13 @@ import re
 from typing import Any
 from xml.sax.saxutils import escape
 
-from sympy import Symbol
+from sympy import Expr, Symbol
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from nlink._support.checks import ModelError
-from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.chain import Chain
 from nlink.scenario import Scenario
+from nlink.studio.messages import shape_of
 from nlink.symbolic import derive
 from nlink.symbolic.typeset import energies, entries, forces
 
@@ -20,16 +21,17 @@ WIDTH = 900
 """Characters of MathML, more or less, after which a sum goes on in a new line."""
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 MINUS = "\N{MINUS SIGN}"
+Name = Symbol | str
 ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "d"}
 
 
-def mathml(chain: Chain) -> tuple[str, list[dict[str, Any]]]:
+def mathml(chain: Chain) -> tuple[str, list[dict[str, str]]]:
     """Return a title, and parts of the equations: each a heading and a table of MathML."""
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")
     if chain.pin:
         raise ModelError("the equations are typeset for open chains; take the pin away to see those without its force")
-    point = all(link == Link.point(link.length, link.mass) for link in chain.links)
+    point = all(shape_of(link) == "point" for link in chain.links)
     loads = [name for name in Scenario(chain, (0.0,) * chain.n).to_dict()["loads"] if name != "gravity" or chain.g]
     found = derive(chain.n, shape="point" if point else "rigid", loads=loads, offset=bool(chain.offset.any()))
     parts = [("Energies", energies(found)), ("Velocities of the centres of mass", list(found.velocities.items()))]
@@ -38,12 +40,12 @@ def mathml(chain: Chain) -> tuple[str, list[dict[str, Any]]]:
     return found.title, [{"name": name, "math": _table(pairs, printer)} for name, pairs in parts if pairs]
 
 
-def _table(pairs: list[tuple[Any, Any]], printer: Any) -> str:
+def _table(pairs: list[tuple[Name, Expr]], printer: MathMLPresentationPrinter) -> str:
     rows = [row for name, expression in pairs for row in _rows(name, expression, printer)]
     return f'<math xmlns="{NAMESPACE}" display="block"><mtable displaystyle="true">{"".join(rows)}</mtable></math>'
 
 
-def _rows(name: Any, expression: Any, printer: Any) -> list[str]:
+def _rows(name: Name, expression: Any, printer: MathMLPresentationPrinter) -> list[str]:
     """Return an equation as rows of a table, broken between terms where it is long."""
     lines: list[list[str]] = [[]]
     for k, term in enumerate(expression.as_ordered_terms()):
@@ -60,7 +62,7 @@ def _rows(name: Any, expression: Any, printer: Any) -> list[str]:
     ]
 
 
-def _printed(expression: Any, printer: Any) -> str:
+def _printed(expression: Expr, printer: MathMLPresentationPrinter) -> str:
     text = printer.doprint(expression)
     for entity, sign in ENTITY.items():
         text = text.replace(entity, sign)
@@ -68,7 +70,7 @@ def _printed(expression: Any, printer: Any) -> str:
     return re.sub(r"&(?!#|amp;|lt;|gt;|quot;)", "&amp;", text)
 
 
-def _name(name: Any) -> str:
+def _name(name: Name) -> str:
     letter, *indices = str(name if not isinstance(name, Symbol) else name.name).split("_")
     sub = "<mo>,</mo>".join(f"<mn>{escape(index)}</mn>" for index in indices)
     return f"<msub><mi>{escape(letter)}</mi><mrow>{sub}</mrow></msub>" if sub else f"<mi>{escape(letter)}</mi>"

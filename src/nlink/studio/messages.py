@@ -1,4 +1,4 @@
-"""What the page sends, checked: a model becomes a Scenario, or one sentence of the library with the field that it is about."""
+"""Checks of what the page sends: a model becomes a Scenario, or an error with its message and its field."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS
 from nlink.scenario import LINK_KEYS, Scenario
 
+Json = dict[str, Any]
+"""A table of JSON that the page sent or will get; its values are not checked."""
 MOST_LINKS = 200
 MOST_NUMBERS = 20_000_000
 """Saved points times links that one run of the studio may have."""
@@ -38,7 +40,7 @@ WORDS = {
 
 
 class FieldError(ModelError):
-    """A wrong value: the sentence, and the key of the field that it is about ("" if of none)."""
+    """A wrong value: the message, and the key of its field ("" without a field)."""
 
     status = 200
 
@@ -46,7 +48,7 @@ class FieldError(ModelError):
         super().__init__(text)
         self.path = path
 
-    def told(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """Return the error as the page takes it."""
         return {"text": str(self), "path": self.path}
 
@@ -63,8 +65,8 @@ class Missing(FieldError):
     status = 404
 
 
-def parsed(text: str | bytes) -> Any:
-    """Return what a text is in JSON, without the numbers that JSON does not have, or refuse it."""
+def parsed(text: str | bytes) -> object:
+    """Return the value of a text in JSON; refuse other texts, NaN and Infinity."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):  # also: thousands of digits, no UTF-8
@@ -76,7 +78,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def checked(model: Any) -> Scenario:
-    """Return the scenario of a model's tables, or refuse with the sentence and its field."""
+    """Return the scenario of a model's tables, or raise a FieldError."""
     try:
         _refuse_large(model)
         scenario = Scenario.from_dict(model, where="model")
@@ -90,14 +92,14 @@ def checked(model: Any) -> Scenario:
     return scenario
 
 
-def _refuse_large(model: Any) -> None:
+def _refuse_large(model: object) -> None:
     if not isinstance(model, dict):
         raise FieldError(f"the model must be a table, got {shown(model)}")
     links = model.get("links")
     count = len(links) if isinstance(links, list) else links
     if isinstance(count, int) and count > MOST_LINKS:
-        told = f"links must be at most {MOST_LINKS} in the studio, got {shown(count)}"
-        raise FieldError(f"{told}; longer chains go with nlink run", "links")
+        rule = f"links must be at most {MOST_LINKS} in the studio, got {shown(count)}"
+        raise FieldError(f"{rule}; longer chains go with nlink run", "links")
 
 
 def _check_run(scenario: Scenario) -> None:
@@ -112,14 +114,13 @@ def _check_run(scenario: Scenario) -> None:
         raise FieldError(f"run.save would keep {points:.3g} points, at most {most:,} in the studio; save less often", "run.save")
 
 
-def place(text: str, model: Any) -> str:
-    """Return the key of the field that a sentence is about, like links.2.mass or loads.joint_spring.stiffness."""
+def place(text: str, model: object) -> str:
+    """Return the key of the field that a message names, like links.2.mass or loads.joint_spring.stiffness."""
     path = _place(text)
-    equal = isinstance(model, dict) and not isinstance(model.get("links"), list)
     parts = path.split(".")
-    if equal and parts[0] == "links" and len(parts) == 3 and not listed(model.get(parts[2])):
-        return parts[2]
-    return path
+    if not isinstance(model, dict) or isinstance(model.get("links"), list):
+        return path
+    return parts[2] if parts[0] == "links" and len(parts) == 3 and not listed(model.get(parts[2])) else path
 
 
 def _place(text: str) -> str:
@@ -146,7 +147,7 @@ def _dotted(path: str) -> str:
     return BRACKETS.sub(r".\1", path)
 
 
-def page_model(scenario: Scenario) -> dict[str, Any]:
+def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
     table = scenario.to_dict()
     rows = [_row(link) for link in scenario.chain.links]
@@ -158,16 +159,21 @@ def page_model(scenario: Scenario) -> dict[str, Any]:
     return {"title": table.pop("title"), **first, **table, "start": start}
 
 
-def _row(link: Link) -> dict[str, Any]:
+def _row(link: Link) -> Json:
     """Return a link by its shape, with centre of mass and inertia only where no shape has them."""
-    measures = {"length": link.length, "mass": link.mass}
-    for shape, made in (("rod", Link.rod), ("point", Link.point)):
-        if made(link.length, link.mass) == link:
-            return {"shape": shape, **measures}
+    shape, measures = shape_of(link), {"length": link.length, "mass": link.mass}
+    if shape:
+        return {"shape": shape, **measures}
     return {**measures, "com": link.com, "offset": link.offset, "inertia": link.inertia}
 
 
-def with_value(model: dict[str, Any], key: str, value: float) -> dict[str, Any]:
+def shape_of(link: Link) -> str:
+    """Return the shape of a link, rod or point; empty if it is neither."""
+    shapes = {"rod": Link.rod, "point": Link.point}
+    return next((name for name, make in shapes.items() if make(link.length, link.mass) == link), "")
+
+
+def with_value(model: Json, key: str, value: float) -> Json:
     """Return a model with one number changed: a load by its name, or pin.x, pin.y."""
     table, _, name = key.partition(".")
     if table == "pin" and name in ("x", "y") and isinstance(model.get("pin"), dict):
@@ -181,7 +187,7 @@ def with_value(model: dict[str, Any], key: str, value: float) -> dict[str, Any]:
     return {**model, "loads": loads}
 
 
-def ranged(request: dict[str, Any], low: str, high: str) -> tuple[float, float]:
+def ranged(request: Json, low: str, high: str) -> tuple[float, float]:
     """Return two numbers of a request, the first below the second."""
     try:
         a, b = number(low, request.get(low)), number(high, request.get(high))
@@ -192,7 +198,7 @@ def ranged(request: dict[str, Any], low: str, high: str) -> tuple[float, float]:
     return a, b
 
 
-def counted(request: dict[str, Any], name: str, least: int, most: int) -> int:
+def counted(request: Json, name: str, least: int, most: int) -> int:
     """Return a whole number of a request within bounds."""
     try:
         value = whole(name, request.get(name), least=least, most=most)

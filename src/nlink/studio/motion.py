@@ -1,4 +1,4 @@
-"""The task that simulates: a run in slices, sent to the page as it grows, and kept.
+"""The task that simulates: a run in slices, sent to the page as it grows, and saved.
 
 Each slice takes about SLICE seconds of work and is resumed from the one before: resumption is exact to the last bit, so the
 numbers are those of an uninterrupted run, and it needs no file to be watched and no hook in the loop of `simulate`.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from nlink._support.checks import ModelError
 from nlink.run.file import load
 from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
-from nlink.studio.messages import FieldError, checked, page_model, place
+from nlink.studio.messages import FieldError, Json, checked, page_model, place
 from nlink.studio.worker import Outbox
 from nlink.view.packing import Packer
-from nlink.view.sampling import finite
+from nlink.view.sampling import finite, spread_rows
 from nlink.view.takes import chain_data, run_content
 
 SLICE = 0.12
@@ -32,8 +32,8 @@ SERIES = 1200
 """Points of a line that is sent only to be drawn."""
 
 
-def motion(request: dict[str, Any], out: Outbox) -> None:
-    """Simulate, sending what has come every moment; keep the run in the scratch file that the server names."""
+def motion(request: Json, out: Outbox) -> None:
+    """Simulate, sending new points after each slice; save the run to the scratch file that the server names."""
     scenario = checked(request["model"])
     chain, stride = scenario.chain, _stride(scenario)
     out.send("begin", chain=chain_data(chain), t_end=scenario.settings.t_end)
@@ -46,7 +46,7 @@ def motion(request: dict[str, Any], out: Outbox) -> None:
     _show(run, request, out)
 
 
-def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
+def _slices(scenario: Scenario, model: Json, out: Outbox) -> Iterator[Run]:
     """Yield the run as it grows."""
     settings, run = scenario.settings, None
     whole, save = settings.t_end, 0.0 if isinstance(settings.save, tuple) else settings.save
@@ -60,7 +60,8 @@ def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
             part = replace(scenario, settings=replace(settings, t_end=target))
             run = part.run(strict=False) if run is None else run.resume(target, strict=False)
         except ModelError as error:
-            raise FieldError(str(error), getattr(error, "path", "") or place(str(error), model)) from None
+            path = error.path if isinstance(error, FieldError) else ""
+            raise FieldError(str(error), path or place(str(error), model)) from None
         size = max(1, min(4 * size, int(size * SLICE / max(time.perf_counter() - begun, 1e-4))))
         if out.stopping and run.status.code == "finished" and done < pieces:
             run.status = Status("interrupted", f"stopped by the user at t = {run.t[-1]:g} s", "resume the run to go on")
@@ -70,7 +71,7 @@ def _slices(scenario: Scenario, model: Any, out: Outbox) -> Any:
 
 
 def _stride(scenario: Scenario) -> int:
-    """Return how many saved points lie between two that are sent while a run is computed."""
+    """Return the stride of the saved points that are sent while a run is computed."""
     save = scenario.settings.save
     points = len(save) if isinstance(save, tuple) else abs(scenario.settings.t_end) / save
     return max(1, math.ceil(points * scenario.chain.n / LIVE))
@@ -95,15 +96,15 @@ def _send_new(run: Run, sent: int, stride: int, out: Outbox) -> int:
     return int(rows[-1]) + stride
 
 
-def _show(run: Run, request: dict[str, Any], out: Outbox) -> None:
-    """Keep the run, and send it as the player shows it."""
+def _show(run: Run, request: Json, out: Outbox) -> None:
+    """Save the run, and send the content of the player."""
     kept = bool(request.get("scratch"))
     if kept:
         run.save(request["scratch"])
     packer, shown = Packer(), finite(run)
     content = run_content(run, packer)
     residual = shown.energy().residual
-    rows = rows_of(len(residual))
+    rows = spread_rows(len(residual), SERIES)
     content["residual"] = {"t": packer.exact(shown.t[rows]), "values": packer.exact(residual[rows])}
     largest = float(np.abs(residual).max(initial=0.0))
     said = run.status.message if run.status.code == "interrupted" else str(run.status)
@@ -111,13 +112,8 @@ def _show(run: Run, request: dict[str, Any], out: Outbox) -> None:
     out.end("done", content=content, data=packer.text(), told=told)
 
 
-def opened(request: dict[str, Any], out: Outbox) -> None:
+def opened(request: Json, out: Outbox) -> None:
     """Read a saved run; the server has found its file."""
     run = load(Path(request["path"]))
     out.send("model", model=page_model(run.scenario))
     _show(run, request | {"scratch": None}, out)
-
-
-def rows_of(count: int, most: int = SERIES) -> np.ndarray:
-    """Return which of `count` points are sent, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)) if count else np.empty(0, int)

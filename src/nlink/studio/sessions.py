@@ -6,10 +6,10 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from nlink._support.checks import shown
 from nlink.studio.jobs import Job, Pool
+from nlink.studio.messages import Json
 from nlink.studio.shelf import Shelf
 
 GRACE = 30.0
@@ -31,10 +31,10 @@ class Session:
         self.news = asyncio.Event()
         self.connection = 0
 
-    def hear(self, message: Any) -> None:
+    def hear(self, message: object) -> None:
         """Take a message of the page; what is not understood is answered, never fatal."""
-        kind = message.get("type") if isinstance(message, dict) else None
-        name = message.get("job") if isinstance(message, dict) else None
+        message = message if isinstance(message, dict) else {}
+        kind, name = message.get("type"), message.get("job")
         if kind == "seen" and isinstance(message.get("seq"), int):
             self._forget(message["seq"])
         elif kind == "start" and isinstance(name, str) and plain(name):
@@ -70,7 +70,7 @@ class Session:
         while self.sent and self.sent[0][0] <= seq:
             self.kept -= len(self.sent.popleft()[1])
 
-    def _start(self, name: str, message: dict[str, Any]) -> None:
+    def _start(self, name: str, message: Json) -> None:
         kind, request = message.get("kind"), message.get("request")
 
         def tell(text: str) -> None:

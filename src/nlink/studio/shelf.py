@@ -8,11 +8,11 @@ import shutil
 import stat
 import time
 from pathlib import Path
-from typing import Any
 
 from nlink._support.checks import shown
 from nlink._support.files import own, remove_scratch, scratch_folder, written_whole
-from nlink.studio.messages import FieldError, Missing
+from nlink.studio.messages import FieldError, Json, Missing
+from nlink.view.endings import RUN
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
 MOST_SCRATCH = 40
@@ -26,31 +26,31 @@ def runs_folder() -> Path:
 
 
 class Shelf:
-    """Saved runs by name, and a scratch folder for those that may be saved yet."""
+    """Saved runs by name, and a scratch folder for runs that are not saved yet."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.scratch = scratch_folder("studio")
 
     def close(self) -> None:
-        """Throw away what was not saved."""
+        """Remove the runs that were not saved."""
         remove_scratch(self.scratch)
 
     def new(self, key: str) -> Path:
-        """Return a scratch file for a run, throwing away the oldest if there are many."""
-        kept = sorted(self.scratch.glob("*.nc"), key=lambda path: path.stat().st_mtime)
+        """Return a scratch file for a run; remove the oldest if there are many."""
+        kept = sorted(self.scratch.glob(f"*{RUN}"), key=lambda path: path.stat().st_mtime)
         for old in kept[: max(0, len(kept) - MOST_SCRATCH + 1)]:
             old.unlink(missing_ok=True)
-        return self.scratch / f"{key}.nc"
+        return self.scratch / f"{key}{RUN}"
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[Json]:
         """Return the saved runs, the newest first."""
-        found = {path: _known(path) for path in self.folder.glob("*.nc") if NAME.fullmatch(path.stem)}
+        found = {path: _known(path) for path in self.folder.glob(f"*{RUN}") if NAME.fullmatch(path.stem)}
         times = {path: known for path, known in found.items() if known and not _shared(known) and self._inside(path)}
         rows = sorted(times, key=lambda path: -times[path].st_mtime)
         return [{"name": path.stem, "size": times[path].st_size, "date": _date(times[path].st_mtime)} for path in rows]
 
-    def file(self, name: Any) -> Path:
+    def file(self, name: object) -> Path:
         """Return the file of a saved run."""
         path = self._path(name)
         known = _known(path)
@@ -62,9 +62,9 @@ class Shelf:
             )
         return path
 
-    def save(self, key: str, name: Any) -> Path:
+    def save(self, key: str, name: object) -> Path:
         """Save a scratch run under a name that is not taken."""
-        path, source = self._path(name), self.scratch / f"{key}.nc"
+        path, source = self._path(name), self.scratch / f"{key}{RUN}"
         if not source.is_file():
             raise FieldError("this run is no longer there; run it again, then save it", "name")
         if path.exists() or path.is_symlink():
@@ -74,19 +74,19 @@ class Shelf:
             shutil.copyfile(source, temporary)
         return path
 
-    def delete(self, name: Any) -> None:
+    def delete(self, name: object) -> None:
         """Delete a saved run, and no other file."""
         path = self.file(name)
         if not own(path):
             raise FieldError(f"{shown(name)} is not a run of nlink; delete the file yourself if you mean it", "name")
         path.unlink()
 
-    def _path(self, name: Any) -> Path:
+    def _path(self, name: object) -> Path:
         if not isinstance(name, str) or not NAME.fullmatch(name) or ".." in name or name != name.strip(". "):
             raise FieldError(
                 "a name must have 1 to 80 letters, digits, spaces, dots, - or _, and begin with a letter or digit", "name"
             )
-        return self.folder / f"{name}.nc"
+        return self.folder / f"{name}{RUN}"
 
     def _inside(self, path: Path) -> bool:
         """Whether a file truly lies in the folder: a link that leads elsewhere does not."""
@@ -94,7 +94,7 @@ class Shelf:
 
 
 def _known(path: Path) -> os.stat_result | None:
-    """Return what is known of a plain file of this user; None if it is something else, like a link or a pipe."""
+    """Return the status of a regular file of this user; None of anything else, like a link or a pipe."""
     try:
         known = path.lstat()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What a worker can be asked to do. A task takes the page's request and an Outbox, and ends with one message of what it found."""
+"""The tasks of a worker. A task takes the request of the page and an Outbox, and ends with one message, its result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,19 +13,20 @@ from nlink._support.checks import ModelError, choice
 from nlink.analysis.compare import compare
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import linearize
-from nlink.analysis.stability import critical_load
-from nlink.analysis.stability_map import KINDS, locus, stability_map
+from nlink.analysis.stability import Critical, critical_load
+from nlink.analysis.stability_map import locus, stability_map
 from nlink.formulations import formulate
+from nlink.mechanics.chain import Chain
 from nlink.scenario import Scenario
 from nlink.studio import flips
 from nlink.studio.mathml import mathml
-from nlink.studio.messages import checked, counted, ranged, with_value
-from nlink.studio.motion import SLICE, motion, opened, rows_of
+from nlink.studio.messages import Json, checked, counted, ranged, with_value
+from nlink.studio.motion import SERIES, SLICE, motion, opened
 from nlink.studio.worker import Outbox
-from nlink.view.map_page import Layer, map_content
+from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
 from nlink.view.packing import Packer
-from nlink.view.sampling import finite
+from nlink.view.sampling import finite, spread_rows
 from nlink.view.takes import ROOM, motion_data, run_content
 from nlink.view.words import scenario_lines
 
@@ -34,7 +34,7 @@ SMALLEST = 1e-16
 """Differences are drawn by their logarithms, from here on."""
 
 
-def copies(request: dict[str, Any], out: Outbox) -> None:
+def copies(request: Json, out: Outbox) -> None:
     """Run a chain several times, its first angle each time a little further, and show how the copies part."""
     scenario = checked(request["model"])
     count, apart = counted(request, "copies", 2, 12), ranged({"from": 0.0, "apart": request.get("apart")}, "from", "apart")[1]
@@ -52,36 +52,35 @@ def copies(request: dict[str, Any], out: Outbox) -> None:
     out.end("done", content=content, data=packer.text())
 
 
-def compared(request: dict[str, Any], out: Outbox) -> None:
+def compared(request: Json, out: Outbox) -> None:
     """Run a chain in several formulations, and show how far they agree."""
     scenario = checked(request["model"])
-    names = request.get("formulations") or None
-    found = compare(scenario, names)
-    rows, packer = [row for row in found.rows if row.run is not None], Packer()
+    comparison = compare(scenario, request.get("formulations") or None)
+    rows, packer = [row for row in comparison.rows if row.run is not None], Packer()
     if not rows:
-        raise ModelError(found.rows[0].status.message)
+        raise ModelError(comparison.rows[0].status.message)
     content = run_content(rows[0].run, packer, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
     content["others"] = [
         _ghost(row.formulation, row.run.t, row.run.theta, row.run.omega, len(rows), packer) for row in rows[1:] if row.run
     ]
-    content["apart"] = [_series(row.formulation, found.t, row.difference, packer) for row in rows]
-    out.end("done", content=content, data=packer.text(), table=found.to_dict())
+    content["apart"] = [_series(row.formulation, comparison.t, row.difference, packer) for row in rows]
+    out.end("done", content=content, data=packer.text(), table=comparison.to_dict())
 
 
-def _ghost(name: str, t: np.ndarray, theta: np.ndarray, omega: np.ndarray, count: int, packer: Packer) -> dict[str, Any]:
+def _ghost(name: str, t: np.ndarray, theta: np.ndarray, omega: np.ndarray, count: int, packer: Packer) -> Json:
     """Return a motion that is shown over another one."""
-    rows = rows_of(len(t), max(2, ROOM // count // theta.shape[1]))
+    rows = spread_rows(len(t), max(2, ROOM // count // theta.shape[1]))
     return {"name": name, **motion_data(t[rows], theta[rows], omega[rows], packer)}
 
 
-def _series(name: str, t: np.ndarray, values: np.ndarray, packer: Packer) -> dict[str, Any]:
+def _series(name: str, t: np.ndarray, values: np.ndarray, packer: Packer) -> Json:
     """Return the logarithm of a difference over time."""
     good = np.flatnonzero(np.isfinite(values[: len(t)]))
-    rows = good[rows_of(len(good))]
+    rows = good[spread_rows(len(good), SERIES)]
     return {"name": name, "t": packer.exact(t[rows]), "values": packer.exact(np.log10(np.maximum(values[rows], SMALLEST)))}
 
 
-def modes(request: dict[str, Any], out: Outbox) -> None:
+def modes(request: Json, out: Outbox) -> None:
     """Find an equilibrium, from rest or from the start, and its modes."""
     scenario = checked(request["model"])
     start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
@@ -92,7 +91,7 @@ def modes(request: dict[str, Any], out: Outbox) -> None:
     out.end("done", content=content, data=packer.text(), table=table, stable=bool(rest.stable))
 
 
-def stability(request: dict[str, Any], out: Outbox) -> None:
+def stability(request: Json, out: Outbox) -> None:
     """Follow the eigenvalues along one value of the model, or map stability over two."""
     model, key = request["model"], request.get("vary", "")
     checked(model)
@@ -113,30 +112,31 @@ def stability(request: dict[str, Any], out: Outbox) -> None:
     )
 
 
-def _chains(model: Any, *keys: str) -> Callable[..., Any]:
-    def chain_of(*values: float) -> Any:
-        made = model
+def _chains(model: Json, *keys: str) -> Callable[..., Chain]:
+    def chain_of(*values: float) -> Chain:
+        changed = model
         for key, value in zip(keys, values, strict=True):
-            made = with_value(made, key, value)
-        return Scenario.from_dict(made, where="model").chain
+            changed = with_value(changed, key, value)
+        return Scenario.from_dict(changed, where="model").chain
 
     return chain_of
 
 
-def _critical(chain_of: Callable[..., Any], low: float, high: float) -> dict[str, Any]:
+def _critical(chain_of: Callable[..., Chain], low: float, high: float) -> Json:
     try:
-        found: Any = critical_load(chain_of, (low, high), later=True)
+        found = critical_load(chain_of, (low, high), later=True)
     except ModelError as error:
         return {"critical": [], "reason": str(error)}
-    return {"critical": [{"load": c.load, "kind": c.kind, "frequency": c.frequency, "lost": c.lost} for c in found], "reason": ""}
+    criticals = [found] if isinstance(found, Critical) else found
+    return {"critical": [critical._asdict() for critical in criticals], "reason": ""}
 
 
-def _map(request: dict[str, Any], key: str, ends: tuple[float, float], out: Outbox) -> None:
+def _map(request: Json, key: str, ends: tuple[float, float], out: Outbox) -> None:
     second = request["vary2"]
     low, high = ranged(request, "low2", "high2")
     x, y = np.linspace(*ends, 100), np.linspace(low, high, 80)
     found, packer = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out)), Packer()
-    layers = [Layer("stability", found.kind, kinds=KINDS), Layer("growth", found.growth, "1/s")]
+    layers = stability_layers(found)
     content = map_content(x, y, layers, packer, xlabel=_label(key), ylabel=_label(second), title="Stability")
     out.end("done", content=content, data=packer.text())
 
@@ -158,7 +158,7 @@ def _every(out: Outbox) -> Callable[[int, int], None]:
     return progress
 
 
-def flip_map(request: dict[str, Any], out: Outbox) -> None:
+def flip_map(request: Json, out: Outbox) -> None:
     """Map the time to the first flip over two start angles, coarse first."""
     scenario, grid = checked(request["model"]), flips.Grid.of(request)
     out.send("grid", size=grid.size, low=grid.low, high=grid.high, t_end=grid.t_end)
@@ -172,14 +172,14 @@ def flip_map(request: dict[str, Any], out: Outbox) -> None:
     out.end("done", cells=cells)
 
 
-def equations(request: dict[str, Any], out: Outbox) -> None:
+def equations(request: Json, out: Outbox) -> None:
     """Derive and typeset the equations of motion."""
     scenario = checked(request["model"])
     title, parts = mathml(scenario.chain)
     out.end("done", title=title, parts=parts, words=scenario_lines(scenario))
 
 
-TASKS: dict[str, Callable[[dict[str, Any], Outbox], None]] = {
+TASKS: dict[str, Callable[[Json, Outbox], None]] = {
     "run": motion,
     "open": opened,
     "copies": copies,

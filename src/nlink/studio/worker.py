@@ -7,17 +7,18 @@ ends its run between two chunks, other tasks look at `stopping`; a job that does
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import threading
+from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
-from typing import Any
+
+from nlink.view.packing import finite_json
 
 MESSAGE, END, READY, STOPPING = b"m", b"e", b"r", b"s"
 NICE = 10
-"""Workers step back a little, so that the page is answered while they compute."""
+"""Workers have a lower priority than the server, so that the page is answered while they compute."""
 
 
 class Stopped(Exception):
@@ -25,48 +26,39 @@ class Stopped(Exception):
 
 
 class Outbox:
-    """Where a task puts its messages, and sees whether it should stop."""
+    """Sends the messages of a task, and holds whether the user has stopped it."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection, self.stopping = connection, False
 
-    def send(self, kind: str, **values: Any) -> None:
+    def send(self, kind: str, **values: object) -> None:
         """Send a message of the job under way."""
         self._put(MESSAGE, kind, values)
 
-    def end(self, kind: str, **values: Any) -> None:
+    def end(self, kind: str, **values: object) -> None:
         """Send the last message of the job."""
         self._put(END, kind, values)
 
     def stop(self) -> None:
-        """Say that the job computes no more, and only keeps what it has."""
+        """Say that the job has stopped computing and is saving its result."""
         self._put(STOPPING, "stopping", {})
 
     def progress(self, done: float, total: float) -> None:
-        """Say how far it is; leave, if the user has stopped it."""
+        """Send the progress; raise Stopped if the user has stopped the job."""
         self.send("progress", done=done, total=total)
         self.look()
 
     def look(self) -> None:
-        """Leave, if the user has stopped the job."""
+        """Raise Stopped if the user has stopped the job."""
         if self.stopping:
             raise Stopped
 
-    def _put(self, mark: bytes, kind: str, values: dict[str, Any]) -> None:
+    def _put(self, mark: bytes, kind: str, values: dict[str, object]) -> None:
         try:
             text = json.dumps({"type": kind, **values}, separators=(",", ":"), allow_nan=False)
         except ValueError:
-            text = json.dumps(_finite({"type": kind, **values}), separators=(",", ":"))
+            text = json.dumps(finite_json({"type": kind, **values}), separators=(",", ":"))
         self.connection.send_bytes(mark + text.encode())
-
-
-def _finite(value: Any) -> Any:
-    """Return plain data with None for numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def main(connection: Connection) -> None:
@@ -74,7 +66,7 @@ def main(connection: Connection) -> None:
     threading.Thread(target=_end_with_server, daemon=True).start()
     out = Outbox(connection)
 
-    def ask(*_: Any) -> None:
+    def ask(*_: object) -> None:
         out.stopping = True
 
     signal.signal(signal.SIGINT, ask)
@@ -92,16 +84,17 @@ def main(connection: Connection) -> None:
         _work(tasks.TASKS[kind], request, out)
 
 
-def _work(task: Any, request: dict[str, Any], out: Outbox) -> None:
+def _work(task: Callable[[dict[str, object], Outbox], None], request: dict[str, object], out: Outbox) -> None:
     from nlink._support.checks import ModelError
     from nlink.simulation.integrate import SimulationError
+    from nlink.studio.messages import FieldError
 
     try:
         task(request, out)
     except (Stopped, KeyboardInterrupt):
         out.end("stopped")
     except ModelError as error:
-        out.end("failed", text=str(error), path=getattr(error, "path", ""))
+        out.end("failed", text=str(error), path=error.path if isinstance(error, FieldError) else "")
     except SimulationError as error:
         out.end("stopped") if error.status.code == "interrupted" else out.end("failed", text=str(error), path="")
     except MemoryError:

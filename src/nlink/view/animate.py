@@ -10,7 +10,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from PIL import GifImagePlugin, Image
@@ -164,7 +164,7 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
         film.close()
 
 
-def _ffmpeg() -> Any:
+def _ffmpeg() -> ModuleType:
     try:
         import imageio_ffmpeg
     except ImportError:
@@ -172,7 +172,9 @@ def _ffmpeg() -> Any:
     return imageio_ffmpeg
 
 
-def _even(size: Any) -> Any:
+def _even(size: tuple[int, int]) -> tuple[int, int]:
     """Return the size rounded up to even numbers, which MP4 asks for; leave what is no size to the checks."""
-    whole = isinstance(size, tuple | list) and all(isinstance(side, int) for side in size)
-    return tuple(side + side % 2 for side in size) if whole else size
+    if not (isinstance(size, tuple | list) and len(size) == 2 and all(isinstance(side, int) for side in size)):
+        return size
+    width, height = size
+    return width + width % 2, height + height % 2

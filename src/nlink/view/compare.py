@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from nlink._support.checks import ModelError, choice, number, shown
 from nlink.mechanics import kinematics
 from nlink.view.plot import broken
-from nlink.view.sheet import MOST_DPI, MOST_FONT, Sheet, Size, smooth
+from nlink.view.sheet import MOST_DPI, MOST_FONT, LineStyle, Sheet, Size, smooth
 from nlink.view.style import INK, MUTED, Colour, link_colours, save_figures
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ COLOURS: tuple[Colour, ...] = (
     (0.45, 0.33, 0.28),
 )
 """Hues of Okabe and Ito, told apart by colour-blind readers too, and brown; more formulations than these take shades."""
-DASHES = ((0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)))
+Dashes = tuple[int, tuple[float, ...]]
+DASHES: tuple[Dashes, ...] = ((0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)))
 
 
 def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
@@ -78,7 +79,7 @@ def overlay_figure(
     at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
-    drawn: list[tuple[Run, dict[str, Any]]] = [(comparison.reference, {"color": INK, "linewidth": 3.0})]
+    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": INK, "linewidth": 3.0})]
     drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
     for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
@@ -108,7 +109,7 @@ def _sheet(comparison: Comparison, size: Size, fontsize: float) -> Sheet:
     return Sheet(run, size, number("fontsize", fontsize, above=0, most=MOST_FONT))
 
 
-def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Any]]:
+def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Dashes]]:
     """Return the colour of each formulation and the dashes of each integrator."""
     names = list(dict.fromkeys(row.formulation for row in comparison.rows))
     methods = list(dict.fromkeys(row.integrator for row in comparison.rows))
@@ -116,7 +117,7 @@ def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Any]]:
     return dict(zip(names, colours, strict=False)), {method: DASHES[k % len(DASHES)] for k, method in enumerate(methods)}
 
 
-def _looks(comparison: Comparison) -> list[tuple[Row, dict[str, Any]]]:
+def _looks(comparison: Comparison) -> list[tuple[Row, LineStyle]]:
     """Return the rows that have a run, with their lines: ever thinner, so that of equal ones all are seen."""
     colours, dashes = _styles(comparison)
     rows = [row for row in comparison.rows if row.run is not None]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -44,7 +43,7 @@ class Look:
     style: str = "bar"
 
     def __post_init__(self) -> None:
-        size: Any = self.size
+        size: object = self.size
         low, high = SIZES
         if not (listed(size) and len(size) == 2 and all(isinstance(s, int | np.integer) and low <= s <= high for s in size)):
             raise ModelError(f"size must be (width, height), two whole numbers of pixels from {low} to {high}, got {shown(size)}")

@@ -6,11 +6,12 @@ import math
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
@@ -50,8 +51,7 @@ def map_figure(found: Map, title: str = "") -> Figure:
         _values(figure, axes, found)
     if found.quantity in ("flip", "link"):
         handles += _forbid(axes, found)
-        place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.09), "ncols": 4, "frameon": False, "fontsize": 9}
-        axes.legend(handles=handles, **place)
+        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=4, frameon=False, fontsize=9)
     axes.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=label(found.plane.x), ylabel=label(found.plane.y))
     axes.set_aspect("equal" if found.plane.x.kind == found.plane.y.kind == "theta" else "auto")
     for axis, each, span in ((axes.xaxis, found.plane.x, x1 - x0), (axes.yaxis, found.plane.y, y1 - y0)):
@@ -82,10 +82,10 @@ def chaos_page(
         kinds = ("not enough energy", "no flip", *(f"link {i + 1} flips first" for i in range(found.chain.n)))
         first = Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds)
         layers = [first] if found.quantity == "link" else [*layers, first]
-    told = [*(lines or []), ("map", summary(found))]
+    facts = [*(lines or []), ("map", summary(found))]
     axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
     name = plain(title or heading(found))
-    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=told, path=path)
+    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=facts, path=path)
 
 
 def summary(found: Map) -> str:
@@ -182,10 +182,12 @@ def _norm(found: Map, flips: bool) -> Normalize:
     return Normalize(low, high if high > low else low + 1.0)
 
 
-def _beyond(found: Map, norm: Normalize) -> Any:
+def _beyond(found: Map, norm: Normalize) -> Literal["neither", "min", "max", "both"]:
     known = found.values[np.isfinite(found.values)]
     below, above = bool((norm(known) < 0.0).any()), bool((norm(known) > 1.0).any())
-    return {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[below, above]
+    if below and above:
+        return "both"
+    return "min" if below else "max" if above else "neither"
 
 
 def _links(axes: Axes, found: Map) -> list[Patch]:
@@ -219,7 +221,7 @@ def _forbid(axes: Axes, found: Map) -> list[Patch]:
     return handles
 
 
-def _ticks(axis: Any, each: Axis, span: float) -> None:
+def _ticks(axis: XAxis | YAxis, each: Axis, span: float) -> None:
     """Put ticks of angles at parts of a turn."""
     if each.kind != "theta":
         return

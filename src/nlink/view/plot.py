@@ -14,7 +14,6 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -195,7 +194,7 @@ def turned_over(run: Run) -> bool:
     return bool(np.any(turn != turn[:1]))
 
 
-def _size(size: Any) -> Size:
+def _size(size: Size) -> Size:
     if not listed(size) or len(size) != 2:
         raise ModelError(f"size must be (width, height) in inches, got {shown(size)}")
     return number("size[0]", size[0], least=1, most=MOST_INCHES), number("size[1]", size[1], least=1, most=MOST_INCHES)

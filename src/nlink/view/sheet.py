@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -23,6 +26,8 @@ DEAD = 60
 """Most dead positions that are marked."""
 
 Size = tuple[float, float]
+LineStyle = dict[str, Any]
+"""Keywords of `Axes.plot`."""
 MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
 """Of a picture: its sides, its letters in points, and its dots an inch."""
 
@@ -76,8 +81,8 @@ class Sheet:
         """Draw the line of one link in its colour, over those of the links further out."""
         n = len(self.colours)
         width = 1.5 if n <= LEGEND else 1.0 if n <= 30 else 0.6
-        style: dict[str, Any] = {"color": self.colours[link], "linewidth": width, "marker": self.marker}
-        (self.drawn[link],) = axes.plot(x, y, zorder=3 - link / n, **style)
+        colour, order = self.colours[link], 3 - link / n
+        (self.drawn[link],) = axes.plot(x, y, zorder=order, color=colour, linewidth=width, marker=self.marker)
 
     def name_links(self, symbol: str, last: str = "", more: dict[str, Line2D] | None = None) -> None:
         """Say which colour is which link: by a legend (`symbol` with {i}) or, for many links, by a colour bar.
@@ -90,8 +95,10 @@ class Sheet:
             self.legend([*(self.drawn[i] for i in names), *more.values()], [*names.values(), *more])
             return
         if more:
-            place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.2, "frameon": False}
-            self.figure.axes[0].legend(list(more.values()), list(more), fontsize=self.fontsize, handlelength=1.4, **place)
+            self.figure.axes[0].legend(
+                list(more.values()), list(more), loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, frameon=False,
+                fontsize=self.fontsize, handlelength=1.4,
+            )  # fmt: skip
         bounds = np.arange(n + 1) + 0.5
         mappable = ScalarMappable(BoundaryNorm(bounds, n), ListedColormap(self.colours))
         step = next(m for k in range(9) for m in (10**k, 2 * 10**k, 5 * 10**k) if 12 * m > n)
@@ -99,11 +106,11 @@ class Sheet:
         bar.set_ticks(sorted({1, *range(step, n + 1, step)}))
         bar.minorticks_off()
 
-    def legend(self, drawn: list[Any], names: list[str]) -> None:
+    def legend(self, drawn: Sequence[Artist], names: list[str]) -> None:
         """Put a legend to the right of the axes, where it covers nothing."""
         self.figure.legend(drawn, names, loc="outside right center", frameon=False, fontsize=self.fontsize, handlelength=1.4)
 
-    def colour_bar(self, mappable: ScalarMappable, label: str) -> Any:
+    def colour_bar(self, mappable: ScalarMappable, label: str) -> Colorbar:
         """Put a colour bar to the right of the axes."""
         bar = self.figure.colorbar(mappable, ax=self.figure.axes, pad=0.02, aspect=30)
         bar.set_label(label, fontsize=self.fontsize)

@@ -1,4 +1,4 @@
-"""What plots and animations share: colours and titles, the points that are fixed, and how a figure is written."""
+"""Shared by plots and animations: colours, titles, fixed points, and the writing of figures."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def save_figures(figures: dict[str, Figure], folder: str | os.PathLike[str], end
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = 130) -> Path:
-    """Write a figure, whole or not at all, with nlink's name among its metadata; the ending of the name says as what."""
+    """Write a figure, whole or not at all, in the format of the name's ending, with nlink's name in its metadata."""
     path = Path(path)
     kind = path.suffix.removeprefix(".") or "png"
     image, key = io.BytesIO(), "Software" if kind == "png" else "Creator"

@@ -1,4 +1,4 @@
-"""What a page shows of a run: the chain, its motion, energies, events and settings as plain data, its arrays packed."""
+"""The content of a page of a run: chain, motion, energies, events and settings as plain data, with packed arrays."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ ANGLE = 1e-5
 RATE_BITS = 18
 """Rates are rounded to the largest one divided by two to this."""
 ENERGIES = 3000
-"""Most moments at which the energies are kept."""
+"""Most times at which a page has the energies."""
 EVENTS = 2000
 WORDS = 400
 """Most letters of one line about the model."""
 ANGLES = 8
-"""Most links whose start is told one by one."""
+"""Most links whose start angles are listed one by one."""
 
 
 def run_content(run: Run, packer: Packer, room: int = ROOM, look: Content | None = None) -> Content:
-    """Return what the page of a run shows; `look`: with which speed, trail, hinges, centres and style it begins."""
+    """Return the content of the page of a run; `look`: speed, trail, hinges, centres and style at its beginning."""
     refuse_empty(run)
     run = finite(run)
     refuse_empty(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def load_text(load: Load) -> str:
     return f"{load.label} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
 
 
-def _torque_text(torque: Any) -> str:
+def _torque_text(torque: object) -> str:
     if isinstance(torque, Sine):
         return f"{torque.amplitude:g} sin(2 pi {torque.frequency:g} t + {torque.phase:g})"
     if isinstance(torque, Table):
@@ -54,7 +54,7 @@ def _torque_text(torque: Any) -> str:
     return "[" + ", ".join(_torque_text(t) for t in torque) + "]" if isinstance(torque, tuple) else f"{torque:g}"
 
 
-def _value_text(value: Any) -> str:
+def _value_text(value: float | tuple[float, ...]) -> str:
     return "[" + ", ".join(f"{v:g}" for v in value) + "]" if isinstance(value, tuple) else f"{value:g}"
 
 
