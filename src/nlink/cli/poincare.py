@@ -121,10 +121,10 @@ def _points_lines(points: Points, starts: int) -> list[tuple[str, str]]:
     from nlink.view.chaos import section_text
 
     left = float(np.abs(points.residual).max(initial=0.0))
-    told = f"{len(points):,} from {starts} start{'s' * (starts > 1)}"
+    count = f"{len(points):,} from {starts} start{'s' * (starts > 1)}"
     return [
         ("section", section_text(points.section)),
-        ("points", told),
+        ("points", count),
         ("energy", f"balance closed to {left:.2g} J at every point"),
     ]
 

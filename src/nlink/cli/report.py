@@ -68,7 +68,7 @@ def check_picture(path: Path | None) -> None:
     """Refuse a picture that cannot be written, before the work; load Matplotlib now, since Ctrl-C is not answered meanwhile."""
     if path is not None:
         check_ending("--output", path)
-        importlib.import_module("nlink.view.style")
+        importlib.import_module("nlink.view.sheet")
 
 
 def titled(scenario: Scenario, lines: list[str]) -> list[str]:
