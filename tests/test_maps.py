@@ -35,7 +35,7 @@ from nlink import (
     simulate_many,
 )
 from nlink.analysis.flip_barrier import cheapest_flip, margin, ruled
-from nlink.analysis.maps import OUTPUTS
+from nlink.analysis.maps import QUANTITIES
 from nlink.analysis.plane import centres
 from nlink.mechanics.kinematics import potential_energy
 from nlink.view.maps import FORBIDDEN, chaos_page, heading, map_figure, plain, save_map_picture, summary
@@ -128,7 +128,7 @@ def test_the_mirrored_half_is_what_would_be_computed(chain, options):
 def test_other_quantities_are_symmetric_to_the_last_bit(quantity):
     found = chaos_map(RODS, quantity, size=6, t_end=3.0)
     assert np.array_equal(found.values, found.values[::-1, ::-1])
-    kept, name, _, _ = OUTPUTS[quantity]
+    kept, name, *_ = QUANTITIES[quantity]
     assert np.array_equal(every(found, kept())[name].values.reshape(6, 6), found.values)
 
 

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,32 +19,33 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import SHORT, ModelError, choice, listed, whole
 from nlink._support.progress import Notice
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
-from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, simulate_many
+from nlink.ensemble import Final, simulate_many
 from nlink.ensemble.backends import Backend
-from nlink.ensemble.outputs import Keep
+from nlink.ensemble.outputs import PLAIN, Keep
 from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
 from nlink.simulation.integrate import COMPILING
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""
-OUTPUTS: dict[str, tuple[type[Keep], str, str, str]] = {
-    "flip": (FlipTime, "flip_time", "s", "time of the first flip"),
-    "link": (FlipTime, "flip_link", "", "link that flips first"),
-    "ftle": (FTLE, "ftle", "1/s", "finite-time Lyapunov exponent"),
-    "energy": (EnergyDrift, "energy_drift", "J", "largest energy residual"),
-    "theta": (Final, "theta", "rad", "angle at the end"),
-    "omega": (Final, "omega", "rad/s", "rate at the end"),
-    "least_theta": (Extremes, "least_theta", "rad", "least angle"),
-    "largest_theta": (Extremes, "largest_theta", "rad", "largest angle"),
-    "least_omega": (Extremes, "least_omega", "rad/s", "least rate"),
-    "largest_omega": (Extremes, "largest_omega", "rad/s", "largest rate"),
-    "steps": (Final, "steps", "", "steps"),
-}
-"""What a map can show: what is kept, under which name, its unit, its meaning."""
+
+
+class Quantity(NamedTuple):
+    """What a map can show: what is kept, under which name, its unit and its meaning, and whether there is one for each link."""
+
+    keep: type[Keep]
+    source: str
+    unit: str
+    label: str
+    of_links: bool
+
+
+QUANTITIES = {
+    output.quantity: Quantity(keep, name, output.units, output.label, bool(output.dims))
+    for keep in PLAIN
+    for name, output in keep().outputs(1).items()
+} | {"steps": Quantity(Final, "steps", "", "steps", of_links=False)}
 FLIPS = ("flip", "link")
-EVEN = ("flip", "link", "ftle", "energy", "steps")
-"""Quantities that are the same for a motion and its mirror image."""
 MOST_SIDE, MOST_PIXELS = 1_000_000, 100_000_000
 """Pixels of a map."""
 
@@ -82,13 +83,13 @@ class Map:
     @property
     def unit(self) -> str:
         """Unit of the values."""
-        return OUTPUTS[_quantity(self.quantity, self.chain.n)[0]][2]
+        return QUANTITIES[_quantity(self.quantity, self.chain.n)[0]].unit
 
     @property
     def meaning(self) -> str:
         """What the values are, in words."""
         name, link = _quantity(self.quantity, self.chain.n)
-        return OUTPUTS[name][3] + (f" of link {link + 1}" if OUTPUTS[name][0] in (Final, Extremes) and name != "steps" else "")
+        return QUANTITIES[name].label + (f" of link {link + 1}" if QUANTITIES[name].of_links else "")
 
 
 def chaos_map(
@@ -133,7 +134,7 @@ def chaos_map(
     xs, ys = centres(region[0], region[1], across), centres(region[2], region[3], up)
     over = plane.margin(xs, ys)
     forbidden = np.zeros((up, across), bool) if over is None else over < 0
-    mirror = plane.mirrored() if name in EVEN else None
+    mirror = None if QUANTITIES[name].of_links else plane.mirrored()  # angles and rates change their sign in a mirror
     own = half(xs, ys, mirror)
     rows, columns = np.nonzero(own & ~forbidden if name in FLIPS else own)
     options = {"rtol": rtol, "atol": atol, "backend": backend, "store": store, "progress": progress}
@@ -144,7 +145,7 @@ def chaos_map(
         made[rows, columns] = outputs.get(each, fill)
         return np.where(own, made, made[_turned(mirror)])
 
-    values = image(OUTPUTS[name][1], 0.0 if name == "link" else np.nan, float)
+    values = image(QUANTITIES[name].source, 0.0 if name == "link" else np.nan, float)
     link = image("flip_link", 0, np.int32) if name in FLIPS else None
     return Map(xs, ys, values, link, image("status", SKIPPED, np.int8), forbidden, plane, region, quantity, settings)
 
@@ -156,14 +157,14 @@ def _run(
     settings: dict[str, Any] = {"t_end": plane.t_end, "rtol": options["rtol"], "atol": options["atol"]}
     if not len(x):
         return {}, settings
-    kept, source, _, _ = OUTPUTS[name]
+    keep, source = QUANTITIES[name].keep(), QUANTITIES[name].source
     theta, omega, vary = plane.starts(x, y)
     first = {each: values[:1] for each, values in vary.items()}
     with Notice(COMPILING, options["progress"]):
         simulate_many(
-            plane.chain, theta[:1], omega[:1], t_end=1e-6 * plane.t_end, vary=first, keep=kept(), backend=options["backend"]
+            plane.chain, theta[:1], omega[:1], t_end=1e-6 * plane.t_end, vary=first, keep=keep, backend=options["backend"]
         )
-    found = simulate_many(plane.chain, theta, omega, t_end=plane.t_end, vary=vary, keep=kept(), **options)
+    found = simulate_many(plane.chain, theta, omega, t_end=plane.t_end, vary=vary, keep=keep, **options)
     names = {source, "status"} | ({"flip_link"} if name in FLIPS else set())
     outputs = {each: found[each].values if found[each].ndim == 1 else found[each].values[:, part] for each in names}
     return outputs, settings | {key: found.attrs[key] for key in ("integrator", "nlink_version")}
@@ -172,7 +173,7 @@ def _run(
 def _quantity(text: str, n: int) -> tuple[str, int]:
     """Return the name of a quantity and the link (from 0) that it is of."""
     found = re.fullmatch(r"([a-z_]+)(?:\[([0-9]{1,8})\])?", str(text).strip()[:200])
-    name = choice("the quantity of a map", found.group(1) if found else text, OUTPUTS)
+    name = choice("the quantity of a map", found.group(1) if found else text, QUANTITIES)
     link = int(found.group(2)) if found and found.group(2) else n
     if not 1 <= link <= n:
         raise ModelError(f"{str(text)[:SHORT]}: links count from 1 to {n}")

@@ -17,6 +17,8 @@ from nlink.cli.report import Report, system_lines
 from nlink.view.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from nlink.analysis.maps import Map
     from nlink.analysis.plane import Axis
     from nlink.mechanics.chain import Chain
@@ -112,7 +114,7 @@ def _map(
     chain: Chain,
     quantity: str,
     names: tuple[str, str | None],
-    start: tuple[object, object],
+    start: tuple[ArrayLike, ArrayLike],
     request: Request,
     region: list[float] | None = None,
 ) -> Map:

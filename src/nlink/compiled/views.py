@@ -45,7 +45,7 @@ def unowned(_typing: Context, record: Kind) -> Lowered:
     """
 
     def part(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
-        if isinstance(kind, types.BaseTuple):
+        if types.BaseTuple in type(kind).__mro__:
             parts = [part(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
             return context.make_tuple(builder, kind, parts)
         if not isinstance(kind, types.Array):

@@ -14,7 +14,9 @@ from nlink.ensemble.outputs.ftle import FTLE
 from nlink.ensemble.outputs.reducer import Reducer
 from nlink.ensemble.outputs.samples import Samples
 
-__all__ = ["FTLE", "EnergyDrift", "Extremes", "Final", "FlipTime", "Keep", "Output", "Reducer", "Samples"]
+PLAIN: tuple[type[Keep], ...] = (FlipTime, FTLE, EnergyDrift, Final, Extremes)
+"""Outputs without settings: what maps can show."""
+__all__ = ["FTLE", "PLAIN", "EnergyDrift", "Extremes", "Final", "FlipTime", "Keep", "Output", "Reducer", "Samples"]
 
 
 def checked(given: Any) -> tuple[Keep, ...]:

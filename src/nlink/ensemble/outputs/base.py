@@ -36,6 +36,10 @@ class Output(NamedTuple):
     dtype: str
     units: str
     meaning: str
+    quantity: str = ""
+    """its name in maps, if one number of a member, or one for each link, can be drawn"""
+    label: str = ""
+    """what it is, in words, of one member and link"""
 
 
 @dataclass(frozen=True)

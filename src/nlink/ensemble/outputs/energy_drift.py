@@ -37,7 +37,8 @@ class EnergyDrift(Keep):
 
     def outputs(self, n: int) -> dict[str, Output]:
         """Return one number."""
-        return {"energy_drift": Output((), (), "f8", "J", "largest change of energy that no load explains")}
+        meaning = "largest change of energy that no load explains"
+        return {"energy_drift": Output((), (), "f8", "J", meaning, "energy", "largest energy residual")}
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
         """Return an array for the energies at the start."""

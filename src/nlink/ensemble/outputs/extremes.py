@@ -43,8 +43,8 @@ class Extremes(Keep):
     def outputs(self, n: int) -> dict[str, Output]:
         """Return four arrays."""
         return {
-            f"{which}_{name}": Output(("link",), (n,), "f8", unit, f"{which} {name}")
-            for name, unit in {"theta": "rad", "omega": "rad/s"}.items()
+            f"{which}_{name}": Output(("link",), (n,), "f8", unit, f"{which} {name}", f"{which}_{name}", f"{which} {word}")
+            for name, unit, word in (("theta", "rad", "angle"), ("omega", "rad/s", "rate"))
             for which in ("least", "largest")
         }
 

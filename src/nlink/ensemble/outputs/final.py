@@ -33,8 +33,8 @@ class Final(Keep):
     def outputs(self, n: int) -> dict[str, Output]:
         """Return theta and omega."""
         return {
-            "theta": Output(("link",), (n,), "f8", "rad", "angles at the end"),
-            "omega": Output(("link",), (n,), "f8", "rad/s", "rates at the end"),
+            "theta": Output(("link",), (n,), "f8", "rad", "angles at the end", "theta", "angle at the end"),
+            "omega": Output(("link",), (n,), "f8", "rad/s", "rates at the end", "omega", "rate at the end"),
         }
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:

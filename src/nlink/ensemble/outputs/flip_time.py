@@ -45,8 +45,10 @@ class FlipTime(Keep):
     def outputs(self, n: int) -> dict[str, Output]:
         """Return time and link."""
         return {
-            "flip_time": Output((), (), "f8", "s", "when a link first turned over"),
-            "flip_link": Output((), (), "i4", "", "which link it was, counted from the pivot; 0: none"),
+            "flip_time": Output((), (), "f8", "s", "when a link first turned over", "flip", "time of the first flip"),
+            "flip_link": Output(
+                (), (), "i4", "", "which link it was, counted from the pivot; 0: none", "link", "link that flips first"
+            ),
         }
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:

@@ -26,7 +26,8 @@ class FTLE(Keep):
 
     def outputs(self, n: int) -> dict[str, Output]:
         """Return one number."""
-        return {"ftle": Output((), (), "f8", "1/s", "finite-time Lyapunov exponent")}
+        meaning = "finite-time Lyapunov exponent"
+        return {"ftle": Output((), (), "f8", "1/s", meaning, "ftle", meaning)}
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
         """Follow the deviations of the run, as accurately as can be, whatever the method; NaN if that fails."""
