@@ -141,7 +141,7 @@ def test_limits_end_in_a_status():
     ("chain", "formulation", "message"),
     [
         (Chain.uniform(2), "momentum", "Taylor takes the formulation recursive, not momentum"),
-        (Chain.uniform(2, pin=(1.0, 0.0)), "recursive", "Taylor takes no pin"),
+        (Chain.uniform(2, pin=(1.0, 0.0)), "recursive", "Taylor does not support closed chains"),
         (Chain.uniform(2).with_loads(JointTorque(math.sin)), "recursive", "Taylor needs torques with a series"),
     ],
 )

@@ -30,7 +30,7 @@ TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class ModelError(ValueError):
-    """A model that cannot be meant: the message says where, which rule, the value, and what to do."""
+    """An invalid model: the message says where, which rule, the value, and what to do."""
 
 
 class BackendError(RuntimeError):

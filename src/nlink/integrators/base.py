@@ -112,8 +112,13 @@ class Integrator(ABC):
 
     @property
     def tolerances(self) -> tuple[float, float] | None:
-        """The relative and the absolute tolerance of a step; None for fixed steps."""
+        """The relative and the absolute tolerance; None for a method that has not both: a fixed step, Taylor."""
         return None
+
+    @property
+    def step_tolerances(self) -> tuple[float, float] | None:
+        """What a step may err by, relative and absolute; None for fixed steps."""
+        return self.tolerances
 
     def settings(self) -> dict[str, object]:
         """Return the fields of the record."""

@@ -45,7 +45,7 @@ class Gauss(FixedStep):
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
         if system.chain.pin:
-            raise ModelError("Gauss takes no pin; use DOP853, RK45 or RK4")
+            raise ModelError("Gauss does not support closed chains (Chain.pin); use DOP853, RK45 or RK4")
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
             raise ModelError(

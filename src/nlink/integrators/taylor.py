@@ -62,7 +62,7 @@ class Taylor(Integrator):
             whole("Taylor.order", self.order, least=4, most=MOST_ORDER)
 
     @property
-    def tolerances(self) -> tuple[float, float]:
+    def step_tolerances(self) -> tuple[float, float]:
         """The tolerance of a step, twice."""
         return self.tol, self.tol
 
@@ -80,8 +80,9 @@ class Taylor(Integrator):
     def refusal(system: System) -> str:
         """Return why it cannot take a system, or nothing if it can."""
         if type(system.parameters) not in SERIES:
-            what = "no pin" if system.chain.pin else f"the formulation recursive, not {system.formulation.name}"
-            return f"Taylor takes {what}; use another integrator"
+            if system.chain.pin:
+                return "Taylor does not support closed chains (Chain.pin); use another integrator"
+            return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a Python function; use DOP853"
         return ""

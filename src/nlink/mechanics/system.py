@@ -115,7 +115,7 @@ class SeriesRoom(NamedTuple):
     uv: Operand
     way: Operand
     order: Operand
-    """a tuple as long as the order, which is so known when compiling"""
+    """the order as a constant of the compiled code: only the length of the tuple matters"""
 
 
 SERIES_ROWS, SERIES_SCRATCH = 10, 27
@@ -345,7 +345,7 @@ class System:
 
     def __init__(self, chain: Chain, formulation: Formulation) -> None:
         if chain.pin and not formulation.closes:
-            raise ModelError(f"{formulation.name} takes no pin; use recursive, momentum, maximal or natural")
+            raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use recursive, momentum, maximal or natural")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None

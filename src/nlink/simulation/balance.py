@@ -87,9 +87,9 @@ class Balance:
         """Return the largest residual, in J, that a run by this method may have after so many steps."""
         scale, (inertia, weight, stiffness) = self.exchanged, self._sizes()
         rounding = EPS * (self.energy + weight + self.work) * (100 + 10 * steps**0.5)
-        if method.tolerances is None:
+        if method.step_tolerances is None:
             return MOST * scale + rounding
-        rtol, atol = method.tolerances
+        rtol, atol = method.step_tolerances
         turn, rate = atol + rtol * min(self.angle, 1.0), atol + rtol * self.rate
         slope = (2 * scale * inertia) ** 0.5 * rate + ((2 * scale * stiffness) ** 0.5 + weight) * turn
         lost = inertia * min(LOST * rate, LOST_RATE) ** 2 + (weight + stiffness) * min(LOST * turn, LOST_TURN) ** 2

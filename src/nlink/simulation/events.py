@@ -30,7 +30,7 @@ PARTS = 64
 DEAD = 1e-2
 """Smallest singular value of the closure, as a part of the largest, at which links count as in line."""
 UNSURE = 1e-4
-"""Nearer than this, what four and more links do after they were in line hangs on digits nobody has."""
+"""Nearer than this, the motion of four and more links after they were in line is decided by rounding errors."""
 PASSAGE_CUTS = 9
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
