@@ -85,9 +85,15 @@ def start(chain: Chain, branch: str, speed: float) -> tuple[np.ndarray, np.ndarr
         (lambda: driven(linkage((1, 1, 1), 2.9), math.pi), r"the driving angle 3.14159 rad cannot be reached: .* 3.06757 m from"),
         (lambda: driven(linkage((1, 1, 1), 1.0), 3.0, "bent"), "branch must be one of open, crossed"),
         (lambda: assemble(linkage((1, 1, 1), 1.0), [0.5, 0.5, 0.5]), r"the start leaves the last tip 2.66898 m from its pin"),
-        (lambda: formulate(Chain.uniform(3, pin=(1, 0)), "lagrange"), r"lagrange does not support closed chains \(Chain.pin\); use recursive, momentum, maximal or"),
+        (
+            lambda: formulate(Chain.uniform(3, pin=(1, 0)), "lagrange"),
+            r"lagrange does not support closed chains \(Chain.pin\); use recursive, momentum, maximal or",
+        ),
         (lambda: formulate(Chain.uniform(3, pin=(1, 0)), "linear"), "linear does not support closed chains"),
-        (lambda: simulate(Chain.uniform(3, pin=(1, 0)), [3.0, 1.6, -0.1], t_end=1.0, integrator="Gauss"), "Gauss does not support closed chains"),
+        (
+            lambda: simulate(Chain.uniform(3, pin=(1, 0)), [3.0, 1.6, -0.1], t_end=1.0, integrator="Gauss"),
+            "Gauss does not support closed chains",
+        ),
         (
             lambda: simulate(Chain.uniform(3, pin=(1, 0)), [3.0, 1.6, -0.1], t_end=1, formulation=nlink.Maximal(constraints="IDA")),
             "IDA does not support closed chains",

@@ -35,7 +35,7 @@ class IDA(Adaptive):
         form = system.formulation
         handling = getattr(form, "constraints", None)
         if system.chain.pin:
-            raise ModelError("IDA does not support closed chains (Chain.pin); omit integrator=IDA: projection keeps the loop closed")
+            raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
         if type(system.parameters) not in RESIDUALS:
             raise ModelError(
                 f"IDA keeps constraints, which {form.name} does not have; use maximal or natural, or another integrator"

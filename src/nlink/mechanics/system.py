@@ -345,7 +345,8 @@ class System:
 
     def __init__(self, chain: Chain, formulation: Formulation) -> None:
         if chain.pin and not formulation.closes:
-            raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use recursive, momentum, maximal or natural")
+            others = "recursive, momentum, maximal or natural"
+            raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None

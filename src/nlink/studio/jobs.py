@@ -175,7 +175,7 @@ class Pool:
         if job is not None:
             job.worker = None
             code = who.process.exitcode
-            text = f"the process that computed this ended unexpectedly (exit code {code}); a new process has been started, so try again"
+            text = f"the process that computed this ended unexpectedly (exit code {code}); a new one has been started, so try again"
             job.finish("stopped") if job.stopping else job.finish("failed", text=text, path="")
         self._assign()
 
