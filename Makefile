@@ -6,11 +6,12 @@ OLDEST := .venv-oldest
 OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
   contract simulation scenario lagrange integrators runfile released streaming cli plot animate maps ensemble_store ensemble_dask studio)
 
-.PHONY: help setup system demo test test-oldest torture mutants lint format bench clean
+.PHONY: help setup system demo test test-all test-oldest torture mutants lint format bench clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
-	@echo "make test    set up, run the tests"
+	@echo "make test    set up, run the tests that take few seconds each"
+	@echo "make test-all  run all tests, as CI does"
 	@echo "make test-oldest  run part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make torture attack nlink with hostile inputs, faults and signals; write docs/reliability.md"
 	@echo "make mutants change the mechanics one small thing at a time; list what no test notices"
@@ -47,6 +48,9 @@ demo: $(VENV)/core
 	@echo "look into demo/: run.nc, plots/, animation.gif, and run.html for the browser"
 
 test: $(VENV)/dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+
+test-all: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 $(OLDEST)/ready: pyproject.toml scripts/oldest.py

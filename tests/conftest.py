@@ -1,7 +1,9 @@
 """Settings of the random tests: no deadlines (kernels are compiled on first use), the same cases every time in CI."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -9,3 +11,13 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 collect_ignore = ["extended_load.py"]  # a program: a load is registered before kernels are compiled
+
+SLOW = set((Path(__file__).parent / "data" / "slow.txt").read_text(encoding="utf-8").split())
+"""Tests that `make test` leaves out: each takes more than two seconds, or the files of several would take too long together."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests."""
+    for item in items:
+        if item.nodeid.partition("[")[0].removeprefix("tests/") in SLOW:
+            item.add_marker("slow")

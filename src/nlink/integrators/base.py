@@ -30,7 +30,7 @@ MOST_STEPS = 10**12
 RUNNING, ARRIVED, NOT_FINITE, STEP_TOO_SMALL, NOT_CONVERGED = range(5)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Restart:
     """A point from which the steps can be taken again: time, next step (0: choose), state with ledger and its rates
     (None: evaluate), and the origin and count of a grid of fixed steps.

@@ -75,7 +75,7 @@ class GaussStepper(CompiledStepper):
     def restart(self, point: Restart, t_end: float) -> None:
         """Begin anew from another point."""
         step = math.copysign(self.step, t_end - point.t)
-        self.start(point, t_end, point.rates(self.system), nfev=1, step=step, fixed=1, reach=self.system.reach(t_end, step))
+        self.start(point, t_end, point.rates(self.system), nfev=1, step=step, fixed=True, reach=self.system.reach(t_end, step))
 
 
 @kernel

@@ -99,7 +99,7 @@ class RungeKuttaStepper(CompiledStepper):
         """Begin anew from another point."""
         f, span = point.rates(self.system), t_end - point.t
         step = math.copysign(self.fixed, span) or point.step or self._first_step(point, f, span)
-        self.start(point, t_end, f=f, nfev=1, step=step, fixed=int(self.fixed > 0), reach=self.system.reach(t_end, span))
+        self.start(point, t_end, f=f, nfev=1, step=step, fixed=self.fixed > 0, reach=self.system.reach(t_end, span))
 
     def _first_step(self, point: Restart, f: np.ndarray, span: float) -> float:
         """Return a first step size after Hairer, Norsett, Wanner II.4: small enough for an explicit Euler step to be good."""

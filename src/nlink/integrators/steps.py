@@ -131,6 +131,14 @@ def aim(clock, h, bound, last):
 
 
 @kernel
+def mark(clock, knot):
+    """Let a run restart from a knot, unless the end has begun to shape the steps."""
+    if not clock.frozen:
+        clock.restart_knot, clock.restart_step = knot, clock.step
+        clock.restart_origin, clock.restart_count = clock.origin, clock.grid_steps
+
+
+@kernel
 def accept(clock, knots, taken):
     """Stand at the end of the step, which is knot number `taken`."""
     clock.t = knots.t[taken] = clock.target
@@ -139,9 +147,7 @@ def accept(clock, knots, taken):
         clock.grid_steps += 1
         if clock.shortened:
             clock.origin, clock.grid_steps = clock.target, 0
-    if not clock.frozen:
-        clock.restart_knot, clock.restart_step = taken, clock.step
-        clock.restart_origin, clock.restart_count = clock.origin, clock.grid_steps
+    mark(clock, taken)
 
 
 @kernel
@@ -164,16 +170,17 @@ def save(method, p, clock, knots, k, times, saved, first):
 
 
 @entry
-def advance(method, p, clock, bounds, final, times, saved, knots, limit):
+def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
     """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, and a code.
 
     `saved` is filled at the times that were reached.
     """
-    method, p, knots, saved = unowned(method), unowned(p), unowned(knots), unowned(saved)
+    method, p, knots, saved, clock = unowned(method), unowned(p), unowned(knots), unowned(saved), clocks[0]
     taken = filled = at = tried = 0
     known, code = -1, RUNNING
     knots.t[0] = clock.t
-    clock.restart_knot = -1 if clock.frozen else 0
+    clock.restart_knot = -1
+    mark(clock, 0)
     clock.smallest = 16 * EPS * max(abs(clock.t), 1e-6 * abs(clock.t_end))
     while True:
         prepare(method, p, clock, knots, taken, bounds[at], known < taken)
@@ -206,22 +213,23 @@ class CompiledStepper(Stepper):
     method: Any
 
     def __init__(self, system: System, powers: int) -> None:
-        self.system, self.room = system, Room(system.full_size, powers)
+        self.system, self.room, self.clock = system, Room(system.full_size, powers), np.zeros(1, CLOCK)
 
-    def start(self, point: Restart, t_end: float, f: np.ndarray | None, **values: float) -> None:
-        """Begin at a point with its rates, if they are known, and with other values of the clock."""
+    def start(
+        self,
+        point: Restart,
+        t_end: float,
+        f: np.ndarray | None,
+        step: float = 0.0,
+        reach: float = 0.0,
+        fixed: bool = False,
+        nfev: int = 0,
+    ) -> None:
+        """Begin at a point with its rates, if they are known, with a first step, and with what the rates have cost."""
         self.point, self.y, self.f = point, point.y, f
         self.nfev = self.steps = self.rejected = 0
-        clock = Clock(
-            point.t,
-            t_end,
-            math.copysign(1.0, t_end - point.t),
-            origin=point.origin,
-            grid_steps=point.count,
-            restart_origin=point.origin,
-            restart_count=point.count,
-        )._replace(**values)
-        self.clock = np.array([clock._replace(restart_step=clock.step)], CLOCK)[0]
+        sign = math.copysign(1.0, t_end - point.t)
+        self.clock[0] = Clock(point.t, t_end, sign, step, reach, point.origin, fixed=fixed, grid_steps=point.count, nfev=nfev)
 
     def advance(
         self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int

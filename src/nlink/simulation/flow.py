@@ -54,15 +54,19 @@ class Flow:
         bounds = system.bounds(start, end)
         fixed = isinstance(self.method, FixedStep)  # fixed steps reach over the end
         stepper = self._begun(Restart.at(start, state), end)
-        while len(bounds):
+        while True:
             left = self.method.max_steps - stepper.steps - stepper.rejected
             chunk = stepper.advance(bounds, True, NOTHING, self._none, fixed, min(100_000, left))
-            bounds = beyond(bounds, chunk.t[-1], sign)
-            state = chunk.at(np.array([end]))[0] if fixed and not len(bounds) else chunk.y[-1]
+            t = float(chunk.t[-1])
             if system.failed and system.callback:
                 raise system.callback.taken()
-            if chunk.code not in (RUNNING, ARRIVED) or (left <= 0 and len(bounds)):
-                raise FlowError(f"the motion could not be followed beyond t = {chunk.t[-1]:g} s; simulate it to see why")
+            arrived = (end - t) * sign <= 0.0
+            if chunk.code not in (RUNNING, ARRIVED) or (left <= 0 and not arrived):
+                raise FlowError(f"the motion could not be followed beyond t = {t:g} s; simulate it to see why")
+            if arrived:
+                break
+            bounds = beyond(bounds, t, sign)
+        state = chunk.at(np.array([end]))[0] if fixed else chunk.y[-1]
         theta, omega = system.decode(state)
         return theta.copy(), omega.copy()
 

@@ -154,9 +154,9 @@ def _simulate(
         stepper = method.stepper(system, start, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
+    watches = [Watch(event, system, start.t, start.y) for event in events]
     meta = origin(scenario) | ({"start": correction} if correction else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
-    watches = [Watch(event, system, start.t, start.y) for event in events]
     loop = Loop(system, method, stepper, settings.t_end, watches, record)
     with Interrupt() as interrupt, record, Bar("simulating", progress) as bar:
         record.begin(start, earlier)
