@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +72,7 @@ def test_an_output_works_in_lanes_by_both_methods_with_what_varies_and_one_by_on
         assert many.travel.attrs == {"units": "rad", "long_name": "angle travelled by the first link"}
     links = chain.links
     for k in range(3):
-        own = nlink.Chain([links[0], nlink.Link.rod(1.0, masses[k])], chain.loads)
+        own = nlink.Chain([links[0], replace(links[1], mass=masses[k])], chain.loads)
         turned = nlink.simulate(own, theta[k], t_end=3.0, save=1e-4).theta[:, 0]
         for many in found.values():
             assert many.travel[k] <= np.abs(np.diff(turned)).sum() + 1e-6
