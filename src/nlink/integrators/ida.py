@@ -80,10 +80,9 @@ class IDAStepper(SolverStepper):
             return None, NOT_FINITE
         return SolverStep(time, new, rates, q), ARRIVED if time == self.bound else RUNNING
 
-    def chunk(self, steps: list[SolverStep], code: int) -> PolynomialChunk:
-        """Return the steps as a chunk."""
-        t, y, f = (np.array(values) for values in list(zip(*steps, strict=True))[:3])
-        return PolynomialChunk(t, y, f, np.array([step.dense for step in steps[1:]]).reshape(-1, 5, y.shape[1]), code)
+    def chunk(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, dense: list[np.ndarray], code: int) -> PolynomialChunk:
+        """Return steps as a chunk."""
+        return PolynomialChunk(t, y, f, np.array(dense).reshape(-1, 5, y.shape[1]), code)
 
     def _turn(self, y: np.ndarray, f: np.ndarray, new: np.ndarray, h: float) -> None:
         """Carry along the angles of points: the turn nearest to where they were going."""

@@ -42,9 +42,8 @@ class Scipy(Adaptive):
 class ScipyChunk(Chunk):
     """Steps with SciPy's dense output, one for each step."""
 
-    def __init__(self, steps: list[SolverStep], code: int) -> None:
-        self.t, self.y, self.f = (np.array(values) for values in list(zip(*steps, strict=True))[:3])
-        self.outputs, self.code = [step.dense for step in steps[1:]], code
+    def __init__(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, dense: list[Any], code: int) -> None:
+        self.t, self.y, self.f, self.outputs, self.code = t, y, f, dense, code
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """Evaluate SciPy's interpolants."""
@@ -55,6 +54,8 @@ class ScipyChunk(Chunk):
 
 class ScipyStepper(SolverStepper):
     """Drives a solver of SciPy."""
+
+    chunk = ScipyChunk
 
     def __init__(self, system: System, point: Restart, record: Scipy) -> None:
         super().__init__(system, point)
@@ -89,7 +90,3 @@ class ScipyStepper(SolverStepper):
         if self.system.failed or not np.all(np.isfinite(self.solver.y)):
             return NOT_FINITE
         return {"running": RUNNING, "finished": ARRIVED, "failed": STEP_TOO_SMALL}[self.solver.status]
-
-    def chunk(self, steps: list[SolverStep], code: int) -> Chunk:
-        """Return the steps as a chunk."""
-        return ScipyChunk(steps, code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ class SolverStepper(Stepper):
     """Drives a solver, a new one for each stretch between kinks of the loads."""
 
     solver: Any = None
+    chunk: Callable[..., Chunk]
+    """makes a chunk of knots t, y and f, the dense outputs of the steps between them, and a code"""
 
     def __init__(self, system: System, point: Restart) -> None:
         self.system, self.point = system, point
@@ -39,10 +42,6 @@ class SolverStepper(Stepper):
     @abstractmethod
     def step(self, before: SolverStep) -> tuple[SolverStep | None, int]:
         """Take one step with the solver; return its end, or None if it failed, and a code."""
-
-    @abstractmethod
-    def chunk(self, steps: list[SolverStep], code: int) -> Chunk:
-        """Return the steps, behind the point at which they begin, as a chunk."""
 
     def restart(self, point: Restart, t_end: float) -> None:
         """Begin anew with another solver."""
@@ -62,19 +61,14 @@ class SolverStepper(Stepper):
         self.point = Restart(steps[-1].t, 0.0, steps[-1].y)
         if code == ARRIVED:
             self.solver = None
-        chunk = self.chunk(steps, code)
-        if len(steps) > 1:
-            _save(chunk, times, saved)
+        t, y, f = (np.array(values) for values in list(zip(*steps, strict=True))[:3])
+        chunk = self.chunk(t, y, f, [step.dense for step in steps[1:]], code)
+        sign = 1.0 if t[-1] >= t[0] else -1.0
+        count = int(np.searchsorted(sign * times, sign * t[-1], side="right"))
+        if count and len(steps) > 1:
+            saved[:count] = chunk.at(times[:count])
         return chunk
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:
         """Return the rates of a state; what a torque function raises is kept."""
         return self.system.rates(t, np.ascontiguousarray(y), strict=False)
-
-
-def _save(chunk: Chunk, times: np.ndarray, saved: np.ndarray) -> None:
-    """Fill the first rows of `saved` with the states at those of `times` that the steps have reached."""
-    sign = 1.0 if chunk.t[-1] >= chunk.t[0] else -1.0
-    count = int(np.searchsorted(sign * times, sign * chunk.t[-1], side="right"))
-    if count:
-        saved[:count] = chunk.at(times[:count])
