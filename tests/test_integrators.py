@@ -49,7 +49,6 @@ from nlink import (
 )
 from nlink.integrators import gauss, integrator_record
 from nlink.integrators.base import Restart
-from nlink.integrators.runge_kutta import RungeKuttaStepper
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU
 
 # Coefficients ---------------------------------------------------------------------------------------------------------
@@ -176,7 +175,8 @@ def test_gauss_is_of_order_six_symplectic_and_symmetric():
 
 def fixed_steps(tab, system, y, step, count):
     """Take equal steps with any tableau, adaptive ones too; return the states after each second."""
-    stepper = RungeKuttaStepper(system, tab, Restart(0.0, 0.0, y), step * count, 1.0, 1.0, math.inf, step)
+    fixed = type("Fixed", (RK4,), {"tableau": tab})
+    stepper = fixed(step).stepper(system, Restart(0.0, 0.0, y), step * count)
     chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]

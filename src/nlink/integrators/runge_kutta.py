@@ -34,7 +34,7 @@ class RungeKutta(Adaptive):
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
-        return RungeKuttaStepper(system, self.tableau, point, t_end, self.rtol, self.atol, self.max_step)
+        return RungeKuttaStepper(system, point, t_end, self)
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,11 @@ class RK45(RungeKutta):
 class RK4(FixedStep):
     """The classical method of order 4 with a fixed step in s."""
 
+    tableau: ClassVar[Tableau] = RK4_TABLEAU
+
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
-        fixed = math.copysign(self.step, t_end - point.t)
-        return RungeKuttaStepper(system, RK4_TABLEAU, point, t_end, 1.0, 1.0, math.inf, fixed)
+        return RungeKuttaStepper(system, point, t_end, self)
 
 
 class RungeKuttaStep(NamedTuple):
@@ -77,22 +78,15 @@ class RungeKuttaStep(NamedTuple):
 class RungeKuttaStepper(CompiledStepper):
     """Drives the compiled steps; fixed = 0 means adaptive."""
 
-    def __init__(
-        self,
-        system: System,
-        tableau: Tableau,
-        point: Restart,
-        t_end: float,
-        rtol: float,
-        atol: float,
-        max_step: float,
-        fixed: float = 0.0,
-    ) -> None:
-        super().__init__(system, tableau.powers)
+    def __init__(self, system: System, point: Restart, t_end: float, record: RungeKutta | RK4) -> None:
+        super().__init__(system, record.tableau.powers)
+        adaptive = isinstance(record, RungeKutta)
+        control = (record.rtol, record.atol, record.max_step) if adaptive else (1.0, 1.0, math.inf)
         cap, m = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf), system.full_size
-        own = tableau._replace(weight=tableau.weight.copy())
-        stages, spare = np.empty((tableau.total, m)), np.empty(m)
-        self.method, self.fixed = RungeKuttaStep(own, rtol, atol, max_step, cap, stages, spare, system.scratch()), abs(fixed)
+        own = record.tableau._replace(weight=record.tableau.weight.copy())
+        stages, spare = np.empty((own.total, m)), np.empty(m)
+        self.method = RungeKuttaStep(own, *control, cap, stages, spare, system.scratch())
+        self.fixed = 0.0 if adaptive else record.step
         self.restart(point, t_end)
 
     def restart(self, point: Restart, t_end: float) -> None:
