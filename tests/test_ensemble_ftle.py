@@ -31,13 +31,11 @@ from nlink import (
     Taylor,
     Threads,
     TipForce,
-    formulate,
     ftle,
     simulate_many,
 )
-from nlink.ensemble import lanes_engine, make_job
-from nlink.ensemble.job import ON, Halted
-from nlink.ensemble.varied import Varied
+from nlink.ensemble import engines, make_job
+from nlink.ensemble.engines import ON, Halted
 
 DATA = json.loads((Path(__file__).parent / "data" / "ensemble.json").read_text())
 METHODS = {"series": Taylor(1e-15, 16), "stages": DOP853(1e-12, 1e-12)}
@@ -55,7 +53,7 @@ def exponents(chain, theta, omega=None, t_end=1.0, method=None, **more) -> np.nd
 def unwarned(chain, theta, omega, t_end, method, halt=ON) -> np.ndarray:
     """Return the exponents of members of which nobody has said that they do not come to their end."""
     job = make_job(chain, theta, omega, t_end, None, FTLE(), method)
-    return lanes_engine.exponents(job, formulate(chain), Varied(chain, {}, len(theta)), np.zeros(len(theta)), halt)
+    return engines.exponents(job, np.zeros(len(theta)), halt)
 
 
 @BOTH
@@ -159,7 +157,7 @@ def test_an_exponent_does_not_depend_on_its_company(method, vary):
 def test_pieces_change_nothing(monkeypatch):
     theta = starts(21, 2)
     whole = exponents(Chain.uniform(2), theta, None, 2.0)
-    monkeypatch.setattr(lanes_engine, "MOST_DEVIATIONS", 5 * 16)
+    monkeypatch.setattr(engines, "MOST_DEVIATIONS", 5 * 16)
     assert np.array_equal(whole, exponents(Chain.uniform(2), theta, None, 2.0))
 
 

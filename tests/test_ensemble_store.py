@@ -15,11 +15,9 @@ from made_ensemble import arguments
 
 from nlink import Chain, Final, FlipTime, Samples, Threads, simulate_many
 from nlink._support.files import hold
-from nlink.ensemble import make_job, sizing
-from nlink.ensemble.backends import CALLER
+from nlink.ensemble import backends, make_job
+from nlink.ensemble.backends import CALLER, block_size
 from nlink.ensemble.fingerprint import digest
-from nlink.ensemble.results import blocks
-from nlink.ensemble.sizing import block_size
 from nlink.ensemble.store import StoreError
 
 pytest.importorskip("zarr")
@@ -217,7 +215,7 @@ def test_blocks_take_about_the_time_asked_for(n):
     job = make_job(given["chain"], given["theta"], None, 10.0, None, Final())
     size = block_size(job, 0.2)
     begun = time.process_time()
-    list(Threads(1).run(job, blocks(size, size), lambda: False))
+    list(Threads(1).run(job, [(0, size)], lambda: False))
     assert 0.05 < time.process_time() - begun < 0.5
     assert block_size(job.part(0, 100), 0.2, 2) == 16
 
@@ -225,8 +223,8 @@ def test_blocks_take_about_the_time_asked_for(n):
 def test_blocks_are_as_large_when_others_want_the_processor(monkeypatch):
     given = arguments(200_000, 10.0)
     job = make_job(given["chain"], given["theta"], None, 10.0, None, Final())
-    alone, compute = block_size(job, 0.2), sizing.compute
-    monkeypatch.setattr(sizing, "compute", lambda part: (time.sleep(0.02), compute(part)))
+    alone, compute = block_size(job, 0.2), backends.compute
+    monkeypatch.setattr(backends, "compute", lambda part: (time.sleep(0.02), compute(part)))
     assert block_size(job, 0.2) > 0.25 * alone
 
 

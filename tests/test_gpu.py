@@ -16,15 +16,13 @@ from numpy.testing import assert_allclose
 import nlink
 from nlink import Chain, Cuda, Drag, Final, FlipTime, FollowerForce, JointDamper, JointSpring, JointTorque, Sine, Table, Threads
 from nlink.compiled.jit import uncached
-from nlink.ensemble import gpu, lanes_engine, make_job
-from nlink.ensemble.job import ON, Halted
+from nlink.ensemble import engines, gpu, make_job
+from nlink.ensemble.engines import ON, Halted, deviations, steady
 from nlink.ensemble.kernels.by_series import by_series
 from nlink.ensemble.kernels.by_stages import by_stages
 from nlink.ensemble.kernels.lanes import ONE, TANGENT, lanes_for
 from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates, stretching
-from nlink.ensemble.lanes_engine import deviations, steady
-from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
 from nlink.mechanics.system import ORDER_BY_ORDER, UNROLLED_LANES, way_by
 
@@ -55,9 +53,9 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
     chain = Chain.uniform(n).with_loads(*SWING)
     integrator = nlink.DOP853(1e-10, 1e-10) if method == "stages" else nlink.Taylor(1e-12, order=12)
     job = make_job(chain, starts(1, n), 0.5, 1.0, None, nlink.FTLE(), integrator)
-    system, varied = formulate(chain), Varied(chain, None, 1)
+    system = formulate(chain)
     numbers = system.parameters.chain._replace(ledger=0)
-    p, members, limits, shared = lanes_engine._ensemble(job, system, numbers, varied, slice(None))
+    p, members, limits, shared = engines._compiled_arguments(job, numbers, slice(None))
     if method == "stages":
         way = by_stages(numbers, (1e-10, 1e-10), np.inf, system.formulation.scratch(n), 1, True)
     else:
@@ -68,7 +66,7 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
     observer = Deviations(np.full((1, 2 * n, 2 * n), np.nan), 1.0, steady(job.method) / rate)
     loop = uncached(follow.py_func)
     assert loop(p, members, 2 * n, limits, way, (observer,), own, ONE, shared, TANGENT, ON) == 0
-    want = deviations(job, system, varied, np.arange(1), ON)
+    want = deviations(job, np.arange(1), ON)
     assert_allclose(observer.derivatives, want, rtol=1e-9, atol=1e-9)
 
 

@@ -33,8 +33,7 @@ from nlink import (
     simulate_many,
 )
 from nlink.ensemble import make_job
-from nlink.ensemble.gpu import Plan
-from nlink.ensemble.job import side_by_side
+from nlink.ensemble.engines import flagged, side_by_side
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
 from nlink.mechanics.kernels import chain_parameters
@@ -213,6 +212,6 @@ def test_quadratic_drag_of_one_link_is_not_for_series_in_lanes():
 def test_a_card_gets_the_same_numbers_as_lanes():
     chain = Chain.uniform(2).with_loads(JointTorque(2.0), JointDamper(0.1), JointSpring(1.0, 0.2))
     job = make_job(chain, [0.5, 1.0], None, 1.0, {"joint_torque.amplitude": [0.0, 3.0]}, EnergyDrift(), on_card=True)
-    numbers = Plan(job).chain
+    numbers = flagged(job.part(0, 1))
     assert (numbers.timed, numbers.loaded, numbers.ledger > 0) == (True, True, True)
     assert numbers.links[TORQUE].tolist() == [2.0, 2.0]

@@ -14,10 +14,10 @@ from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.ensemble.backends import Backend, Threads
 from nlink.ensemble.cluster import Dask
+from nlink.ensemble.engines import side_by_side
 from nlink.ensemble.gpu import Cuda
-from nlink.ensemble.job import Job, side_by_side
+from nlink.ensemble.job import EnsembleInterrupted, Job
 from nlink.ensemble.outputs import FTLE, EnergyDrift, Extremes, Final, FlipTime, Keep, Reducer, Samples, checked
-from nlink.ensemble.results import EnsembleInterrupted, blocks, dataset
 from nlink.ensemble.varied import Varied, numbers_of
 from nlink.formulations import formulate
 from nlink.integrators import method_for
@@ -80,22 +80,22 @@ def simulate_many(
         from nlink.ensemble.store import stored
 
         return stored(job, backend, store, progress)
-    todo = blocks(job.members, backend.size(job))
+    todo = job.blocks(backend.size(job))
     results = {name: np.empty((job.members, *output.shape), output.dtype, "F") for name, output in job.outputs().items()}
     done, count = np.zeros(job.members, bool), 0
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
-        for (first, last), found in backend.run(job, todo, lambda: interrupt.asked):
+        for (first, last), block in backend.run(job, todo, lambda: interrupt.asked):
             if last - first == job.members:
-                results = found
+                results = block
             else:
-                for name, values in found.items():
+                for name, values in block.items():
                     results[name][first:last] = values
             done[first:last], count = True, count + last - first
             bar.update(count, job.members)
     if not done.all():
-        part = dataset(job, {name: values[done] for name, values in results.items()})
+        part = job.dataset({name: values[done] for name, values in results.items()})
         raise EnsembleInterrupted(part, done, 'give store="x.zarr" to be able to go on')
-    return dataset(job, results)
+    return job.dataset(results)
 
 
 def make_job(
@@ -117,7 +117,13 @@ def make_job(
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
     angles = _states("theta", theta, chain.n, members)
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
-    _check_members(Varied(chain, vary, len(angles)), angles, rates)
+    varied = Varied(chain, vary, len(angles))
+    varied.check()
+    for k in range(len(angles) if chain.pin else 0):
+        try:
+            loop_closure.assemble(varied.chain(k), angles[k], rates[k])
+        except ModelError as error:
+            raise ModelError(f"member {k}: {error}") from None
     t_end = number("t_end", t_end)
     if t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
@@ -126,8 +132,7 @@ def make_job(
         if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
             span = f"{each.times[0]:g} to {each.times[-1]:g}"
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
-    system = formulate(chain)
-    method = _method(system, integrator, rtol, atol, vary, several, on_card)
+    method = _method(formulate(chain), integrator, rtol, atol, vary, several, on_card)
     return Job(chain, angles, rates, t_end, several, method, vary)
 
 
@@ -150,16 +155,6 @@ def _method(
     return Taylor(float(f"{share * method.tol:.2g}"), ORDER)
 
 
-def _check_members(varied: Varied, theta: np.ndarray, omega: np.ndarray) -> None:
-    """Refuse the first member whose chain is not valid, or whose start does not close it."""
-    varied.check()
-    for k in range(len(theta) if varied.base.pin else 0):
-        try:
-            loop_closure.assemble(varied.chain(k), theta[k], omega[k])
-        except ModelError as error:
-            raise ModelError(f"member {k}: {error}") from None
-
-
 def _table(vary: Any) -> dict[Any, Any]:
     try:
         return dict(vary or {})
@@ -169,14 +164,14 @@ def _table(vary: Any) -> dict[Any, Any]:
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:
     values = numbers_of(name, given, np.inf)  # a member that is too fast gets its status
-    if name == "theta" and np.abs(values[np.isfinite(values)]).max(initial=0.0) > WIDEST_ANGLE:
-        raise ModelError(f"theta must be within {WIDEST_ANGLE:g} rad: a larger angle loses digits; take it modulo 2 pi")
     finite = np.isfinite(values)
+    if name == "theta" and np.abs(values[finite]).max(initial=0.0) > WIDEST_ANGLE:
+        raise ModelError(f"theta must be within {WIDEST_ANGLE:g} rad: a larger angle loses digits; take it modulo 2 pi")
     if not finite.all():
         which = f"; member {int(np.argmin(finite.all(1)))} is not" if values.ndim == 2 else ""
         raise ModelError(f"{name} must be finite{which}")
-    if values.ndim < 2:
-        values = np.broadcast_to(values, (members or 1, n)) if values.shape in ((), (n,)) else values
+    if values.shape in ((), (n,)):
+        values = np.broadcast_to(values, (members or 1, n))
     if values.ndim != 2 or values.shape[1] != n or (members is not None and len(values) != members):
         want = f"({members or 'members'}, {n})"
         raise ModelError(f"{name} must have the shape {want}, a row for each member, got {np.shape(given)}")

@@ -1,27 +1,41 @@
-"""Backends: where the blocks of a job are computed. Threads of this process; a GPU; a cluster of Dask."""
+"""Backends: where the blocks of a job are computed (threads of this process, a GPU, a cluster of Dask), and how large a block is.
+
+The size of a block follows from the time that a few members take. It is the processor's time: by the clock on the wall a pause of
+some ms, when others want the processor, would count a thousandfold.
+"""
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from nlink._support.checks import whole
-from nlink.ensemble.job import Halted, Job, compute
-from nlink.ensemble.results import Block
-from nlink.ensemble.sizing import block_size
+from nlink.ensemble.engines import WIDTH, Halted, compute, side_by_side
+from nlink.ensemble.job import Block, Job, Results
+from nlink.ensemble.outputs import Final, Samples
 
-Results = dict[str, np.ndarray]
 LOOK = 0.1
 """Seconds between two looks at whether the user wants to stop."""
 MOST_THREADS = 1024
 GRACE = 0.5
 """Seconds for what is under way to leave off."""
+ENOUGH = 0.01
+"""Seconds of computing that tell the speed."""
+SHARE = 1024
+"""The first look goes to t_end divided by this."""
+FEWEST_BLOCKS, BLOCKS, ROUNDS = 4, 8, 16
+"""Blocks for each worker, so that all are done at about the same time: at least, and if lanes can then take so many members each,
+for at the end of a block they wait for one another."""
+MOST_BYTES = 64_000_000
+"""What comes in and goes out of a block."""
 
 
 class Sink:
@@ -34,9 +48,9 @@ class Sink:
         """Whether a block is there already and need not be computed."""
         return False
 
-    def take(self, block: Block, found: Results) -> Results:
+    def take(self, block: Block, results: Results) -> Results:
         """Take the results of a block; return what the caller is to get."""
-        return found
+        return results
 
 
 CALLER = Sink()
@@ -123,3 +137,41 @@ def left(waiting: Waiting, seconds: float) -> Iterator[tuple[Block, Results]]:
     for future in wait(begun, timeout=seconds).done:
         if not future.cancelled() and not isinstance(future.exception(), Halted):
             yield from zip(waiting[future], future.result(), strict=True)
+
+
+def block_size(job: Job, seconds: float, workers: int = 1) -> int:
+    """Return how many members take so many seconds, but few enough that each worker gets several blocks.
+
+    Everything is compiled when this returns.
+    """
+    least = WIDTH if side_by_side(job.system, job.method, job.vary) else 1
+    if not job.members:
+        return least
+    fair = job.members / workers
+    size = min(
+        seconds / seconds_each(job, least), fair / FEWEST_BLOCKS, max(fair / BLOCKS, ROUNDS * least), MOST_BYTES / bytes_each(job)
+    )
+    return least * max(1, math.ceil(size / least))
+
+
+def seconds_each(job: Job, count: int) -> float:
+    """Return about how many seconds a member takes, from `count` members spread over the ensemble."""
+    keep = tuple(each for each in job.keep if not isinstance(each, Samples)) or (Final(),)
+    few = replace(job.rows(np.linspace(0, job.members - 1, min(count, job.members)).astype(int)), keep=keep)
+    share = 1.0 / SHARE
+    _timed(few, share)  # compiles
+    while (taken := _timed(few, share)) < ENOUGH and share < 1.0:
+        share = min(16.0 * share, 1.0)
+    return taken / share / few.members
+
+
+def _timed(job: Job, share: float) -> float:
+    begun = time.thread_time()
+    compute(replace(job, t_end=share * job.t_end))
+    return time.thread_time() - begun
+
+
+def bytes_each(job: Job) -> int:
+    """Return how many bytes come in and go out for a member."""
+    incoming = job.theta.itemsize * (2 * job.chain.n + len(job.vary))
+    return incoming + sum(np.dtype(output.dtype).itemsize * math.prod(output.shape) for output in job.outputs().values())

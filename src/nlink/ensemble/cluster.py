@@ -22,10 +22,8 @@ import numpy as np
 
 from nlink._support.checks import BackendError, ModelError, shown
 from nlink._support.version import __version__
-from nlink.ensemble.backends import CALLER, Results, Sink, Task, done_blocks, in_turn, left
-from nlink.ensemble.job import Job
-from nlink.ensemble.results import Block
-from nlink.ensemble.sizing import block_size
+from nlink.ensemble.backends import CALLER, Sink, Task, block_size, done_blocks, in_turn, left
+from nlink.ensemble.job import Block, Job, Results
 
 SECONDS = 0.2
 """Computing time of a block: what is lost with a worker."""

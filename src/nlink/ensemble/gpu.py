@@ -15,17 +15,20 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import cycle
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from nlink._support.checks import BackendError, ModelError
-from nlink.ensemble.backends import CALLER, Block, Results, Sink
-from nlink.ensemble.job import Halted, Job, known_system, side_by_side
+from nlink.ensemble.backends import CALLER, Sink
+from nlink.ensemble.engines import Halted, HostArrays, flagged, named, side_by_side, steady
+from nlink.ensemble.job import Block, Job, Results
 from nlink.ensemble.kernels.lanes import Limits, Members
+from nlink.ensemble.kernels.tangents import Deviations
 from nlink.ensemble.outputs import FTLE
-from nlink.ensemble.varied import Varied
+from nlink.formulations.side_by_side import SideBySide
 from nlink.integrators.taylor import Taylor
+from nlink.mechanics.kernels import ChainParameters
 
 THREADS = 256
 MOST = 1 << 18
@@ -54,9 +57,10 @@ class Cuda:
         cuda = found_cuda()
         with cuda.gpus[self.device]:
             few = replace(job.part(0, 1), t_end=1e-6 * job.t_end)
-            if job.members and not all(kernel.overloads for kernel in Plan(few).kernels(few)):
-                Card(few, cuda, lambda: False).set_off(few)()
-        return max(PAIRS // (2 * job.chain.n), 1) if job.wanted(FTLE) else MOST
+            card = Card(few, cuda, lambda: False)
+            if job.members and not all(kernel.overloads for kernel in card.kernels):
+                card.set_off(few)()
+        return max(PAIRS // (2 * job.chain.n), 1) if job.keeps(FTLE) else MOST
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
         """Compute block after block."""
@@ -129,13 +133,23 @@ class Card:
     """The card at work on a job: the chain's numbers there, memory to use again, and a flag at which all threads leave off."""
 
     def __init__(self, job: Job, cuda: Any, stop: Callable[[], bool]) -> None:
+        from nlink.ensemble.gpu_kernels import Settings
+
+        if not side_by_side(job.system, job.method, job.vary):
+            what = "by DOP853, or by Taylor without tables and quadratic drag"
+            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
         self.cuda, self.stop = cuda, stop
-        plan = Plan(job)
-        self.kernels, self.settings = plan.kernels(job), plan.settings(job, cuda.to_device)
-        self.chain = plan.chain._replace(
-            **{name: cuda.to_device(getattr(plan.chain, name)) for name in ("links", "tip", "table", "spans", "pin")}
+        method: Any = job.method
+        chain = flagged(job.part(0, 1))
+        beside, breaks = SideBySide(chain), cuda.to_device(np.array(job.system.breaks(), float))
+        series = isinstance(job.method, Taylor)
+        steps = (method.tol, method.tol, math.inf) if series else (method.rtol, method.atol, float(method.max_step))
+        self.settings = Settings(*steps, steady(method), cuda.to_device(np.array(beside.constants, float)), float(beside.lift))
+        self.kernels = kernels_for(job, chain, beside.plain)
+        self.chain = chain._replace(
+            **{name: cuda.to_device(getattr(chain, name)) for name in ("links", "tip", "table", "spans", "pin")}
         )
-        self.limits = Limits(float(job.t_end), float(cast(Any, job.method).max_steps), cuda.to_device(np.array(plan.breaks, float)))
+        self.limits = Limits(float(job.t_end), float(method.max_steps), breaks)
         self.flag, self.beside = cuda.to_device(np.zeros(1, np.int32)), cuda.stream()
         self.streams, self.spare = cycle([cuda.stream() for _ in range(AHEAD + 1)]), defaultdict[Any, list[Any]](list)
         self.blocks = BLOCKS * cuda.get_current_device().MULTIPROCESSOR_COUNT
@@ -145,20 +159,19 @@ class Card:
         self.flag.copy_to_device(np.ones(1, np.int32), stream=self.beside)
 
     def array(self, shape: tuple[int, ...], kind: Any, order: str = "C") -> Any:
-        """Return an array on the card, with anything in it."""
+        """Return an array on the card, with anything in it: one that a job has put back, for to free memory would wait for all that
+        is under way.
+        """
         spare = self.spare[shape, np.dtype(kind), order]
         return spare.pop() if spare else self.cuda.device_array(shape, kind, order=order)
-
-    def put_back(self, arrays: list[tuple[Any, str]]) -> None:
-        """Keep arrays for the next blocks: to free memory would wait for all that is under way."""
-        for each, order in arrays:
-            self.spare[each.shape, each.dtype, order].append(each)
 
     def set_off(self, job: Job) -> Landing:
         """Begin to compute a job; in halves, one after the other, if the card has no memory for all of it."""
         try:
             return Flight(job, self).land
-        except MemoryError as error:
+        except Exception as error:
+            if not isinstance(error, MemoryError) and not (of_cuda(error) and "MEMORY" in str(error).upper()):
+                raise
             if job.members < 2:
                 raise ModelError("the GPU has no memory for a single member; use Threads()") from error
         self.spare.clear()
@@ -172,19 +185,8 @@ class Flight:
 
     def __init__(self, job: Job, card: Card) -> None:
         self.job, self.card, self.stream, self.taken = job, card, next(card.streams), []
-        try:
-            self._set_off()
-        except Exception as error:
-            if of_cuda(error) and "MEMORY" in str(error).upper():
-                raise MemoryError(str(error)) from error
-            raise
-
-    def _set_off(self) -> None:
-        from nlink.ensemble.lanes_engine import named
-
-        job, card, members = self.job, self.card, self.job.members
-        varied, (motion, *tangent) = Varied(job.chain, job.vary, members), card.kernels
-        theta, omega, values, places = (self.sent(each) for each in (job.theta, job.omega, varied.values, varied.places))
+        members, varied, (motion, *tangent) = job.members, job.varied, card.kernels
+        theta, omega, values, places = (self.constant(each) for each in (job.theta, job.omega, varied.values, varied.places))
         status, steps = self.filled((members,), -1, "i1"), self.filled((members,), 0, "i4")
         self.members = Members(theta, omega, values, places, status, steps)
         observers = tuple(keep.observe(job, self) for keep in job.keep if keep.watches)
@@ -206,7 +208,6 @@ class Flight:
     def deviate(self, kernel: Any) -> Any:
         """Let threads follow the deviations of the members; return what the exponents will be."""
         from nlink.ensemble.gpu_kernels import exponents
-        from nlink.ensemble.kernels.tangents import Deviations
 
         members, m, t_end = self.job.members, 2 * self.job.chain.n, float(self.job.t_end)
         derivatives, out = self.filled((members, m, m), np.nan, "f8"), self.array((members,), "f8")
@@ -222,20 +223,16 @@ class Flight:
     def new(self, shape: tuple[int, ...], dtype: str, start: float | None = None) -> Any:
         """Return an array for results; those of one link lie together, so that neighbouring threads write side by side."""
         if start is not None:
-            return self.sent(np.full(shape, start, dtype))
+            return self.constant(np.full(shape, start, dtype))
         return self.filled(shape, np.nan if dtype == "f8" else 0, dtype, "F" if len(shape) == 2 else "C")
 
     def constant(self, values: np.ndarray) -> Any:
-        """Return an array with these values."""
-        return self.sent(values)
-
-    def sent(self, given: np.ndarray) -> Any:
-        """Return an array on the card with what is in this one."""
-        if given.size and not any(given.strides) and not given.flat[0]:
-            return self.filled(given.shape, 0.0, given.dtype)
-        array = self.array(given.shape, given.dtype)
-        if given.size:
-            array.copy_to_device(np.ascontiguousarray(given), stream=self.stream)
+        """Return an array on the card with these values."""
+        if values.size and not any(values.strides) and not values.flat[0]:
+            return self.filled(values.shape, 0.0, values.dtype)
+        array = self.array(values.shape, values.dtype)
+        if values.size:
+            array.copy_to_device(np.ascontiguousarray(values), stream=self.stream)
         return array
 
     def filled(self, shape: tuple[int, ...], value: float, kind: Any, order: str = "C") -> Any:
@@ -255,44 +252,18 @@ class Flight:
                 raise Halted
         results = {name: array.copy_to_host(stream=self.stream) for name, array in self.results.items()}
         self.stream.synchronize()
-        self.card.put_back(self.taken)
+        for array, order in self.taken:
+            self.card.spare[array.shape, array.dtype, order].append(array)
         return results
 
 
-class Plan:
-    """How the kernels take a job: the numbers of its chain, and the constants of the links."""
+def kernels_for(job: Job, chain: ChainParameters, plain: bool) -> list[Any]:
+    """Return the kernel of the motion, and, if exponents are wanted, that of small deviations; `plain`: see `SideBySide`."""
+    from nlink.ensemble.gpu_kernels import Kind, kernel_for
 
-    def __init__(self, job: Job) -> None:
-        from nlink.ensemble.lanes_engine import flagged
-        from nlink.formulations.side_by_side import SideBySide
-
-        system, first = known_system(job.chain), job.part(0, 1)
-        if not side_by_side(system, job.method, job.vary):
-            what = "by DOP853, or by Taylor without tables and quadratic drag"
-            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
-        self.chain, self.breaks = flagged(job, Varied(job.chain, first.vary, first.members), system), system.breaks()
-        self.beside = SideBySide(self.chain)
-
-    def kernels(self, job: Job) -> list[Any]:
-        """Return the kernel of the motion, and, if exponents are wanted, that of small deviations."""
-        from nlink.ensemble.gpu_kernels import Kind, kernel_for
-        from nlink.ensemble.kernels.tangents import Deviations
-        from nlink.ensemble.lanes_engine import HostArrays
-
-        chain, varied, order = self.chain, bool(job.vary), job.method.order if isinstance(job.method, Taylor) else 0
-        straight = self.beside.plain and not varied
-        kind = Kind(chain.n, chain.loaded, chain.timed, chain.swept, chain.ledger, order, straight, varied, False)
-        none = job.part(0, 0)
-        observers = tuple(type(keep.observe(none, HostArrays())) for keep in job.keep if keep.watches)
-        tangent = [kernel_for(kind._replace(ledger=0, tangent=True), (Deviations,))] if job.wanted(FTLE) else []
-        return [kernel_for(kind, observers), *tangent]
-
-    def settings(self, job: Job, sent: Callable[[np.ndarray], Any]) -> Any:
-        """Return the numbers of a job's method."""
-        from nlink.ensemble.gpu_kernels import Settings
-        from nlink.ensemble.lanes_engine import steady
-
-        method: Any = job.method
-        series = isinstance(method, Taylor)
-        steps = (method.tol, method.tol, math.inf) if series else (method.rtol, method.atol, float(method.max_step))
-        return Settings(*steps, steady(method), sent(np.array(self.beside.constants, float)), float(self.beside.lift))
+    varied, order, none = bool(job.vary), job.method.order if isinstance(job.method, Taylor) else 0, job.part(0, 0)
+    flags = chain.loaded, chain.timed, chain.swept, chain.ledger
+    kind = Kind(chain.n, *flags, order, plain and not varied, varied, False)
+    observers = tuple(type(keep.observe(none, HostArrays())) for keep in job.keep if keep.watches)
+    tangent = [kernel_for(kind._replace(ledger=0, tangent=True), (Deviations,))] if job.keeps(FTLE) else []
+    return [kernel_for(kind, observers), *tangent]

@@ -1,31 +1,43 @@
-"""A job: an ensemble that can be computed block by block, in any order, by anyone who gets it."""
+"""A job: an ensemble that can be computed block by block, in any order, by anyone who gets it; and the Dataset of its results."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import xarray
 
+from nlink._support.version import __version__
 from nlink.ensemble.outputs import Keep, Output
-from nlink.formulations.recursive import RecursiveParameters
+from nlink.ensemble.varied import Varied
+from nlink.formulations import formulate
 from nlink.integrators.base import Integrator
-from nlink.integrators.runge_kutta import DOP853
-from nlink.integrators.taylor import Taylor
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System
 
+Block = tuple[int, int]
+"""The members first ... last - 1."""
+Results = dict[str, np.ndarray]
+"""Arrays by the names of the outputs, rows being members."""
 STATUS = ("finished", "event", "not_finite", "too_many_steps", "inaccurate")
 ALWAYS = {
     "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps, 4 inaccurate"),
     "steps": Output((), (), "i4", "", "number of steps"),
 }
-ON = np.zeros(1, np.int64)
-"""What a computation that nobody will halt looks at."""
+_latest: tuple[Chain | None, Any] = None, None
 
 
-class Halted(Exception):
-    """A computation left off before its end, because it was asked to."""
+class EnsembleInterrupted(KeyboardInterrupt):
+    """An ensemble stopped by Ctrl-C.
+
+    `done` (members,) says which members are done. `result` holds those; or, with a store, all that is in it.
+    """
+
+    def __init__(self, result: Any, done: np.ndarray, remedy: str) -> None:
+        super().__init__(f"stopped by the user after {int(done.sum())} of {len(done)} members; {remedy}")
+        self.result, self.done = result, done
 
 
 @dataclass(frozen=True)
@@ -45,9 +57,27 @@ class Job:
         """Number of members."""
         return len(self.theta)
 
+    @cached_property
+    def system(self) -> System:
+        """The equations of motion, to be read only: the blocks of a job have the same chain object, and share them."""
+        global _latest
+        latest = _latest
+        if latest[0] is not self.chain:
+            latest = _latest = self.chain, formulate(self.chain)
+        return latest[1]
+
+    @cached_property
+    def varied(self) -> Varied:
+        """The chains of the members, and their numbers."""
+        return Varied(self.chain, self.vary, self.members)
+
     def outputs(self) -> dict[str, Output]:
         """Return the arrays it gives, by name."""
         return {name: output for keep in self.keep for name, output in keep.outputs(self.chain.n).items()} | ALWAYS
+
+    def blocks(self, size: int) -> list[Block]:
+        """Return the blocks of so many members."""
+        return [(first, min(first + size, self.members)) for first in range(0, self.members, size)]
 
     def part(self, first: int, last: int) -> Job:
         """Return the job of the members first ... last - 1."""
@@ -58,47 +88,32 @@ class Job:
         vary = {name: values[which] for name, values in self.vary.items()}
         return replace(self, theta=self.theta[which], omega=self.omega[which], vary=vary)
 
-    def wanted(self, kind: type) -> Any:
-        """Return what is kept of this kind, or None."""
-        return next((keep for keep in self.keep if isinstance(keep, kind)), None)
+    def keeps(self, kind: type) -> bool:
+        """Whether an output of this kind is kept."""
+        return any(isinstance(keep, kind) for keep in self.keep)
 
     def alone(self, keep: Keep) -> bool:
         """Whether nothing else that is kept is found on the way of a member."""
         return not any(each.watches for each in self.keep if each is not keep)
 
+    def settings(self) -> dict[str, Any]:
+        """Return what a Dataset says about how it came to be."""
+        return {
+            "t_end": self.t_end,
+            "integrator": self.method.described(),
+            "nlink_version": __version__,
+            "status_codes": ", ".join(STATUS),
+        }
 
-def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
-    """Whether members can be computed in lanes: open chains without Python torques, by DOP853, or by Taylor where the loads have a
-    plain series (no tables of torques, no quadratic drag).
-    """
-    if type(system.parameters) is not RecursiveParameters or system.callback:
-        return False
-    quadratic = system.parameters.chain.swept > 1 or any("drag.quadratic" in str(name) for name in (vary or {}))
-    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not len(system.breaks()) and not quadratic)
+    def coordinates(self) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
+        """Return dimension, values and attributes of the coordinates."""
+        links: dict[str, Any] = {"link": ("link", np.arange(1, self.chain.n + 1), {})}
+        return links | {name: each for keep in self.keep for name, each in keep.coordinates().items()}
 
-
-def compute(job: Job, halt: np.ndarray = ON) -> dict[str, np.ndarray]:
-    """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
-    system = known_system(job.chain)
-    if side_by_side(system, job.method, job.vary):
-        from nlink.ensemble.lanes_engine import compute_in_lanes
-
-        return compute_in_lanes(job, system, halt)
-    from nlink.ensemble.each_engine import compute_each
-
-    return compute_each(job, halt)
-
-
-_latest: list[tuple[Chain, System]] = []
-
-
-def known_system(chain: Chain) -> System:
-    """Return a chain's equations of motion, for those who only read them: the blocks of a job have the very same chain."""
-    from nlink.formulations import formulate
-
-    for known, system in _latest:
-        if known is chain:
-            return system
-    system = formulate(chain)
-    _latest[:] = [(chain, system)]
-    return system
+    def dataset(self, results: Results) -> xarray.Dataset:
+        """Return results as a Dataset with named dimensions and settings."""
+        variables = {
+            name: (("member", *output.dims), results[name], {"units": output.units, "long_name": output.meaning})
+            for name, output in self.outputs().items()
+        }
+        return xarray.Dataset(variables, self.coordinates(), self.settings())

@@ -34,10 +34,9 @@ from nlink._support.files import ANYTHING, fcntl, hold, written_whole
 from nlink._support.guarded import Refused, entry, parsed
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
-from nlink.ensemble.backends import Backend, Results, Sink
+from nlink.ensemble.backends import Backend, Sink
 from nlink.ensemble.fingerprint import difference, fingerprint, parts
-from nlink.ensemble.job import Job
-from nlink.ensemble.results import Block, EnsembleInterrupted, blocks, coordinates, settings
+from nlink.ensemble.job import Block, EnsembleInterrupted, Job, Results
 
 FORMAT = 2
 """Since 2 with digests."""
@@ -67,11 +66,11 @@ def stored(job: Job, backend: Backend, path: str | os.PathLike[str], progress: b
     if not path.exists():
         _create(job, path, backend.size(job), told)
     layout = _layout_of(path, job, told)
-    writer = Writer.of(job, path, _block_size(layout))
+    writer = Writer.of(job, path, parsed(layout[HEAD])["attributes"]["block_size"])
     with _held(path):
         with _writing(path):
             _sweep(path, layout)
-            missing = _missing(writer, blocks(job.members, writer.size), _restored(path, layout), progress)
+            missing = _missing(writer, job.blocks(writer.size), _restored(path, layout), progress)
         if missing:
             _fill(job, backend, writer, missing, progress)
     return opened(path, job)
@@ -114,7 +113,7 @@ def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], prog
         for (first, last), _ in backend.run(job, missing, lambda: interrupt.asked, writer):
             count += last - first
             bar.update(count, job.members)
-    everything = blocks(job.members, writer.size)
+    everything = job.blocks(writer.size)
     done = np.repeat([writer.has(block) for block in everything], [last - first for first, last in everything])
     if not done.all():
         raise EnsembleInterrupted(opened(writer.path, job), done, f"the same call goes on from {writer.path}")
@@ -150,11 +149,11 @@ class Writer(Sink):
         """Whether a block is done."""
         return self._record(block).is_file()
 
-    def take(self, block: Block, found: Results) -> Results:
+    def take(self, block: Block, results: Results) -> Results:
         """Write a block: the results, then their digest, by which it is done."""
         with _writing(self.path):
             group, (first, last) = _zarr().open_group(self.path, mode="r+", zarr_format=3, use_consolidated=False), block
-            for name, values in found.items():
+            for name, values in results.items():
                 group[name][first:last] = values
             digest = self._digest(block)
             if digest is None:
@@ -258,7 +257,7 @@ def _layout(job: Job, size: int, told: dict[str, str]) -> Layout:
     """Return an empty store: the head, the metadata of its arrays, and the coordinates."""
     zarr, files = _zarr(), {}
     group = zarr.create_group(zarr.storage.MemoryStore(files), zarr_format=3)
-    about = settings(job) | {
+    about = job.settings() | {
         "fingerprint": fingerprint(told),
         "scenario": json.dumps(told),
         "block_size": size,
@@ -269,9 +268,9 @@ def _layout(job: Job, size: int, told: dict[str, str]) -> Layout:
     for name, output in job.outputs().items():
         dims, meaning = ("member", *output.dims), {"units": output.units, "long_name": output.meaning}
         _array(group, name, (job.members, *output.shape), (size, *output.shape), output.dtype, dims, meaning, crc)
-    for name, (dim, values, meaning) in coordinates(job).items():
+    for name, (dim, values, meaning) in job.coordinates().items():
         _array(group, name, values.shape, values.shape, values.dtype.str, (dim,), meaning, crc)[:] = values
-    count = len(blocks(job.members, size))
+    count = len(job.blocks(size))
     _array(group, "done", (count,), (1,), "i8", ("block",), {"long_name": "digest of a block that is done; -1: it is not"}, None)
     return {name: content.to_bytes() for name, content in files.items()}
 
@@ -320,10 +319,6 @@ def _known(head: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in head.items() if value is not None}
 
 
-def _block_size(layout: Layout) -> int:
-    return parsed(layout[HEAD])["attributes"]["block_size"]
-
-
 def _restored(path: Path, layout: Layout) -> list[str]:
     """Write metadata and coordinates anew where they have changed; return their names."""
     changed = [
@@ -355,8 +350,8 @@ def _entries(path: Path) -> Iterator[tuple[os.DirEntry[str], int]]:
     while todo:
         folder, depth = todo.pop()
         with os.scandir(folder) as entries:
-            found = list(entries)
-        for each in found:
+            inside = list(entries)
+        for each in inside:
             yield each, depth
             if each.is_dir(follow_symlinks=False):
                 todo.append((each.path, depth + 1))

@@ -1,16 +1,20 @@
-"""Compute a job in lanes of the processor: many members side by side."""
+"""Engines: compute a job in lanes of the processor, many members side by side; or member after member by `simulate`, for what lanes
+do not take (pins, Python torques, other methods; tables and quadratic drag by Taylor).
+"""
 
 from __future__ import annotations
 
 import math
 import threading
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
+from nlink._support.checks import ModelError
+from nlink._support.interrupt import halted_by
 from nlink.compiled.jit import uncached
-from nlink.ensemble.job import Halted, Job
+from nlink.ensemble.job import STATUS, Job, Results
 from nlink.ensemble.kernels.by_series import BySeries, by_series
 from nlink.ensemble.kernels.by_stages import ByStages, by_stages
 from nlink.ensemble.kernels.lanes import EVENT, FINISHED, MOTION, SHARED, TANGENT, VARIED, Lanes, Limits, Members, lanes_for, share
@@ -18,7 +22,9 @@ from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
 from nlink.ensemble.outputs import FTLE
-from nlink.ensemble.varied import Varied
+from nlink.formulations.recursive import RecursiveParameters
+from nlink.integrators.base import Integrator
+from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System, Way, way_by
@@ -35,6 +41,13 @@ FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
 """Numbers in the derivatives of the members that are followed with their deviations at a time."""
+ON = np.zeros(1, np.int64)
+"""The flag of a computation that nobody will halt."""
+_memory = threading.local()
+
+
+class Halted(Exception):
+    """A computation left off before its end, because it was asked to."""
 
 
 class HostArrays:
@@ -49,35 +62,61 @@ class HostArrays:
         return values
 
 
-class Ensemble(NamedTuple):
-    """A job as the compiled loop takes it."""
+def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
+    """Whether members can be computed in lanes: open chains without Python torques, by DOP853, or by Taylor where the loads have a
+    plain series (no tables of torques, no quadratic drag).
+    """
+    if type(system.parameters) is not RecursiveParameters or system.callback:
+        return False
+    quadratic = system.parameters.chain.swept > 1 or any("drag.quadratic" in str(name) for name in (vary or {}))
+    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not len(system.breaks()) and not quadratic)
 
-    parameters: Any
-    members: Members
-    limits: Limits
-    varied: tuple[int, ...]
+
+def compute(job: Job, halt: np.ndarray = ON) -> Results:
+    """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
+    return (compute_in_lanes if side_by_side(job.system, job.method, job.vary) else compute_each)(job, halt)
 
 
-def compute_in_lanes(job: Job, system: System, halt: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the outputs of a job."""
-    varied = Varied(job.chain, job.vary, job.members)
-    chain = flagged(job, varied, system)
-    ensemble = _ensemble(job, system, chain, varied, slice(None))
-    width = NARROW if isinstance(job.method, Taylor) and job.chain.n >= LONG else WIDTH
-    method, own = _memory_for(job, system, chain, width, False)
-    watching = [keep for keep in job.keep if keep.watches]
-    observers = tuple(keep.observe(job, HostArrays()) for keep in watching)
-    run = follow if all(keep.built_in for keep in watching) else _uncached(tuple(type(each) for each in observers))
-    p, members, limits, vary = ensemble
-    if run(p, members, job.members, limits, method, observers, own, (0,) * width, vary, MOTION, halt):
-        raise Halted
-    results = named(job, members, observers)
-    if job.wanted(FTLE):
-        results["ftle"] = exponents(job, system, varied, members.status, halt)
+def compute_each(job: Job, halt: np.ndarray) -> Results:
+    """Compute member after member by `simulate`."""
+    from nlink.simulation.integrate import simulate
+
+    if job.keeps(FTLE) and job.t_end < 0:
+        raise ModelError("FTLE of members that are followed one by one (pins, Python torques) takes no t_end < 0; leave it out")
+    results = {name: HostArrays().new((job.members, *each.shape), each.dtype) for name, each in job.outputs().items()}
+    save = tuple(sorted({job.t_end, *(t for keep in job.keep for t in keep.points(job.t_end))}, key=abs))
+    events = tuple(event for keep in job.keep for event in keep.events(job.alone(keep)))
+    settings: Any = {"t_end": job.t_end, "integrator": job.method, "save": save, "events": events, "strict": False}
+    for k in range(job.members):
+        with halted_by(lambda: bool(halt[0])):
+            run = simulate(job.varied.chain(k), job.theta[k], job.omega[k], **settings)
+        if run.status.code == "interrupted":
+            raise Halted
+        results["status"][k] = STATUS.index(run.status.code if run.status.code in STATUS else "not_finite")
+        results["steps"][k] = run.stats.steps
+        for keep in job.keep:
+            keep.read(run, job, k, results)
     return results
 
 
-def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, np.ndarray]:
+def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
+    """Compute members side by side."""
+    chain = flagged(job)
+    width = NARROW if isinstance(job.method, Taylor) and job.chain.n >= LONG else WIDTH
+    p, members, limits, vary = _compiled_arguments(job, chain, slice(None))
+    method, own = _memory_for(job, chain, width, False)
+    watching = [keep for keep in job.keep if keep.watches]
+    observers = tuple(keep.observe(job, HostArrays()) for keep in watching)
+    run = follow if all(keep.built_in for keep in watching) else _uncached(tuple(type(each) for each in observers))
+    if run(p, members, job.members, limits, method, observers, own, (0,) * width, vary, MOTION, halt):
+        raise Halted
+    results = named(job, members, observers)
+    if job.keeps(FTLE):
+        results["ftle"] = exponents(job, members.status, halt)
+    return results
+
+
+def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, Any]:
     """Return the results by the names of the outputs."""
     results = {"status": members.status, "steps": members.steps}
     for keep, observer in zip((keep for keep in job.keep if keep.watches), observers, strict=True):
@@ -85,42 +124,36 @@ def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, n
     return results
 
 
-def flagged(job: Job, varied: Varied, system: System) -> ChainParameters:
+def flagged(job: Job) -> ChainParameters:
     """Return the numbers of a job's chain, with the flags that what varies needs; without a ledger, if nothing asks for it."""
-    numbers = varied.flagged(system.parameters.chain)
+    numbers = job.varied.flagged(job.system.parameters.chain)
     return numbers._replace(ledger=numbers.ledger if any(keep.ledger for keep in job.keep) else 0)
 
 
-def _ensemble(job: Job, system: System, chain: ChainParameters, varied: Varied, rows: Any) -> Ensemble:
-    """Return some members of a job as the compiled loop takes them."""
+def _compiled_arguments(job: Job, chain: ChainParameters, rows: Any) -> tuple[Any, Members, Limits, tuple[int, ...]]:
+    """Return parameters, some members, limits, and whether members vary, as the compiled loop takes them."""
     theta, omega = (np.ascontiguousarray(states[rows]) for states in (job.theta, job.omega))
     ends = np.full(len(theta), -1, "i1"), np.zeros(len(theta), "i4")
-    members = Members(theta, omega, varied.values[rows], varied.places, *ends)
-    limits = Limits(float(job.t_end), float(cast(Any, job.method).max_steps), np.array(system.breaks(), float))
-    return Ensemble(system.parameters._replace(chain=chain), members, limits, VARIED if varied.columns else SHARED)
+    members = Members(theta, omega, job.varied.values[rows], job.varied.places, *ends)
+    limits = Limits(float(job.t_end), float(job.method.max_steps), np.array(job.system.breaks(), float))
+    return job.system.parameters._replace(chain=chain), members, limits, VARIED if job.vary else SHARED
 
 
-_memory = threading.local()
-
-
-def _memory_for(job: Job, system: System, chain: ChainParameters, width: int, tangent: bool) -> tuple[BySeries | ByStages, Lanes]:
+def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> tuple[BySeries | ByStages, Lanes]:
     """Return the method of a job and its lanes; the memory of this thread is used again if it fits."""
+    record: Any = job.method
     way = _way(chain, tangent) if isinstance(job.method, Taylor) else None
-    key = (way, job.method, chain.n, chain.loaded, chain.swept, chain.ledger, width, tangent)
+    key = (way, record, chain.n, chain.loaded, chain.swept, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
-        _memory.made = _method(job, system, chain, way, width, tangent), lanes_for(chain, width, tangent)
-        _memory.key = key
+        if way is not None:
+            method = by_series(chain, record.tol, way, record.order, width, tangent)
+        else:
+            rows = job.system.formulation.scratch(chain.n)
+            method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)
+        _memory.made, _memory.key = (method, lanes_for(chain, width, tangent)), key
     method, own = _memory.made
     share(own, chain)
     return method, own
-
-
-def _method(job: Job, system: System, chain: ChainParameters, way: Way | None, width: int, tangent: bool) -> BySeries | ByStages:
-    method: Any = job.method
-    if way is not None:
-        return by_series(chain, method.tol, way, method.order, width, tangent)
-    rows = system.formulation.scratch(chain.n)
-    return by_stages(chain, (method.rtol, method.atol), float(method.max_step), rows, width, tangent)
 
 
 def _way(chain: ChainParameters, tangent: bool) -> Way:
@@ -136,27 +169,27 @@ def _uncached(observers: tuple[type, ...]) -> Any:
     return uncached(follow.py_func)
 
 
-def exponents(job: Job, system: System, varied: Varied, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
+def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the finite-time Lyapunov exponents of the members: NaN for those that do not come to their end."""
     out = np.full(job.members, np.nan)
     whole = np.flatnonzero((status == FINISHED) | (status == EVENT))
     size = max(1, MOST_DEVIATIONS // (2 * job.chain.n) ** 2)
     for first in range(0, len(whole), size):
         rows = whole[first : first + size]
-        derivatives = deviations(job, system, varied, rows, halt)
+        derivatives = deviations(job, rows, halt)
         good = np.isfinite(derivatives).all((1, 2))
         stretching = np.linalg.svd(derivatives[good], compute_uv=False)[:, 0]
         out[rows[good]] = np.log(stretching) / abs(job.t_end)
     return out
 
 
-def deviations(job: Job, system: System, varied: Varied, rows: np.ndarray, halt: np.ndarray) -> np.ndarray:
+def deviations(job: Job, rows: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the derivatives (K, 2N, 2N) of the states at the end by the starts, of some members; NaN where there is none."""
     m, lanes = 2 * job.chain.n, (0,) * DIRECTIONS
-    chain = varied.flagged(system.parameters.chain)._replace(ledger=0)
-    p, members, limits, vary = _ensemble(job, system, chain, varied, rows)
-    method, own = _memory_for(job, system, chain, DIRECTIONS, True)
-    fastest = np.empty(len(rows) if varied.columns else 1)
+    chain = job.varied.flagged(job.system.parameters.chain)._replace(ledger=0)
+    p, members, limits, vary = _compiled_arguments(job, chain, rows)
+    method, own = _memory_for(job, chain, DIRECTIONS, True)
+    fastest = np.empty(len(rows) if job.vary else 1)
     fastest_rates(p, members, limits, method, own, lanes, vary, fastest)
     longest = np.minimum(steady(job.method) / np.maximum(fastest, 1e-100), method.longest)
     observer = Deviations(np.full((len(rows), m, m), np.nan), limits.t_end, np.broadcast_to(longest, len(rows)).copy())
