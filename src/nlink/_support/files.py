@@ -150,8 +150,8 @@ def clean_up() -> None:
 
 
 def hold(path: Path) -> int:
-    """Lock a file for as long as the descriptor returned stays open; a process that is killed lets go."""
-    descriptor = os.open(path, os.O_RDWR)
+    """Lock a file or a folder for as long as the descriptor returned stays open; a process that is killed lets go."""
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     if fcntl:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -162,14 +162,16 @@ def hold(path: Path) -> int:
 
 
 def locked(path: Path) -> bool:
-    """Whether a process holds a file."""
+    """Whether a process holds a file or a folder."""
     if not fcntl:
         return False
-    with path.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
     return False
 
 

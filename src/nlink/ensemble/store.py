@@ -30,7 +30,7 @@ import numpy as np
 import xarray
 
 from nlink._support.checks import BackendError
-from nlink._support.files import ANYTHING, fcntl, hold, written_whole
+from nlink._support.files import ANYTHING, fcntl, hold, locked, written_whole
 from nlink._support.guarded import Refused, entry, parsed
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
@@ -196,61 +196,35 @@ def opened(path: str | os.PathLike[str], job: Job) -> xarray.Dataset:
 
 
 def _create(job: Job, path: Path, size: int, told: dict[str, str]) -> None:
-    """Make an empty store: beside its place, and renamed, so that it is whole or not there."""
-    new = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    """Make an empty store: in a folder beside its place, and renamed, so that it is whole or not there."""
+    folder = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        with _made_in(new) as draft:
+        folder.mkdir()
+        with contextlib.ExitStack() as leaving:
+            leaving.callback(shutil.rmtree, folder, ignore_errors=True)
+            leaving.callback(os.close, hold(folder))  # before a marker says whose it is
+            (folder / MARKER).write_bytes(MARK)
             for name, content in _layout(job, min(size, max(job.members, 1)), told).items():
-                (draft / name).parent.mkdir(parents=True, exist_ok=True)
-                (draft / name).write_bytes(content)
-            draft.rename(path)
+                (folder / "store" / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / "store" / name).write_bytes(content)
+            (folder / "store").rename(path)
     except OSError as error:
         if not path.exists():  # else another process was faster, and its store is looked at as any other
             raise StoreError(f"cannot write {path}: {error.strerror}; give another store") from None
 
 
-@contextlib.contextmanager
-def _made_in(folder: Path) -> Iterator[Path]:
-    """Yield a place in a folder of its own that is removed in the end. It is locked before a marker says whose it is."""
-    folder.mkdir()
-    lock = os.open(folder, os.O_RDONLY) if fcntl else None
-    try:
-        if fcntl and lock is not None:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / MARKER).write_bytes(MARK)
-        yield folder / "store"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
-
-
 def _clear(path: Path) -> None:
-    """Remove the folders in which killed processes were making this store."""
+    """Remove the folders in which killed processes were making this store: they have the marker, whole or not, and no lock."""
     name = re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{8}")
     try:
         with os.scandir(path.parent) as entries:
             beside = [each for each in entries if name.fullmatch(each.name) and each.is_dir(follow_symlinks=False)]
     except OSError:
         return
-    for each in beside:
-        if _abandoned(Path(each.path)):
-            shutil.rmtree(each.path, ignore_errors=True)
-
-
-def _abandoned(folder: Path) -> bool:
-    """Whether a process of nlink was killed that had made this folder: it has the marker, whole or not, and no lock."""
-    content = _content(folder / MARKER, len(MARK))
-    if content is None or not MARK.startswith(content) or not fcntl:
-        return False
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+    for folder in (Path(each.path) for each in beside):
+        content = _content(folder / MARKER, len(MARK))
+        if fcntl and content is not None and MARK.startswith(content) and not locked(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _layout(job: Job, size: int, told: dict[str, str]) -> Layout:
