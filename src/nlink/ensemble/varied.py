@@ -50,8 +50,14 @@ class Varied:
 
     def __init__(self, chain: Chain, vary: Any, members: int) -> None:
         self.base, self.members = chain, members
-        self.columns = [_column(str(key), given, chain.n, members) for key, given in dict(vary or {}).items()]
-        _refuse_twice(self.columns, list(vary or {}))
+        self.columns: list[Column] = []
+        keys: dict[tuple[int, int], Any] = {}
+        for key, values in dict(vary or {}).items():
+            self.columns.append(_column(str(key), values, chain.n, members))
+            for place in self.columns[-1].places():
+                if place in keys:
+                    raise ModelError(f"vary gives a value twice, by {keys[place]!r} and {key!r}; leave one out")
+                keys[place] = key
 
     def chain(self, member: int) -> Chain:
         """Return the chain of one member."""
@@ -148,14 +154,9 @@ def _column(key: str, given: object, n: int, members: int) -> Column:
     at = PARAMETERS[name]
     if link and at.component is not None:
         raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
-    if link and not 1 <= _counted(link) <= n:
+    if link and not (len(link) < 10 and 1 <= int(link) <= n):  # int() refuses thousands of digits
         raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {link[:SHORT]}")
     return Column(at, [int(link) - 1] if link else range(n), _values(name, at.parameter, given, members))
-
-
-def _counted(link: str) -> int:
-    """Return the number of a link; 0 if it has more digits than any chain has links."""
-    return int(link) if len(link) < 10 else 0
 
 
 def numbers_of(where: str, given: object, most: float = LARGEST) -> np.ndarray:
@@ -180,12 +181,3 @@ def _values(name: str, parameter: Parameter, given: object, members: int) -> np.
             k = int(np.argmin(good))
             raise ModelError(f"vary {name!r} must {rule}, got {values[k]:g} for member {k}")
     return values
-
-
-def _refuse_twice(columns: list[Column], keys: list[Any]) -> None:
-    taken: dict[tuple[int, int], Any] = {}
-    for column, key in zip(columns, keys, strict=True):
-        for place in column.places():
-            if place in taken:
-                raise ModelError(f"vary gives a value twice, by {taken[place]!r} and {key!r}; leave one out")
-            taken[place] = key
