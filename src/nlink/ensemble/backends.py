@@ -96,12 +96,10 @@ class Threads:
 
         try:
             waiting = yield from in_turn(start, [[block] for block in blocks], 2 * self.count, stop)
-            halt[0] = 1
-            pool.shutdown(wait=False, cancel_futures=True)
-            yield from left(waiting, GRACE)
         finally:
             halt[0] = 1
             pool.shutdown(wait=False, cancel_futures=True)
+        yield from left(waiting, GRACE)
 
 
 def done_blocks(parts: list[tuple[Block, Job]], sink: Sink, halt: np.ndarray) -> list[Results]:

@@ -94,7 +94,11 @@ class Dask:
         with ExitStack() as opened:
             address = opened.enter_context(local_cluster()) if given is None else given
             opened.enter_context(_silenced("distributed.client"))
-            yield opened.enter_context(_connected(address))
+            try:
+                client = _distributed().Client(address, set_as_default=False, timeout=PATIENCE)
+            except (OSError, ValueError) as error:
+                raise BackendError(f"no Dask scheduler answers at {address} ({error}); look at the address, or start one") from None
+            yield opened.enter_context(client)
 
 
 @contextmanager
@@ -148,23 +152,15 @@ def dask_teardown(worker: Any) -> None:
     _closing[0] = 1
 
 
-def _connected(address: Any) -> Any:
-    """Return a client of the scheduler there."""
-    try:
-        return _distributed().Client(address, set_as_default=False, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise BackendError(f"no Dask scheduler answers at {address} ({error}); look at the address, or start one") from None
-
-
 def _checked(client: Any) -> int:
     """Return the number of the cluster's threads; refuse a cluster without workers, and one with another nlink."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         raise BackendError("the Dask cluster has no workers; start some, like: dask worker ADDRESS --nthreads 1") from None
-    for found in client.run(_own_version, on_error="return").values():
-        if found != __version__ and not isinstance(found, OSError):  # a worker that just died; its tasks look again
-            raise BackendError(_other_version(found if isinstance(found, str) else f"not at all ({found})", __version__))
+    for version in client.run(_own_version, on_error="return").values():
+        if version != __version__ and not isinstance(version, OSError):  # a worker that just died; its tasks look again
+            raise BackendError(_other_version(version if isinstance(version, str) else f"not at all ({version})", __version__))
     return max(1, sum(client.nthreads().values()))
 
 
