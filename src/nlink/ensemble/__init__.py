@@ -113,7 +113,11 @@ def make_job(
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
     if not isinstance(chain, Chain):
         raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
-    vary = {str(name): numbers_of(f"vary {shown(name)}", values) for name, values in _table(vary).items()}
+    try:
+        table = dict(vary or {})
+    except (TypeError, ValueError):
+        raise ModelError(f"vary must be a table of values by name, got {shown(vary)}") from None
+    vary = {str(name): numbers_of(f"vary {shown(name)}", values) for name, values in table.items()}
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
     angles = _states("theta", theta, chain.n, members)
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
@@ -153,13 +157,6 @@ def _method(
         return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)
     share = MANY_DEVIATIONS if any(isinstance(each, FTLE) for each in keep) else MANY_SERIES
     return Taylor(float(f"{share * method.tol:.2g}"), ORDER)
-
-
-def _table(vary: Any) -> dict[Any, Any]:
-    try:
-        return dict(vary or {})
-    except (TypeError, ValueError):
-        raise ModelError(f"vary must be a table of values by name, got {shown(vary)}") from None
 
 
 def _states(name: str, given: Any, n: int, members: int | None) -> np.ndarray:

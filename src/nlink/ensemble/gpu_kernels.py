@@ -27,14 +27,7 @@ from nlink.integrators.tableaus import Accelerations
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import ROWS, SINGLES
 from nlink.mechanics.scratch import LOAD_ROWS
-from nlink.mechanics.system import (
-    ORDER_BY_ORDER,
-    SERIES_ROWS,
-    SERIES_ROWS_OF_GRAVITY,
-    SERIES_SCRATCH,
-    UNROLLED_LANES,
-    way_by,
-)
+from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, way_by
 
 cuda: Any = numba_cuda
 SHORT = 6

@@ -77,7 +77,7 @@ def stored(job: Job, backend: Backend, path: str | os.PathLike[str], progress: b
 
 
 def _missing(writer: Writer, everything: list[Block], restored: list[str], progress: bool) -> list[Block]:
-    """Return the blocks that are to be computed, and say which were done once, but have changed since."""
+    """Return the blocks that are to be computed; report those that have changed since they were done."""
     there = [block for block in everything if writer.has(block)]
     with Bar("checking", progress, "blocks") as bar:
         bad = []
@@ -89,18 +89,13 @@ def _missing(writer: Writer, everything: list[Block], restored: list[str], progr
         writer.forget(block)
     lost = [f"{len(bad)} of {len(everything)} blocks did not match their digests and are computed again"] if bad else []
     lost += [f"{', '.join(restored[:3])}{', ...' * (len(restored) > 3)} had changed and is as it was"] if restored else []
-    if lost:
-        _tell(f"{writer.path} was damaged: {'; '.join(lost)}", progress)
+    text = f"{writer.path} was damaged: {'; '.join(lost)}"
+    if lost and progress:
+        print(f"nlink: {text}", file=sys.stderr, flush=True)
+    elif lost:
+        warnings.warn(text, stacklevel=4)  # at the call of simulate_many
     sound = set(there) - set(bad)
     return [block for block in everything if block not in sound]
-
-
-def _tell(text: str, progress: bool) -> None:
-    """Say something on stderr, if the user looks there, else as a warning at the call of simulate_many."""
-    if progress:
-        print(f"nlink: {text}", file=sys.stderr, flush=True)
-    else:
-        warnings.warn(text, stacklevel=5)
 
 
 def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], progress: bool) -> None:
