@@ -72,8 +72,10 @@ class Dask:
                 parts = [(block, part.theta, part.omega, part.vary) for block in task for part in [job.part(*block)]]
                 return pool.submit(_done_task, shell, parts, sink, __version__, key=(group, task[0][0]))
 
+            together = min(TOGETHER, max(1, len(blocks) // (4 * threads))) if sink.keeps else 1  # every thread gets some tasks
+            tasks = [blocks[k : k + together] for k in range(0, len(blocks), together)]
             try:
-                waiting = yield from in_turn(start, _tasks(blocks, sink, threads), max(UNDER_WAY, 4 * threads), stop)
+                waiting = yield from in_turn(start, tasks, max(UNDER_WAY, 4 * threads), stop)
                 pool.shutdown(wait=False)
                 yield from left(waiting, 0.0)
             except CancelledError:
@@ -164,12 +166,6 @@ def _checked(client: Any) -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-def _tasks(blocks: list[Block], sink: Sink, threads: int) -> list[Task]:
-    """Return the blocks as tasks: of several if each is kept, but few enough that every thread gets some tasks."""
-    together = min(TOGETHER, max(1, len(blocks) // (4 * threads))) if sink.keeps else 1
-    return [blocks[k : k + together] for k in range(0, len(blocks), together)]
-
-
 def _distributed() -> Any:
     try:
         import distributed
@@ -183,10 +179,7 @@ def _same(job: Job) -> Job:
     return job
 
 
-Part = tuple[Block, np.ndarray, np.ndarray, dict[str, np.ndarray]]
-
-
-def _done_task(shell: Job, parts: list[Part], sink: Sink, version: str) -> list[Results]:
+def _done_task(shell: Job, parts: list[tuple[Block, np.ndarray, np.ndarray, Results]], sink: Sink, version: str) -> list[Results]:
     """Compute the blocks of a task on a worker."""
     if version != __version__:
         raise BackendError(_other_version(__version__, version))

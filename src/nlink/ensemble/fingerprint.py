@@ -50,29 +50,29 @@ def difference(theirs: dict[str, str], ours: dict[str, str]) -> str:
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value made of numbers, texts, arrays, records and functions."""
-    found = hashlib.sha256()
-    _feed(value, found)
-    return found.hexdigest()
+    total = hashlib.sha256()
+    _feed(value, total)
+    return total.hexdigest()
 
 
-def _feed(value: Any, found: Any) -> None:
+def _feed(value: Any, total: Any) -> None:
     """Add a value to a digest, its type first."""
     function = getattr(value, "py_func", value)
-    found.update(f"{type(value).__name__}:".encode())
+    total.update(f"{type(value).__name__}:".encode())
     if isinstance(value, np.ndarray):
-        found.update(f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
+        total.update(f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
     elif is_dataclass(value):
-        _feed({field.name: getattr(value, field.name) for field in fields(value)}, found)
+        _feed({field.name: getattr(value, field.name) for field in fields(value)}, total)
     elif isinstance(value, dict):
-        _feed(list(value.items()), found)
+        _feed(list(value.items()), total)
     elif isinstance(value, list | tuple):
-        found.update(f"{len(value)};".encode())
+        total.update(f"{len(value)};".encode())
         for each in value:
-            _feed(each, found)
+            _feed(each, total)
     elif isinstance(value, CodeType):
-        _feed([value.co_code, value.co_consts, value.co_names], found)
+        _feed([value.co_code, value.co_consts, value.co_names], total)
     elif hasattr(function, "__code__"):
         bound = [cell.cell_contents for cell in function.__closure__ or ()]
-        _feed([function.__code__, function.__defaults__, bound], found)
+        _feed([function.__code__, function.__defaults__, bound], total)
     else:
-        found.update(f"{value!r};".encode())
+        total.update(f"{value!r};".encode())

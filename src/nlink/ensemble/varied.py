@@ -145,8 +145,8 @@ class Varied:
 
 def _column(key: str, given: object, n: int, members: int) -> Column:
     """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
-    found = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
-    name, link = found.groups() if found else (key, None)
+    match = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
+    name, link = match.groups() if match else (key, None)
     if name not in PARAMETERS:
         close = difflib.get_close_matches(name[:SHORT], PARAMETERS, 1)
         hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(PARAMETERS)}"
