@@ -74,7 +74,8 @@ def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
 
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
-    return (compute_in_lanes if side_by_side(job.system, job.method, job.vary) else compute_each)(job, halt)
+    engine = compute_in_lanes if side_by_side(job.system, job.method, job.vary) else compute_each
+    return engine(job, halt)
 
 
 def compute_each(job: Job, halt: np.ndarray) -> Results:
