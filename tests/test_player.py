@@ -25,7 +25,7 @@ from nlink.run.run import EventRecord, Run, Status
 from nlink.view.animate import animate
 from nlink.view.map_page import Layer, map_page, stability_page
 from nlink.view.modes_page import MOST, modes_page
-from nlink.view.packing import Packer
+from nlink.view.packing import Rounded, packed
 from nlink.view.page import bundle, notebook_frame, run_page
 from nlink.view.sampling import TOLERANCE, finite, sampled
 from nlink.view.takes import ANGLE, ROOM
@@ -103,12 +103,17 @@ def test_the_motion_on_the_page_is_that_of_the_run(n, times, spin):
     np.testing.assert_allclose(take["omega"].T, run.at(take["t"]).omega, atol=2e-5 * np.abs(run.omega).max())
 
 
+def packed_and_back(values):
+    """Pack an array behind another one; return its description and the array that a page reads."""
+    page = packed({"before": Rounded(np.ones((2, 3)), 1.0), "values": values})
+    found = page["content"]["values"]
+    return found, unpacked(found, zlib.decompress(base64.b64decode(page["data"])))
+
+
 def test_rounding_stays_below_half_a_step():
     values = np.cumsum(np.random.default_rng(3).normal(size=(5, 400)), axis=1)
     for step in (1e-5, 1e-3, 7.0):
-        packer = Packer()
-        found = packer.rounded(values, step)
-        back = unpacked(found, zlib.decompress(base64.b64decode(packer.text())))
+        found, back = packed_and_back(Rounded(values, step))
         assert found["step"] == step
         assert np.abs(back - values).max() <= 0.5000001 * step
         assert np.abs(back - values).max() > 0.3 * step or step == 7.0
@@ -116,19 +121,14 @@ def test_rounding_stays_below_half_a_step():
 
 def test_numbers_too_large_for_four_bytes_are_kept_coarser():
     values = np.array([[1e9, -1e9, 3e9, 0.0]])
-    packer = Packer()
-    found = packer.rounded(values, 1e-5)
-    back = unpacked(found, zlib.decompress(base64.b64decode(packer.text())))
+    found, back = packed_and_back(Rounded(values, 1e-5))
     assert 1e-5 < found["step"] < 20
     assert np.abs(back - values).max() <= found["step"]
 
 
 def test_times_are_exact():
     times = np.random.default_rng(4).normal(size=50)
-    packer = Packer()
-    packer.rounded(np.ones((2, 3)), 1.0)  # so that it does not stand at the beginning
-    found = packer.exact(times)
-    np.testing.assert_array_equal(unpacked(found, zlib.decompress(base64.b64decode(packer.text()))), times)
+    np.testing.assert_array_equal(packed_and_back(times)[1], times)
 
 
 def test_small_swings_keep_their_shape():

@@ -20,7 +20,7 @@ from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
 from nlink.studio.messages import FieldError, Json, checked, page_model, place
 from nlink.studio.worker import Outbox
-from nlink.view.packing import Packer
+from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
 from nlink.view.takes import chain_data, run_content
 
@@ -101,15 +101,14 @@ def _show(run: Run, request: Json, out: Outbox) -> None:
     kept = bool(request.get("scratch"))
     if kept:
         run.save(request["scratch"])
-    packer, shown = Packer(), finite(run)
-    content = run_content(run, packer)
+    content, shown = run_content(run), finite(run)
     residual = shown.energy().residual
     rows = spread_rows(len(residual), SERIES)
-    content["residual"] = {"t": packer.exact(shown.t[rows]), "values": packer.exact(residual[rows])}
+    content["residual"] = {"t": shown.t[rows], "values": residual[rows]}
     largest = float(np.abs(residual).max(initial=0.0))
     said = run.status.message if run.status.code == "interrupted" else str(run.status)
     told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "kept": kept}
-    out.end("done", content=content, data=packer.text(), told=told)
+    out.end("done", **packed(content), told=told)
 
 
 def opened(request: Json, out: Outbox) -> None:

@@ -17,6 +17,7 @@ from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
 from nlink.formulations import formulate
 from nlink.mechanics.chain import Chain
+from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio import flips
 from nlink.studio.mathml import mathml
@@ -25,7 +26,7 @@ from nlink.studio.motion import SERIES, SLICE, motion, opened
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
-from nlink.view.packing import Packer
+from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
 from nlink.view.takes import ROOM, motion_data, run_content
 from nlink.view.words import scenario_lines
@@ -44,40 +45,38 @@ def copies(request: Json, out: Outbox) -> None:
         settings = replace(scenario.settings, flips="off")
         out.progress(k, count)
         runs.append(finite(replace(scenario, theta=theta, settings=settings).run()))
-    packer, t = Packer(), min((run.t for run in runs), key=len)
-    content = run_content(runs[0], packer, ROOM // count)
+    t = min((run.t for run in runs), key=len)
+    content = run_content(runs[0], ROOM // count)
     spread = np.max([np.abs(run.theta[: len(t)] - runs[0].theta[: len(t)]).max(1) for run in runs[1:]], axis=0)
-    content["others"] = [_ghost(f"copy {k + 2}", run.t, run.theta, run.omega, count, packer) for k, run in enumerate(runs[1:])]
-    content["apart"] = [_series("largest difference of an angle", t, spread, packer)]
-    out.end("done", content=content, data=packer.text())
+    content["others"] = [_ghost(f"copy {k + 2}", run, count) for k, run in enumerate(runs[1:])]
+    content["apart"] = [_series("largest difference of an angle", t, spread)]
+    out.end("done", **packed(content))
 
 
 def compared(request: Json, out: Outbox) -> None:
     """Run a chain in several formulations, and show how far they agree."""
     scenario = checked(request["model"])
     comparison = compare(scenario, request.get("formulations") or None)
-    rows, packer = [row for row in comparison.rows if row.run is not None], Packer()
+    rows = [row for row in comparison.rows if row.run is not None]
     if not rows:
         raise ModelError(comparison.rows[0].status.message)
-    content = run_content(rows[0].run, packer, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
-    content["others"] = [
-        _ghost(row.formulation, row.run.t, row.run.theta, row.run.omega, len(rows), packer) for row in rows[1:] if row.run
-    ]
-    content["apart"] = [_series(row.formulation, comparison.t, row.difference, packer) for row in rows]
-    out.end("done", content=content, data=packer.text(), table=comparison.to_dict())
+    content = run_content(rows[0].run, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
+    content["others"] = [_ghost(row.formulation, row.run, len(rows)) for row in rows[1:] if row.run]
+    content["apart"] = [_series(row.formulation, comparison.t, row.difference) for row in rows]
+    out.end("done", **packed(content), table=comparison.to_dict())
 
 
-def _ghost(name: str, t: np.ndarray, theta: np.ndarray, omega: np.ndarray, count: int, packer: Packer) -> Json:
+def _ghost(name: str, run: Run, count: int) -> Json:
     """Return a motion that is shown over another one."""
-    rows = spread_rows(len(t), max(2, ROOM // count // theta.shape[1]))
-    return {"name": name, **motion_data(t[rows], theta[rows], omega[rows], packer)}
+    rows = spread_rows(len(run.t), max(2, ROOM // count // run.chain.n))
+    return {"name": name, **motion_data(run.t[rows], run.theta[rows], run.omega[rows])}
 
 
-def _series(name: str, t: np.ndarray, values: np.ndarray, packer: Packer) -> Json:
+def _series(name: str, t: np.ndarray, values: np.ndarray) -> Json:
     """Return the logarithm of a difference over time."""
     good = np.flatnonzero(np.isfinite(values[: len(t)]))
     rows = good[spread_rows(len(good), SERIES)]
-    return {"name": name, "t": packer.exact(t[rows]), "values": packer.exact(np.log10(np.maximum(values[rows], SMALLEST)))}
+    return {"name": name, "t": t[rows], "values": np.log10(np.maximum(values[rows], SMALLEST))}
 
 
 def modes(request: Json, out: Outbox) -> None:
@@ -85,10 +84,9 @@ def modes(request: Json, out: Outbox) -> None:
     scenario = checked(request["model"])
     start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
     rest = equilibrium(scenario.chain, scenario.theta if start else None)
-    small, packer = linearize(scenario.chain, rest.theta), Packer()
-    content = modes_content(scenario, small, small.table(), packer)
+    small = linearize(scenario.chain, rest.theta)
     table = [[m.frequency, m.frequency / (2 * math.pi), m.ratio, m.growth] for m in small.table()]
-    out.end("done", content=content, data=packer.text(), table=table, stable=bool(rest.stable))
+    out.end("done", **packed(modes_content(scenario, small, small.table())), table=table, stable=bool(rest.stable))
 
 
 def stability(request: Json, out: Outbox) -> None:
@@ -135,10 +133,8 @@ def _map(request: Json, key: str, ends: tuple[float, float], out: Outbox) -> Non
     second = request["vary2"]
     low, high = ranged(request, "low2", "high2")
     x, y = np.linspace(*ends, 100), np.linspace(low, high, 80)
-    found, packer = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out)), Packer()
-    layers = stability_layers(found)
-    content = map_content(x, y, layers, packer, xlabel=_label(key), ylabel=_label(second), title="Stability")
-    out.end("done", content=content, data=packer.text())
+    chart = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out))
+    out.end("done", **packed(map_content(x, y, stability_layers(chart), _label(key), _label(second), "Stability")))
 
 
 def _label(key: str) -> str:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nlink._support.checks import ModelError, shown
-from nlink.view.packing import Content, Packer
-from nlink.view.page import finished, page
+from nlink.view.packing import Content, Rounded, spread
+from nlink.view.page import write_page
 from nlink.view.style import cut, title_of
 from nlink.view.takes import about, words
 
@@ -53,36 +53,16 @@ def map_page(
     >>> x, y = np.linspace(0, 1, 30), np.linspace(0, 2, 20)
     >>> text = map_page(x, y, [Layer("product", np.outer(y, x))], xlabel="x", ylabel="y")
     """
-    packer = Packer()
-    content = map_content(x, y, layers, packer, xlabel=xlabel, ylabel=ylabel, title=title, summary=summary, lines=lines)
-    return finished(page("map", content, packer), path)
+    content = map_content(x, y, layers, xlabel, ylabel, title)
+    return write_page("map", content | {"summary": cut(summary, 160), "words": words(lines or [])}, path)
 
 
-def map_content(
-    x: np.ndarray,
-    y: np.ndarray,
-    layers: list[Layer],
-    packer: Packer,
-    *,
-    xlabel: str,
-    ylabel: str,
-    title: str = "Map",
-    summary: str = "",
-    lines: list[tuple[str, str]] | None = None,
-) -> Content:
-    """Return what the page of a map shows, its arrays in `packer`."""
+def map_content(x: np.ndarray, y: np.ndarray, layers: list[Layer], xlabel: str, ylabel: str, title: str) -> Content:
+    """Return what the page of a map shows, without words about it."""
     _check(x, y, layers)
-    return {
-        "title": cut(title, 200),
-        "summary": cut(summary, 160),
-        "about": about(),
-        "words": words(lines or []),
-        "x": packer.exact(x),
-        "y": packer.exact(y),
-        "xlabel": xlabel,
-        "ylabel": ylabel,
-        "layers": [_packed(layer, packer) for layer in layers],
-    }
+    texts = {"title": cut(title, 200), "summary": "", "about": about(), "words": []}
+    shown = [{**layer._asdict(), "kinds": list(layer.kinds) or None, "values": _rounded(layer)} for layer in layers]
+    return {**texts, "x": x, "y": y, "xlabel": xlabel, "ylabel": ylabel, "layers": shown}
 
 
 def stability_page(
@@ -119,11 +99,12 @@ def shares_text(found: StabilityMap) -> str:
     return ", ".join(f"{kind} {100 * share:.1f} %" for kind, share in shares(found).items() if share)
 
 
-def _packed(layer: Layer, packer: Packer) -> Content:
+def _rounded(layer: Layer) -> np.ndarray | Rounded:
+    """Return the values as the page holds them: exact if some are not finite, which whole numbers cannot be."""
     values = np.asarray(layer.values, float)
-    holes = not np.isfinite(values).all()
-    packed = packer.exact(values.ravel()) if holes else packer.rounded(values, 1.0) if layer.kinds else packer.spread(values)
-    return {"name": layer.name, "unit": layer.unit, "kinds": list(layer.kinds) or None, "log": layer.log, "values": packed}
+    if not np.isfinite(values).all():
+        return values.ravel()
+    return Rounded(values, 1.0) if layer.kinds else spread(values)
 
 
 def _check(x: np.ndarray, y: np.ndarray, layers: list[Layer]) -> None:

@@ -15,8 +15,8 @@ from nlink.mechanics.chain import wrapped
 from nlink.run.run import Trajectory
 from nlink.scenario import Scenario
 from nlink.view.modes import FALL, SECONDS, TURN, bent, foremost, mode_text
-from nlink.view.packing import Content, Packer
-from nlink.view.page import finished, page
+from nlink.view.packing import Content
+from nlink.view.page import write_page
 from nlink.view.style import cut, title_of
 from nlink.view.takes import ROOM, about, chain_data, motion_data, words
 from nlink.view.words import scenario_lines
@@ -38,12 +38,11 @@ def modes_page(
     >>> modes_page(scenario, small, small.table()).startswith("<!doctype html>")
     True
     """
-    packer = Packer()
-    return finished(page("modes", modes_content(scenario, small, modes, packer), packer), path)
+    return write_page("modes", modes_content(scenario, small, modes), path)
 
 
-def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode], packer: Packer) -> Content:
-    """Return what the page of modes shows, its arrays in `packer`."""
+def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Content:
+    """Return what the page of modes shows."""
     if not modes:
         raise ModelError("there are no modes to show: the links cannot move")
     shown = foremost(modes, max(1, min(MOST, ROOM // (MOMENTS * small.chain.n))))
@@ -52,7 +51,7 @@ def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode], p
         "title": cut(title_of("Modes", scenario.title), 200),
         "about": about(),
         "words": words(scenario_lines(scenario)),
-        "takes": [_take(small, modes[k], k, len(modes), plane, packer) for k in shown],
+        "takes": [_take(small, modes[k], k, len(modes), plane) for k in shown],
     }
 
 
@@ -66,7 +65,7 @@ def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[Co
     ]
 
 
-def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content], packer: Packer) -> Content:
+def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content]) -> Content:
     motion = _motion(small, mode)
     span = float(motion.t[-1])
     return {
@@ -75,7 +74,7 @@ def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Cont
         "status": "",
         "words": words(_lines(mode, k)),
         "chain": chain_data(small.chain),
-        **motion_data(motion.t, motion.theta, motion.omega, packer),
+        **motion_data(motion.t, motion.theta, motion.omega),
         "energy": None,
         "events": [],
         "trusted": None,

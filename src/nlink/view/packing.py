@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,50 +19,61 @@ ORDER = 2
 LARGEST = 2**31 - 1
 """The largest difference that four bytes hold with its sign."""
 
-Packed = dict[str, int | float]
-"""Where an array lies in the packed bytes, and how it is stored."""
 Content = dict[str, object]
-"""What a page shows: plain data for JSON, arrays as Packed."""
+"""What a page shows: plain data for JSON, and arrays: exact as (count,), or Rounded."""
 
 
-class Packer:
-    """Collects arrays; each call that adds one returns the description by which the page finds it."""
+class Rounded(NamedTuple):
+    """Numbers (rows, count) or (count,), rounded to multiples of `step`, or of a coarser one where four bytes ask for it."""
 
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.size = 0
+    values: np.ndarray
+    step: float
 
-    def exact(self, values: np.ndarray) -> Packed:
-        """Add numbers (count,) as they are."""
-        values = np.ascontiguousarray(values, "<f8")
-        return self._add(values.view(np.uint8).reshape(-1, 8), {"rows": 1, "count": len(values), "step": 0, "order": 0})
 
-    def rounded(self, values: np.ndarray, step: float) -> Packed:
-        """Add numbers (rows, count) or (count,) rounded to multiples of `step`, or of a coarser one where four bytes ask for it."""
-        values = np.atleast_2d(values)
+def spread(values: np.ndarray, bits: int = 20) -> Rounded:
+    """Return numbers rounded to the part 2^-bits of the range that they span."""
+    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+    span = max(float(np.ptp(values)), 1e-9 * float(np.abs(values).max(initial=0.0)), 1e-300)
+    return Rounded(values, span * 2.0**-bits)
+
+
+def packed(content: Content) -> dict[str, object]:
+    """Return the content with a description in place of each array, and as `data` all arrays, deflated and in base64."""
+    parts: list[bytes] = []
+    described = _described(content, parts)
+    return {"content": described, "data": base64.b64encode(zlib.compress(b"".join(parts), 9)).decode("ascii")}
+
+
+def _described(value: object, parts: list[bytes]) -> object:
+    """Return plain data; add the bytes of its arrays to `parts`, and describe where they lie and how they are stored."""
+    if isinstance(value, dict):
+        return {key: _described(each, parts) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_described(each, parts) for each in value]
+    if isinstance(value, Rounded):
+        numbers, step = _whole_numbers(*value)
+        rows, order = len(numbers), ORDER
+    elif isinstance(value, np.ndarray):
+        numbers, rows, step, order = np.ascontiguousarray(value, "<f8"), 1, 0, 0
+    else:
+        return value
+    at = sum(map(len, parts))
+    parts.append(np.ascontiguousarray(numbers.view(np.uint8).reshape(-1, numbers.itemsize).T).tobytes())
+    return {"at": at, "rows": rows, "count": numbers.shape[-1], "step": step, "order": order}
+
+
+def _whole_numbers(values: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+    """Return the differences of the multiples of a step, signs folded into the last bit, and the step: a coarser one if need be."""
+    values = np.atleast_2d(values)
+    while True:
         whole = np.rint(values / step)
-        while (differences := _differences(whole)) is None:
-            step *= 2.0
-            whole = np.rint(values / step)
-        folded = np.ascontiguousarray(np.where(differences < 0, -2 * differences - 1, 2 * differences), "<u4")
-        rows, count = values.shape
-        return self._add(folded.view(np.uint8).reshape(-1, 4), {"rows": rows, "count": count, "step": step, "order": ORDER})
-
-    def spread(self, values: np.ndarray, bits: int = 20) -> Packed:
-        """Add numbers rounded to the part 2^-bits of the range that they span."""
-        values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-        span = max(float(np.ptp(values)), 1e-9 * float(np.abs(values).max(initial=0.0)), 1e-300)
-        return self.rounded(values, span * 2.0**-bits)
-
-    def text(self) -> str:
-        """Return all arrays, deflated and in base64."""
-        return base64.b64encode(zlib.compress(b"".join(self.parts), 9)).decode("ascii")
-
-    def _add(self, rows: np.ndarray, description: Packed) -> Packed:
-        planes, at = np.ascontiguousarray(rows.T).tobytes(), self.size
-        self.parts.append(planes)
-        self.size += len(planes)
-        return {"at": at, **description}
+        for _ in range(ORDER):
+            whole = np.diff(whole, axis=-1, prepend=0.0)
+        if np.abs(whole).max(initial=0.0) <= LARGEST // 2:
+            break
+        step *= 2.0
+    whole = whole.astype(np.int64)
+    return np.ascontiguousarray(np.where(whole < 0, -2 * whole - 1, 2 * whole), "<u4"), step
 
 
 def finite_json(value: object) -> object:
@@ -71,10 +83,3 @@ def finite_json(value: object) -> object:
     if isinstance(value, list | tuple):
         return [finite_json(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _differences(whole: np.ndarray) -> np.ndarray | None:
-    """Return the differences as whole numbers, or None if they do not fit into four bytes."""
-    for _ in range(ORDER):
-        whole = np.diff(whole, axis=-1, prepend=0.0)
-    return whole.astype(np.int64) if np.abs(whole).max(initial=0.0) <= LARGEST // 2 else None

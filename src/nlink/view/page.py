@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nlink._support.files import written_whole
-from nlink.view.packing import Content, Packer
+from nlink.view.packing import Content, packed
 from nlink.view.takes import LITTLE, run_content
 
 if TYPE_CHECKING:
@@ -60,21 +60,29 @@ def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: objec
     >>> run_page(run, "double.html")  # doctest: +SKIP
     PosixPath('double.html')
     """
-    packer = Packer()
-    return finished(page("run", run_content(run, packer, look=look), packer), path)
+    return write_page("run", run_content(run, look=look), path)
 
 
 def notebook_frame(run: Run) -> str:
     """Return a run for a notebook: its page in a frame of its own, with fewer moments."""
-    packer = Packer()
-    text = html.escape(page("run", run_content(run, packer, LITTLE), packer))
+    text = html.escape(_page("run", run_content(run, LITTLE)))
     style = f"width:100%;height:{HEIGHT}px;border:0"
     return f'<iframe title="A run" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{text}"></iframe>'
 
 
-def page(kind: str, content: Content, packer: Packer) -> str:
-    """Return a page of a kind (run, modes, map) with its content and the arrays that it names."""
-    data = json.dumps({"kind": kind, "content": content, "data": packer.text()}, separators=(",", ":"))
+def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None) -> str | Path:
+    """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that."""
+    text = _page(kind, content)
+    if path is None:
+        return text
+    path = Path(path)
+    with written_whole(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return path
+
+
+def _page(kind: str, content: Content) -> str:
+    data = json.dumps({"kind": kind, **packed(content)}, separators=(",", ":"))
     script, style = bundle(), _asset("theme.css")
     return TEMPLATE.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
@@ -84,16 +92,6 @@ def page(kind: str, content: Content, packer: Packer) -> str:
         data=_inert(data),
         script=script,
     )
-
-
-def finished(text: str, path: str | os.PathLike[str] | None) -> str | Path:
-    """Write a page, whole or not at all, if there is a path for it."""
-    if path is None:
-        return text
-    path = Path(path)
-    with written_whole(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    return path
 
 
 @cache

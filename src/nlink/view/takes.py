@@ -9,7 +9,7 @@ from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
 from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
-from nlink.view.packing import Content, Packed, Packer
+from nlink.view.packing import Content, Rounded, spread
 from nlink.view.sampling import Sample, finite, sampled, spread_rows
 from nlink.view.style import cut, heading, refuse_empty, within
 from nlink.view.words import run_lines, saved_text, scenario_lines
@@ -29,13 +29,13 @@ ANGLES = 8
 """Most links whose start angles are listed one by one."""
 
 
-def run_content(run: Run, packer: Packer, room: int = ROOM, look: Content | None = None) -> Content:
+def run_content(run: Run, room: int = ROOM, look: Content | None = None) -> Content:
     """Return the content of the page of a run; `look`: speed, trail, hinges, centres and style at its beginning."""
     refuse_empty(run)
     run = finite(run)
     refuse_empty(run)
     chosen = dict(look or {})
-    take = {**_take(run, sampled(run, room), packer), "rate": chosen.pop("speed", None)}
+    take = {**_take(run, sampled(run, room)), "rate": chosen.pop("speed", None)}
     return {"title": heading(run, 200), "about": about(), "words": [], "look": chosen, "takes": [take]}
 
 
@@ -44,7 +44,7 @@ def about() -> str:
     return f"Made by nlink {__version__}. The page holds its data and needs no network."
 
 
-def _take(run: Run, sample: Sample, packer: Packer) -> Content:
+def _take(run: Run, sample: Sample) -> Content:
     lines = scenario_lines(run.scenario)
     return {
         "name": heading(run),
@@ -52,8 +52,8 @@ def _take(run: Run, sample: Sample, packer: Packer) -> Content:
         "status": "" if run.status.ok else str(run.status),
         "words": words([*lines, *_settings(run.scenario), *run_lines(run), *_thinned(run, sample)]),
         "chain": chain_data(run.chain),
-        **motion_data(sample.t, sample.theta, sample.omega, packer),
-        "energy": _energy(run, packer),
+        **motion_data(sample.t, sample.theta, sample.omega),
+        "energy": _energy(run),
         "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if within(run, event.t)],
         "trusted": run.trusted_until if within(run, run.trusted_until) else None,
         "step": _step(run.t),
@@ -79,15 +79,11 @@ def chain_data(chain: Chain) -> Content:
     }
 
 
-def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, packer: Packer) -> Content:
-    """Return the packed motion: times exact, angles to ANGLE, rates to a small part of the largest."""
+def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> Content:
+    """Return the motion: times exact, angles to ANGLE, rates to a small part of the largest."""
     fine = min(ANGLE, float(np.ptp(theta)) * 2.0**-16 or ANGLE)
     peak = float(np.abs(omega).max(initial=0.0)) or 1.0
-    return {
-        "t": packer.exact(t),
-        "theta": packer.rounded(theta.T, fine),
-        "omega": packer.rounded(omega.T, peak * 2.0**-RATE_BITS),
-    }
+    return {"t": t, "theta": Rounded(theta.T, fine), "omega": Rounded(omega.T, peak * 2.0**-RATE_BITS)}
 
 
 def words(lines: list[tuple[str, str]]) -> list[list[str]]:
@@ -95,15 +91,15 @@ def words(lines: list[tuple[str, str]]) -> list[list[str]]:
     return [[name, cut(text, WORDS)] for name, text in lines]
 
 
-def _energy(run: Run, packer: Packer) -> Content:
+def _energy(run: Run) -> Content:
     """Return the changes of the energies since the start; the total by itself, since it may be far smaller than its parts."""
     rows = spread_rows(len(run.t), ENERGIES)
 
-    def change(values: np.ndarray) -> Packed:
-        return packer.spread(values[rows] - values[0])
+    def change(values: np.ndarray) -> Rounded:
+        return spread(values[rows] - values[0])
 
     return {
-        "t": packer.exact(run.t[rows]),
+        "t": run.t[rows],
         "kinetic": change(run.kinetic),
         "potential": change(run.potential),
         "total": change(run.kinetic + run.potential),
