@@ -7,6 +7,7 @@ import { choice, errorNote } from "./fields.js";
 import { el, picture, placeIn } from "/web/dom.js";
 import { linkCount } from "./model.js";
 import { card, setText } from "/web/panels.js";
+import { onTheme } from "/web/colours.js";
 import { valueText } from "/web/axes.js";
 
 const CLOSED = [["pin.x", "pin x (m)"], ["pin.y", "pin y (m)"]];
@@ -34,6 +35,7 @@ export class StabilityPane extends Pane {
     this.varied = studio.known.loads.filter(({ name }) => name !== "tip_force").map(({ name, label, unit }) => [`loads.${name}`, `${label.toLowerCase()} (${unit})`]);
     this.values = { vary: "loads.follower_force", low: 0, high: 10, vary2: "", low2: 0, high2: 1 };
     this.arrange();
+    onTheme(() => this.draw());
   }
 
   arrange() {
@@ -100,12 +102,6 @@ export class StabilityPane extends Pane {
   shown() {
     this.draw();
   }
-
-  themed() {
-    for (const made of this.plots ?? []) made.refresh();
-    this.draw();
-    this.plane?.show(this.plane.layer);
-  }
 }
 
 export class MapPane extends Pane {
@@ -168,9 +164,5 @@ export class MapPane extends Pane {
     this.fill(message.cells);
     const { values } = this.plane.content.layers[0], share = values.filter(Number.isFinite).length / values.length;
     this.say(`${Math.round(100 * share)} % turn over within ${valueText(this.grid.t_end, 4)} s; blank: none does. Press a cell to start there.`);
-  }
-
-  themed() {
-    this.plane?.show(0);
   }
 }

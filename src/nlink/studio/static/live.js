@@ -118,11 +118,6 @@ export class LivePlayer extends Player {
     this.request();
   }
 
-  themed() {
-    super.themed();
-    for (const { plot } of this.cards.values()) plot.refresh();
-  }
-
   draw() {
     super.draw();
     for (const { plot, node } of this.cards?.values() ?? []) if (!node.hidden) plot.draw(this.t);

@@ -171,8 +171,4 @@ export class MotionPane extends Pane {
     const job = this.studio.line.start("open", { name }, (message) => this.hear(job, message));
     this.set(job);
   }
-
-  themed() {
-    this.player?.themed();
-  }
 }

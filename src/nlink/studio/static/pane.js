@@ -113,8 +113,6 @@ export class Pane {
   say(text) {
     if (this.said.textContent !== text) this.said.textContent = text;
   }
-
-  themed() {}
 }
 
 export function table(heads, rows) {

@@ -26,10 +26,6 @@ class PlayerPane extends Pane {
     if (!wantsCalm()) this.player.play();
     return this.player;
   }
-
-  themed() {
-    this.player?.themed();
-  }
 }
 
 function apart(content, hues) {

@@ -64,7 +64,7 @@ class Studio {
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
     return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Pose", () => this.repose(), "Back to the start, to pose the chain"), this.undoButton, this.redoButton), this.state,
-      el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", () => this.theme(), { class: "quiet theme" })));
+      el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
   async preset(name) {
@@ -183,11 +183,6 @@ class Studio {
   opened(model) {
     this.opening = true;
     this.model.load(model);
-  }
-
-  theme() {
-    toggleTheme();
-    for (const pane of this.panes) pane.themed();
   }
 
   key(event) {

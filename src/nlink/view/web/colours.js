@@ -10,6 +10,9 @@ const EMBERS = [
 ];
 const NAMES = ["ground", "panel", "ink", "muted", "lines", "edge", "accent", "second", "third", "fourth", "fifth", "warn"];
 
+const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
+let current = {};
+
 function blended(stops, share) {
   const x = Math.min(1, Math.max(0, share)) * (stops.length - 1), k = Math.min(stops.length - 2, Math.floor(x));
   return stops[k].map((part, i) => Math.round(part + (x - k) * (stops[k + 1][i] - part)));
@@ -38,13 +41,19 @@ export function shade(share, dark) {
   return rgb(viridis(dark ? 0.25 + 0.75 * share : 0.08 + 0.8 * share));
 }
 
-// The colours that the style sheet gives an element.
-export function tokens(element) {
-  const style = getComputedStyle(element);
-  const found = Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
-  found.font = style.fontFamily;
-  found.dark = style.getPropertyValue("--dark").trim() === "1";
-  return found;
+function isDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : SYSTEM.matches;
+}
+
+// The colours and the font of the page: another object once the theme has changed.
+export function tokens() {
+  const dark = isDark();
+  if (current.dark !== dark) {
+    const style = getComputedStyle(document.querySelector(".nlink"));
+    current = { dark, font: style.fontFamily, ...Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) };
+  }
+  return current;
 }
 
 export function parsed(colour) {
@@ -54,8 +63,11 @@ export function parsed(colour) {
 
 // Turn between light and dark; the first time away from what the system asks for.
 export function toggleTheme() {
-  const page = document.documentElement;
-  const dark = page.dataset.theme ? page.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  page.dataset.theme = dark ? "light" : "dark";
-  return page.dataset.theme;
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+}
+
+// Call a function after each change of the theme: by toggleTheme, or by the system.
+export function onTheme(changed) {
+  new MutationObserver(changed).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  SYSTEM.addEventListener("change", changed);
 }

@@ -1,5 +1,7 @@
 // Small helpers for the document: elements, icons, buttons. Text is only ever set as text, never parsed as HTML.
 
+import { toggleTheme } from "./colours.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
 // Shapes on a grid of 24: filled paths, or (after a ~) stroked ones.
@@ -128,10 +130,10 @@ export function wantsCalm() {
 }
 
 // The buttons at the head of a page: its dialog of words, its help, dark or light.
-export function headButtons(words, { about, help }, theme) {
+export function headButtons(words, { about, help }) {
   const quiet = { class: "quiet" };
   return el("div", { class: "buttons" }, button(words, "info", () => about.showModal(), quiet), button("Keys and help (?)", "help", () => help.showModal(), quiet),
-    button("Dark or light (d)", "theme", theme, { class: "quiet theme" }));
+    button("Dark or light (d)", "theme", toggleTheme, { class: "quiet theme" }));
 }
 
 // The buttons on a stage: zoom by a factor, fit, save as PNG.

@@ -2,7 +2,7 @@
 
 import { definitions, dialog, download, el, fileName, headButtons, select, sized, viewTools } from "./dom.js";
 import { extent, multiples, tickStep, tickText, valueText } from "./axes.js";
-import { embers, parsed, tokens, toggleTheme, viridis } from "./colours.js";
+import { embers, onTheme, parsed, tokens, toggleTheme, viridis } from "./colours.js";
 import { gestures } from "./gestures.js";
 import { setText } from "./panels.js";
 
@@ -28,7 +28,7 @@ export class Field {
     });
     new ResizeObserver(() => this.request()).observe(this.canvas);
     document.addEventListener("keydown", (event) => this.key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.show(this.layer));
+    onTheme(() => this.request());
     root.field = this;
     this.edges = [edgesOf(content.x), edgesOf(content.y)];
     this.fit();
@@ -40,7 +40,7 @@ export class Field {
     return el("header", { class: "head" },
       el("div", { class: "names" }, el("h1", {}, content.title), el("p", { class: "summary" }, content.summary)),
       layers.length > 1 ? select("What is shown", layers, 0, (k) => this.show(Number(k))) : null,
-      headButtons("In words (i)", this, () => this.theme()));
+      headButtons("In words (i)", this));
   }
 
   view() {
@@ -51,7 +51,7 @@ export class Field {
   show(k) {
     const { content } = this, layer = content.layers[k], wide = content.x.length, high = content.y.length;
     this.layer = k;
-    this.colours = tokens(this.root);
+    this.colours = tokens();
     this.picture = document.createElement("canvas");
     [this.picture.width, this.picture.height] = [wide, high];
     const context = this.picture.getContext("2d"), image = context.createImageData(wide, high), colour = this.colouring(layer);
@@ -159,6 +159,7 @@ export class Field {
 
   draw() {
     this.waiting = 0;
+    if (this.colours !== tokens()) this.show(this.layer);
     const { context, width, height } = sized(this.canvas);
     Object.assign(this, { width, height });
     this.paint(context);
@@ -218,11 +219,6 @@ export class Field {
     context.globalAlpha = 1;
   }
 
-  theme() {
-    toggleTheme();
-    this.show(this.layer);
-  }
-
   save() {
     this.pointer = null;
     this.draw();
@@ -232,7 +228,7 @@ export class Field {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || this.root.querySelector("dialog[open]") || event.target.matches?.("select")) return;
     const acts = {
-      "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), f: () => this.fit(), d: () => this.theme(), p: () => this.save(),
+      "+": () => this.zoom(1.4), "=": () => this.zoom(1.4), "-": () => this.zoom(1 / 1.4), f: () => this.fit(), d: toggleTheme, p: () => this.save(),
       i: () => this.about.showModal(), "?": () => this.help.showModal(), ArrowLeft: () => this.pan(40, 0), ArrowRight: () => this.pan(-40, 0),
       ArrowUp: () => this.pan(0, 40), ArrowDown: () => this.pan(0, -40),
     };

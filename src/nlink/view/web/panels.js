@@ -3,7 +3,7 @@
 import { PhasePlot, PlanePlot, TimePlot } from "./plots.js";
 import { el, picture, select } from "./dom.js";
 import { extent, intervalAt, valueText } from "./axes.js";
-import { linkColours } from "./colours.js";
+import { linkColours, tokens } from "./colours.js";
 
 const DEGREE = 180 / Math.PI;
 const MANY = 24;
@@ -76,7 +76,7 @@ export class Panels {
   }
 
   showLink(link) {
-    this.link = link;
+    Object.assign(this, { link, colours: tokens() });
     this.which.value = link;
     this.cards.phase.title.textContent = this.motion.n > 1 ? `Phase portrait of link ${link + 1}` : "Phase portrait";
     this.showAngles();
@@ -95,7 +95,7 @@ export class Panels {
 
   showAngles() {
     const { motion, quantity, link } = this, n = motion.n, wrapped = quantity === "wrapped", rate = quantity === "rate";
-    const colours = linkColours(n, this.dark()), change = wrapped ? wrap : undefined;
+    const colours = linkColours(n, this.colours.dark), change = wrapped ? wrap : undefined;
     const line = (i, strong) => ({
       t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), rate ? 1 : DEGREE, change), colour: colours[i],
       period: wrapped ? 360 : undefined, width: strong ? 2 : n <= 6 ? 1.3 : n <= MANY ? 0.9 : 0.6, alpha: strong ? 1 : n <= 6 ? 0.75 : 0.5,
@@ -112,7 +112,7 @@ export class Panels {
     const wrapped = high - low > 720, change = wrapped ? wrap : (value) => value;
     this.phase.show({
       t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: this.row(motion.omega, link), wrapped,
-      colour: linkColours(motion.n, this.dark())[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link]],
+      colour: linkColours(motion.n, this.colours.dark)[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link]],
     });
     this.redraw?.();
   }
@@ -131,17 +131,9 @@ export class Panels {
     this.energy.show(this.changes, this.marks());
   }
 
-  dark() {
-    return getComputedStyle(this.node).getPropertyValue("--dark").trim() === "1";
-  }
-
-  retheme() {
-    this.showLink(this.link);
-    for (const plot of [this.energy, this.plane]) plot.refresh();
-  }
-
   draw(t) {
     const { take, motion, link } = this;
+    if (this.colours !== tokens()) this.showLink(link);
     this.angles.draw(t);
     if (take.energy) this.energy.draw(t);
     if (take.plane) this.plane.draw(t);

@@ -6,7 +6,7 @@ import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
 import { button, checkbox, definitions, dialog, download, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
 import { clockDecimals, minus, roundStep, valueText } from "./axes.js";
-import { toggleTheme } from "./colours.js";
+import { onTheme, toggleTheme } from "./colours.js";
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 const TRAILS = [0, 0.25, 0.5, 1, 2, 5, 10, Infinity];
@@ -23,14 +23,11 @@ export class Player {
     Object.assign(this, { root, content, elapsed: 0, playing: false, speed: SPEEDS.indexOf(1), link: 0 });
     if (content.look?.trail !== undefined) this.wished = [content.look.trail];
     this.look = { trail: 1, hinges: true, centres: false, forces: true, colours: "link", style: "bar", ...content.look };
-    this.listening = new AbortController();
-    this.ending = { signal: this.listening.signal };
     this.build(header);
-    this.observer = new ResizeObserver(() => this.request());
-    this.observer.observe(this.stage.canvas);
-    this.observer.observe(this.panels.node);
-    document.addEventListener("keydown", (event) => this.key(event), this.ending);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.themed(), this.ending);
+    const resized = new ResizeObserver(() => this.request());
+    for (const node of [this.stage.canvas, this.panels.node]) resized.observe(node);
+    document.addEventListener("keydown", (event) => this.key(event));
+    onTheme(() => this.request());
     root.player = this;
     this.take(0);
     if (autoplay && !wantsCalm()) this.play();
@@ -58,10 +55,9 @@ export class Player {
     this.status = el("p", { class: "status", role: "note" });
     const takes = this.content.takes.map((take, k) => [k, take.name]);
     this.chooser = takes.length > 1 ? select("Mode", takes, 0, (k) => this.take(Number(k))) : null;
-    this.name = el("h1", {}, this.content.title);
     return el("header", { class: "head" },
-      el("div", { class: "names" }, this.name, this.summary, this.status), this.chooser,
-      headButtons("Model and run in words (i)", this, () => this.theme()));
+      el("div", { class: "names" }, el("h1", {}, this.content.title), this.summary, this.status), this.chooser,
+      headButtons("Model and run in words (i)", this));
   }
 
   view() {
@@ -93,16 +89,9 @@ export class Player {
       el("label", { class: "field" }, el("span", {}, "Trail"), this.trails),
       this.hingeBox, this.centreBox, checkbox("Springs and forces", this.look.forces, set("forces")));
     const menu = el("details", { class: "menu" }, el("summary", { "aria-label": "Look", title: "Look" }, icon("view"), el("span", {}, "Look")), panel);
-    document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; }, this.ending);
+    document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; });
     menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
     return menu;
-  }
-
-  // Show other content, of as many takes.
-  load(content) {
-    this.content = content;
-    if (this.name) setText(this.name, content.title);
-    this.take(0);
   }
 
   // Show one of the takes from its start.
@@ -223,18 +212,6 @@ export class Player {
     this.say(`link ${this.link + 1}`);
   }
 
-  theme() {
-    toggleTheme();
-    this.themed();
-  }
-
-  themed() {
-    this.stage.retheme();
-    this.panels.retheme();
-    this.timeline.retheme();
-    this.request();
-  }
-
   save() {
     download(this.stage.picture(this.t, this.content.title, `t = ${this.timeText()}`), fileName(this.content.title, ".png"));
   }
@@ -300,21 +277,13 @@ export class Player {
       e: (back) => this.toEvent(back), n: (back) => this.pick(this.link + back), t: () => this.setTrail(this.trail + 1),
       h: () => flip(this.hingeBox), c: () => this.nextColours(), "+": () => this.stage.zoom(1.3), "=": () => this.stage.zoom(1.3),
       "-": () => this.stage.zoom(1 / 1.3), f: () => this.stage.fit(), m: (back) => this.take((this.index + back + this.content.takes.length) % this.content.takes.length),
-      d: () => this.theme(), p: () => this.save(), i: () => this.about.showModal(), "?": () => this.help.showModal(),
+      d: toggleTheme, p: () => this.save(), i: () => this.about.showModal(), "?": () => this.help.showModal(),
     };
   }
 
   nextColours() {
     this.colourBox.selectedIndex = (this.colourBox.selectedIndex + 1) % this.colourBox.length;
     this.colourBox.dispatchEvent(new Event("change"));
-  }
-
-  // Take the player off the page.
-  remove() {
-    this.pause();
-    this.observer.disconnect();
-    this.listening.abort();
-    this.root.replaceChildren();
   }
 }
 

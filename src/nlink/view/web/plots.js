@@ -28,9 +28,9 @@ export class Plot {
 
   // Draw at the time t: the still layer, then whatever moves.
   draw(t) {
-    const { context, width, height } = sized(this.canvas);
-    if (this.stale || this.width !== width || this.height !== height || this.still.width !== this.canvas.width) {
-      Object.assign(this, { width, height, colours: tokens(this.canvas), stale: false });
+    const { context, width, height } = sized(this.canvas), colours = tokens();
+    if (this.stale || this.colours !== colours || this.width !== width || this.height !== height || this.still.width !== this.canvas.width) {
+      Object.assign(this, { width, height, colours, stale: false });
       [this.still.width, this.still.height] = [this.canvas.width, this.canvas.height];
       const layer = this.still.getContext("2d");
       layer.setTransform(context.getTransform());

@@ -28,13 +28,7 @@ export class Stage {
   show(motion) {
     this.motion = motion;
     this.chain = motion.chain;
-    this.retheme();
     this.fit();
-  }
-
-  retheme() {
-    this.colours = tokens(this.canvas);
-    if (this.chain) this.palette = linkColours(this.chain.n, this.colours.dark);
   }
 
   fit() {
@@ -103,7 +97,9 @@ export class Stage {
   }
 
   paint(context, width, height, t) {
-    Object.assign(this, { context, width, height, t });
+    const colours = tokens();
+    if (this.colours !== colours || this.palette.length !== this.chain.n) this.palette = linkColours(this.chain.n, colours.dark);
+    Object.assign(this, { context, width, height, t, colours });
     this.place(width, height);
     this.motion.at(t);
     const mean = this.chain.length.reduce((sum, length) => sum + length, 0) / this.chain.n;

@@ -21,12 +21,8 @@ export class Timeline {
     this.input.disabled = still;
   }
 
-  retheme() {
-    this.colours = undefined;
-  }
-
   draw(share, text) {
-    const { context, width, height } = sized(this.canvas), colours = (this.colours ??= tokens(this.canvas));
+    const { context, width, height } = sized(this.canvas), colours = tokens();
     const at = (part) => THUMB / 2 + part * (width - THUMB), y = Math.round(height / 2);
     if (Math.abs(Number(this.input.value) - share) > 1e-12) this.input.value = share;
     this.input.setAttribute("aria-valuetext", text);
