@@ -1,6 +1,6 @@
 // The form of a model: its links, start, loads, pin and settings.
 
-import { choice, clearErrors, errorNote, field, grid, toggled } from "./fields.js";
+import { choice, errorNote, field, grid, toggled } from "./fields.js";
 import { at, linkCount } from "./model.js";
 import { el } from "/web/dom.js";
 
@@ -145,10 +145,6 @@ export class Editor {
     else rows.push(field("Tolerance", { path: "run.rtol", value: run.rtol, hint: "relative and absolute tolerance", changed: (value) => { model.set("run.rtol", value); model.set("run.atol", value); } }));
     rows.push(this.field("Run until", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));
     return rows;
-  }
-
-  clear() {
-    clearErrors(this.node);
   }
 }
 

@@ -5,7 +5,7 @@ import { Motion } from "/web/motion.js";
 import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
-import { el, picture } from "/web/dom.js";
+import { drawDisc, el, picture } from "/web/dom.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
 
@@ -90,13 +90,13 @@ export class LivePlayer extends Player {
     context.lineJoin = context.lineCap = "round";
     for (const { motion, hue } of this.ghosts) {
       motion.at(motion.sign > 0 ? Math.min(t, motion.end) : Math.max(t, motion.end));
-      context.strokeStyle = context.fillStyle = stage.colours[hue];
+      context.strokeStyle = stage.colours[hue];
       context.globalAlpha = 0.85;
       context.lineWidth = Math.max(1.6, 0.32 * stage.thickness);
       context.beginPath();
       for (let i = 0; i <= motion.n; i++) context.lineTo(...stage.pixel(motion.x[i], motion.y[i]));
       context.stroke();
-      stage.disc(stage.pixel(motion.x[motion.n], motion.y[motion.n]), 0.6 * context.lineWidth + 2);
+      drawDisc(context, stage.pixel(motion.x[motion.n], motion.y[motion.n]), 0.6 * context.lineWidth + 2, stage.colours[hue]);
       context.globalAlpha = 1;
     }
   }

@@ -87,10 +87,6 @@ export class Model {
     if (!quiet) this.changed(how);
   }
 
-  get n() {
-    return linkCount(this.table);
-  }
-
   // Another number of links: new ones are like the last, at its angle.
   resize(n) {
     const grown = (values, fill) => (Array.isArray(values) ? Array.from({ length: n }, (_, i) => values[i] ?? values[values.length - 1] ?? fill) : values);

@@ -126,7 +126,7 @@ export class MotionPane extends Pane {
     this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t, values, colour: "fifth" }]);
   }
 
-  done(message, content) {
+  done(message, content, job) {
     const { told } = message;
     if (!this.player) return;
     this.player.live = false;
@@ -136,13 +136,8 @@ export class MotionPane extends Pane {
     this.showResidual(content.residual.t, content.residual.values);
     if (playing && !wantsCalm()) this.player.play();
     this.mark();
-    this.run = { job: this.ended, kept: told.kept, title: content.title };
+    this.run = { job, kept: told.kept, title: content.title };
     this.say(`${told.message}; energy residual at most ${valueText(told.residual, 3)} J; ${valueText(told.wall, 3)} s of work`);
-  }
-
-  end(then) {
-    this.ended = this.job;
-    super.end(then);
   }
 
   // Ended with its process: what had come stays.

@@ -32,8 +32,6 @@ export class Pane {
     return this.values;
   }
 
-  shown() {}
-
   // The model has changed: what is shown belongs to an earlier one.
   changed() {
     this.stale = true;
@@ -76,20 +74,15 @@ export class Pane {
     else if (type === "done") {
       const content = message.content ? await decoded({ data: message.data, content: message.content }) : null;
       this.filled = true;
-      if (job === this.job) this.end(() => this.done(message, content));
-    } else this.part(message);
+      if (job === this.job) this.end(() => this.done(message, content, job));
+    } else this.part?.(message);
   }
 
   end(then) {
-    const job = this.job;
     this.set(null);
     this.say("");
-    then(job);
+    then();
   }
-
-  part() {}
-
-  done() {}
 
   stopped() {
     this.say("stopped");

@@ -3,6 +3,7 @@
 import { CodePane, EquationsPane } from "./texts.js";
 import { ComparePane, CopiesPane, ModesPane } from "./panes.js";
 import { Editor } from "./editor.js";
+import { clearErrors } from "./fields.js";
 import { Files } from "./files.js";
 import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
@@ -82,7 +83,7 @@ class Studio {
       this.tabs[k].tabIndex = on ? 0 : -1;
       if (on && this.pane !== pane) {
         this.pane = pane;
-        pane.shown();
+        pane.shown?.();
       }
     });
   }
@@ -109,7 +110,7 @@ class Studio {
   async check(how) {
     const mine = ++this.checks, sent = this.model.table, answer = await this.line.ask("/api/check", { model: sent });
     if (mine !== this.checks || this.model.table !== sent) return;
-    this.editor.clear();
+    clearErrors(this.editor.node);
     this.motion.clear();
     this.error = answer.error || null;
     this.motion.button.disabled = Boolean(this.error);

@@ -18,14 +18,9 @@ function blended(stops, share) {
   return stops[k].map((part, i) => Math.round(part + (x - k) * (stops[k + 1][i] - part)));
 }
 
-export function viridis(share) {
-  return blended(VIRIDIS, share);
-}
-
+export const viridis = (share) => blended(VIRIDIS, share);
 // Bright at first, dark at last: after inferno, turned around.
-export function embers(share) {
-  return blended(EMBERS, share);
-}
+export const embers = (share) => blended(EMBERS, share);
 
 export function rgb(parts) {
   return `rgb(${parts[0]} ${parts[1]} ${parts[2]})`;

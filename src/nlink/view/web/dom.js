@@ -124,6 +124,13 @@ export function drawLine(context, from, to, colour, width) {
   context.stroke();
 }
 
+export function drawDisc(context, [x, y], radius, colour) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
+}
+
 // Whether the reader asks for less motion.
 export function wantsCalm() {
   return matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -20,8 +20,9 @@ export class Field {
     this.said = el("p", { class: "hidden", role: "status", "aria-live": "polite" });
     this.help = dialog("Keys", definitions(MAP_KEYS), el("p", {}, "Drag to move, wheel or pinch to zoom, double-click to fit; tap for the value at a point."));
     this.about = dialog("This map", definitions(content.words), el("p", { class: "made" }, content.about));
+    const view = el("main", { class: "stage", "aria-label": "Map" }, this.canvas, viewTools(this, 1.4, "Save as PNG (p)", () => this.save()));
     root.classList.add("nlink", "field");
-    root.replaceChildren(this.header(), this.view(), el("footer", { class: "bar" }, this.legend, this.readout), this.help, this.about, this.said);
+    root.replaceChildren(this.header(), view, el("footer", { class: "bar" }, this.legend, this.readout), this.help, this.about, this.said);
     gestures(this.canvas, {
       pan: (dx, dy) => this.pan(dx, dy), zoom: (factor, x, y) => this.zoom(factor, x, y), fit: () => this.fit(), free: () => !this.fitted,
       tap: (x, y) => { this.hover(x, y); this.said.textContent = this.readout.textContent; }, hover: (x, y) => this.hover(x, y),
@@ -41,10 +42,6 @@ export class Field {
       el("div", { class: "names" }, el("h1", {}, content.title), el("p", { class: "summary" }, content.summary)),
       layers.length > 1 ? select("What is shown", layers, 0, (k) => this.show(Number(k))) : null,
       headButtons("In words (i)", this));
-  }
-
-  view() {
-    return el("main", { class: "stage", "aria-label": "Map" }, this.canvas, viewTools(this, 1.4, "Save as PNG (p)", () => this.save()));
   }
 
   // Colour one layer: kinds by the colours of the page, numbers by viridis, those about zero by two hues.

@@ -19,21 +19,12 @@ export class Motion {
     this.rates = new Float64Array(this.n);
     this.x = new Float64Array(this.n + 1);
     this.y = new Float64Array(this.n + 1);
-    this.k = 0;
-  }
-
-  // Index of the interval that holds a time.
-  interval(t) {
-    const { sign, k } = this;
-    if (k < this.count - 1 && sign * (t - this.t[k]) >= 0 && sign * (t - this.t[k + 1]) < 0) return k;
-    this.k = intervalAt(this.t, t);
-    return this.k;
   }
 
   // Put the moment t into angles, rates, x and y (hinges: the pivot first).
   at(t) {
-    const { n, count, theta, omega, angles, rates } = this;
-    const k = this.interval(t), h = count > 1 ? this.t[k + 1] - this.t[k] : 0;
+    const { n, count, theta, omega, angles, rates, x, y } = this, { length } = this.chain;
+    const k = intervalAt(this.t, t), h = count > 1 ? this.t[k + 1] - this.t[k] : 0;
     const s = h ? Math.min(1, Math.max(0, (t - this.t[k]) / h)) : 0;
     for (let i = 0, j = k; i < n; i++, j += count) {
       if (!h) {
@@ -46,16 +37,11 @@ export class Motion {
       angles[i] = a + s * (v + s * (bend + s * twist));
       rates[i] = (v + s * (2 * bend + 3 * s * twist)) / h;
     }
-    this.place();
-    return this;
-  }
-
-  place() {
-    const { n, angles, x, y } = this, { length } = this.chain;
     for (let i = 0; i < n; i++) {
       x[i + 1] = x[i] + length[i] * Math.sin(angles[i]);
       y[i + 1] = y[i] - length[i] * Math.cos(angles[i]);
     }
+    return this;
   }
 
   // The point that draws the trail: the last end, or the middle of a closed chain.

@@ -1,7 +1,7 @@
 // Compact plots on canvas that follow the time: a still layer, drawn when data or size change, and a moving cursor over it.
 
 import { extent, intervalAt, multiples, padded, tickStep, tickText } from "./axes.js";
-import { drawLine, placeIn, sized } from "./dom.js";
+import { drawDisc, drawLine, placeIn, sized } from "./dom.js";
 import { tokens } from "./colours.js";
 
 const LEFT = 46, RIGHT = 16, TOP = 8, BOTTOM = 22;
@@ -11,10 +11,6 @@ export class Plot {
   constructor(canvas) {
     this.canvas = canvas;
     this.still = document.createElement("canvas");
-    this.stale = true;
-  }
-
-  refresh() {
     this.stale = true;
   }
 
@@ -81,15 +77,9 @@ export class Plot {
     layer.stroke();
   }
 
-  dot(context, x, y, colour, radius = 3.6) {
-    context.fillStyle = this.colours.panel;
-    context.beginPath();
-    context.arc(this.px(x), this.py(y), radius + 1.4, 0, 2 * Math.PI);
-    context.fill();
-    context.fillStyle = colour;
-    context.beginPath();
-    context.arc(this.px(x), this.py(y), radius, 0, 2 * Math.PI);
-    context.fill();
+  dot(context, x, y, colour, radius) {
+    drawDisc(context, [this.px(x), this.py(y)], radius + 1.4, this.colours.panel);
+    drawDisc(context, [this.px(x), this.py(y)], radius, colour);
   }
 
   // A line through the points from..to of (x, y). Where a value that is wrapped to a period jumps by more than half of it, the
@@ -138,7 +128,7 @@ export class TimePlot extends Plot {
     this.xr = marks.to > marks.from ? [marks.from, marks.to] : [marks.from - 1, marks.from + 1];
     const ends = series.map((line) => extent(line.values));
     this.yr = range || padded(Math.min(...ends.map((end) => end[0])), Math.max(...ends.map((end) => end[1])));
-    this.refresh();
+    this.stale = true;
   }
 
   lines(layer) {
@@ -186,7 +176,7 @@ export class PhasePlot extends Plot {
     Object.assign(this, { t, angles, rates, now, colour, period: wrapped ? 360 : Infinity });
     this.xr = wrapped ? [-180, 180] : padded(...extent(angles));
     this.yr = padded(...extent(rates));
-    this.refresh();
+    this.stale = true;
   }
 
   path(context, from, to) {
@@ -230,7 +220,7 @@ export class PlanePlot extends Plot {
     const least = 0.06 * Math.max(reach, wide) || 1;
     this.xr = padded(Math.min(-least, ...points.map((p) => p.x)), Math.max(least, ...points.map((p) => p.x)), 0.08);
     this.yr = padded(-Math.max(reach, least), Math.max(reach, least), 0.08);
-    this.refresh();
+    this.stale = true;
   }
 
   lines(layer) {

@@ -3,7 +3,7 @@
 import { linkColours, shade, tokens } from "./colours.js";
 import { multiples, roundStep, tickText } from "./axes.js";
 import { gestures } from "./gestures.js";
-import { drawLine, sized } from "./dom.js";
+import { drawDisc, drawLine, sized } from "./dom.js";
 
 const FADE = 24;
 const CELLS = 8;
@@ -108,7 +108,7 @@ export class Stage {
     context.fillStyle = this.colours.ground;
     context.fillRect(0, 0, width, height);
     this.drawGrid();
-    this.drawGrounds();
+    for (const ground of this.chain.pin ? [[0, 0], this.chain.pin] : [[0, 0]]) this.drawGround(...this.pixel(...ground));
     this.drawTrail();
     this.drawSprings();
     this.drawLinks();
@@ -150,10 +150,6 @@ export class Stage {
       if (py > 66 && py < height - 26) context.fillText(tickText(y, step), 8, py - 4);
     }
     context.fillText("m", 8, height - 7);
-  }
-
-  drawGrounds() {
-    for (const [x, y] of this.chain.pin ? [[0, 0], this.chain.pin] : [[0, 0]]) this.drawGround(...this.pixel(x, y));
   }
 
   // A line with hatching above it: what a pivot or a pin is fixed to.
@@ -213,15 +209,8 @@ export class Stage {
     if (!look.hinges) return;
     for (let i = 0; i < motion.n + (chain.pin ? 1 : 0); i++) {
       const solid = thin || chain.point[Math.min(i, motion.n - 1)], radius = thin ? 2.8 : (solid ? 0.3 : 0.24) * thickness;
-      context.fillStyle = solid ? this.colours.ink : this.colours.ground;
-      if (radius >= 1) this.disc(this.pixel(motion.x[i], motion.y[i]), radius);
+      if (radius >= 1) drawDisc(context, this.pixel(motion.x[i], motion.y[i]), radius, solid ? this.colours.ink : this.colours.ground);
     }
-  }
-
-  disc([x, y], radius) {
-    this.context.beginPath();
-    this.context.arc(x, y, radius, 0, 2 * Math.PI);
-    this.context.fill();
   }
 
   // Point masses as discs whose area goes with the mass; other centres of mass, if asked for, as rings beside their links.
@@ -231,19 +220,15 @@ export class Stage {
       const at = chain.point[i] || look.centres ? this.pixel(...motion.centre(i)) : null;
       if (chain.point[i] && chain.mass[i] > 0) {
         const radius = Math.max(2, 0.85 * this.thickness * Math.sqrt(chain.mass[i] / most));
-        context.fillStyle = this.colours.ground;
-        this.disc(at, radius + Math.min(1.6, 0.2 * radius));
-        context.fillStyle = this.colour(i);
-        this.disc(at, radius);
+        drawDisc(context, at, radius + Math.min(1.6, 0.2 * radius), this.colours.ground);
+        drawDisc(context, at, radius, this.colour(i));
       }
       if (!look.centres) continue;
       const along = Math.min(1, Math.max(0, chain.com[i] / chain.length[i]));
       const foot = [0, 1].map((k) => [motion.x, motion.y][k][i] * (1 - along) + [motion.x, motion.y][k][i + 1] * along);
       drawLine(context, this.pixel(...foot), at, this.colours.ink, 1.2);
-      context.fillStyle = this.colours.ink;
-      this.disc(at, Math.max(2.4, 0.3 * this.thickness));
-      context.fillStyle = this.colours.ground;
-      this.disc(at, Math.max(1.2, 0.16 * this.thickness));
+      drawDisc(context, at, Math.max(2.4, 0.3 * this.thickness), this.colours.ink);
+      drawDisc(context, at, Math.max(1.2, 0.16 * this.thickness), this.colours.ground);
     }
   }
 
@@ -311,7 +296,7 @@ export class Stage {
   }
 }
 
-export function cutText(context, text, room) {
+function cutText(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let length = text.length;
   while (length > 1 && context.measureText(`${text.slice(0, length)}\u2026`).width > room) length--;
