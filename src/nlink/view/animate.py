@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import numpy as np
 from PIL import GifImagePlugin, Image
@@ -39,13 +40,8 @@ def animate(
     *,
     speed: float = 1.0,
     fps: float = 50,
-    size: tuple[int, int] = (640, 640),
-    trail: float = 1.0,
-    hinges: bool = True,
-    timer: bool = True,
-    centres: bool = False,
-    style: str = "bar",
     progress: Progress | None = None,
+    **look: Any,
 ) -> Path:
     """Write an animation of a run, .gif, .mp4 or .html, and return its path.
 
@@ -53,11 +49,9 @@ def animate(
     ----------
     speed : 1 is real time, 2 twice as fast
     fps : frames a second; browsers slow a .gif above 50 down, and a page (.html) keeps to the rate of its screen
-    size : width and height in pixels (an .mp4 is rounded up to even numbers); a page takes the size of its window
-    trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
-    hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
-    style : "bar" or "line"
     progress : called with (done, total) after each frame
+    look : what is drawn, as in `Look`: size (an .mp4 is rounded up to even numbers, a page takes the size of its window), trail,
+        hinges, timer (always on a page), centres, style
 
     >>> import nlink
     >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
@@ -66,21 +60,17 @@ def animate(
     """
     path = Path(path)
     kind = _kind(path, fps)
-    look = Look(_even(size) if kind == ".mp4" else size, trail, hinges, timer, centres, style)
-    if kind == PAGE:
-        return _write_page(run, path, number("speed", speed, above=0), look)
-    times = frame_times(run, speed, fps)
-    write = _write_mp4 if kind == ".mp4" else _write_gif
-    frames = Frames(run, times, look)
+    drawn = Look(**look)
+    if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
+        pace = {} if number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
+        run_page(run, path, trail=drawn.trail, hinges=drawn.hinges, centres=drawn.centres, style=drawn.style, **pace)
+        return path
+    write = _write_gif
+    if kind == ".mp4":
+        write, drawn = _write_mp4, replace(drawn, size=tuple(side + side % 2 for side in drawn.size))
+    frames = Frames(run, frame_times(run, speed, fps), drawn)
     with written_whole(path) as temporary:
         write(temporary, frames, float(fps), progress)
-    return path
-
-
-def _write_page(run: Run, path: Path, speed: float, look: Look) -> Path:
-    """Write the page of a run with this look; at real time it keeps its own pace for very short and long runs."""
-    chosen = {"trail": look.trail, "hinges": look.hinges, "centres": look.centres, "style": look.style}
-    run_page(run, path, **chosen, **({} if speed == 1.0 else {"speed": speed}))
     return path
 
 
@@ -148,7 +138,11 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
         "ffmpeg_log_level": "quiet",
         "output_params": ["-movflags", "+faststart", "-metadata", "comment=nlink"],
     }
-    film = _ffmpeg().write_frames(str(path), frames.look.size, fps=fps, **options)
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise ModelError("MP4 needs the package imageio-ffmpeg; install nlink[video], or write a .gif") from None
+    film = imageio_ffmpeg.write_frames(str(path), frames.look.size, fps=fps, **options)  # pyright: ignore[reportArgumentType]
     try:
         film.send(None)
     except (OSError, RuntimeError, LookupError):
@@ -162,19 +156,3 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
         raise OSError(f"ffmpeg could not write {path.suffix} to {path.parent}; is the disk full?") from None
     finally:
         film.close()
-
-
-def _ffmpeg() -> ModuleType:
-    try:
-        import imageio_ffmpeg
-    except ImportError:
-        raise ModelError("MP4 needs the package imageio-ffmpeg; install nlink[video], or write a .gif") from None
-    return imageio_ffmpeg
-
-
-def _even(size: tuple[int, int]) -> tuple[int, int]:
-    """Return the size rounded up to even numbers, which MP4 asks for; leave what is no size to the checks."""
-    if not (isinstance(size, tuple | list) and len(size) == 2 and all(isinstance(side, int) for side in size)):
-        return size
-    width, height = size
-    return width + width % 2, height + height % 2

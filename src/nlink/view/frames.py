@@ -33,7 +33,11 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Look:
-    """What the frames show: size in pixels, trail in seconds of the motion, what is drawn, and how the links look."""
+    """What the frames show: the width and height in pixels, how long the trail stays visible, what is drawn, how the links look.
+
+    The trail is the path of the last end, in a closed chain of its middle, in seconds of the motion. The timer shows the time,
+    `centres` are the centres of mass, the style is "bar" or "line".
+    """
 
     size: tuple[int, int] = (640, 640)
     trail: float = 1.0
@@ -72,13 +76,15 @@ class Frames:
         self.run, self.times, self.look = run, times, look
         self.colours = link_colours(run.chain.n)
         self.decimals = _decimals(times)
-        places, self.trusted = _Places(run, times), _trusted(run, times)
-        traced = places.traced(look.size) if look.trail else places.hinges[:, 0]
-        seen = [places.hinges.reshape(-1, 2), traced, *([places.centres.reshape(-1, 2)] if look.centres else [])]
+        theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
+        hinges, centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
+        along = np.clip(run.chain.com / run.chain.length, 0.0, 1.0)[:, None]
+        feet = (1 - along) * hinges[:, :-1] + along * hinges[:, 1:]
+        traced = _trail(run, times, look.size) if look.trail else hinges[:, 0]
+        seen = [hinges.reshape(-1, 2), traced, *([centres.reshape(-1, 2)] if look.centres else [])]
         notes = look.timer and not self.trusted.all()
         self.camera = Camera(look.size, np.concatenate(seen), float(run.chain.length.mean()), notes, grounds(run.chain))
-        self.hinges, self.centres, self.feet = map(self.camera.pixels, (places.hinges, places.centres, places.feet))
-        self.traced = self.camera.pixels(traced)
+        self.hinges, self.centres, self.feet, self.traced = map(self.camera.pixels, (hinges, centres, feet, traced))
         self.pen = Pen(look.size)
         self.ground = scenery(self.camera, heading(run), max(map(self.time, (0, -1)), key=len) if look.timer else "")
 
@@ -141,26 +147,14 @@ class Frames:
             write(image, (x, 2.2 * letter), "beyond the trusted time", small, MUTED, "rm")
 
 
-class _Places:
-    """Where the hinges (F, N+1, 2), the centres of mass and their feet on the links (F, N, 2) are, in metres."""
-
-    def __init__(self, run: Run, times: np.ndarray) -> None:
-        self.run, self.times = run, times
-        theta = _angles(run, times)
-        self.hinges, self.centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
-        along = np.clip(run.chain.com / run.chain.length, 0.0, 1.0)[:, None]
-        self.feet = (1 - along) * self.hinges[:, :-1] + along * self.hinges[:, 1:]
-
-    def traced(self, size: tuple[int, int]) -> np.ndarray:
-        """Return the path of the traced point, with as many points between frames as its speed asks for."""
-        chain, count = self.run.chain, len(self.times)
-        if count == 1:
-            return _traced(chain, self.hinges)
-        fastest = np.linalg.norm(_traced(chain, self.run.velocities()), axis=-1).max() / (2 * chain.length.sum())
-        parts = min(PARTS, max(1, math.ceil(fastest * abs(self.times[1] - self.times[0]) * min(size) / HOP)))
-        fine = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), self.times)
-        blocks = np.split(fine, range(BLOCK, len(fine), BLOCK))
-        return np.concatenate([_traced(chain, kinematics.hinges(chain, self.run.at(block).theta)) for block in blocks])
+def _trail(run: Run, times: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Return the path of the traced point, with as many points between frames as its speed asks for."""
+    chain, count = run.chain, len(times)
+    if count > 1:
+        fastest = np.linalg.norm(_traced(chain, run.velocities()), axis=-1).max() / (2 * chain.length.sum())
+        parts = min(PARTS, max(1, math.ceil(fastest * abs(times[1] - times[0]) * min(size) / HOP)))
+        times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
+    return np.concatenate([_traced(chain, kinematics.hinges(chain, run.at(block).theta)) for block in _blocks(times)])
 
 
 def _traced(chain: Chain, hinges: np.ndarray) -> np.ndarray:
@@ -168,8 +162,8 @@ def _traced(chain: Chain, hinges: np.ndarray) -> np.ndarray:
     return (hinges[:, chain.n // 2] + hinges[:, (chain.n + 1) // 2]) / 2 if chain.pin else hinges[:, -1]
 
 
-def _angles(run: Run, times: np.ndarray) -> np.ndarray:
-    return np.concatenate([run.at(block).theta for block in np.split(times, range(BLOCK, len(times), BLOCK))])
+def _blocks(times: np.ndarray) -> list[np.ndarray]:
+    return np.split(times, range(BLOCK, len(times), BLOCK))
 
 
 def _trusted(run: Run, times: np.ndarray) -> np.ndarray:

@@ -183,11 +183,9 @@ def _norm(found: Map, flips: bool) -> Normalize:
 
 
 def _beyond(found: Map, norm: Normalize) -> Literal["neither", "min", "max", "both"]:
-    known = found.values[np.isfinite(found.values)]
-    below, above = bool((norm(known) < 0.0).any()), bool((norm(known) > 1.0).any())
-    if below and above:
-        return "both"
-    return "min" if below else "max" if above else "neither"
+    places = norm(found.values[np.isfinite(found.values)])
+    below, above = (places < 0.0).any(), (places > 1.0).any()
+    return "both" if below and above else "min" if below else "max" if above else "neither"
 
 
 def _links(axes: Axes, found: Map) -> list[Patch]:

@@ -37,25 +37,21 @@ def saved_text(settings: Settings) -> str:
 def load_text(load: Load) -> str:
     """Return a load in words."""
     if isinstance(load, JointTorque):
-        return f"{load.label} {_torque_text(load.torque)}"
+        return f"{load.label} {_value_text(load.torque)}"
     values = {name: _value_text(getattr(load, name)) for name in load.parameters() if getattr(load, name) != 0.0}
     if len(load.parameters()) == 1 or list(values) == ["stiffness"]:
         return f"{load.label} {next(iter(values.values()), '0')}"
     return f"{load.label} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
 
 
-def _torque_text(torque: object) -> str:
-    if isinstance(torque, Sine):
-        return f"{torque.amplitude:g} sin(2 pi {torque.frequency:g} t + {torque.phase:g})"
-    if isinstance(torque, Table):
-        return f"from a table of {len(torque.times)} points"
-    if callable(torque):
-        return f"from the function {getattr(torque, '__name__', getattr(torque, 'name', 'given'))}"
-    return "[" + ", ".join(_torque_text(t) for t in torque) + "]" if isinstance(torque, tuple) else f"{torque:g}"
-
-
-def _value_text(value: float | tuple[float, ...]) -> str:
-    return "[" + ", ".join(f"{v:g}" for v in value) + "]" if isinstance(value, tuple) else f"{value:g}"
+def _value_text(value: object) -> str:
+    if isinstance(value, Sine):
+        return f"{value.amplitude:g} sin(2 pi {value.frequency:g} t + {value.phase:g})"
+    if isinstance(value, Table):
+        return f"from a table of {len(value.times)} points"
+    if callable(value):
+        return f"from the function {getattr(value, '__name__', getattr(value, 'name', 'given'))}"
+    return "[" + ", ".join(map(_value_text, value)) + "]" if isinstance(value, tuple) else f"{value:g}"
 
 
 def run_lines(run: Run) -> list[tuple[str, str]]:
