@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.resources
 import json
 from collections.abc import AsyncIterator
-from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -35,7 +35,6 @@ from nlink.view.words import scenario_lines
 MOST_SESSIONS = 200
 FAREWELL = (1000, 1001)
 """Codes with which a page that the user leaves closes its connection; other codes mean that the connection is lost."""
-TYPES = {"js": "text/javascript", "css": "text/css", "html": "text/html", "svg": "image/svg+xml"}
 
 
 async def _sent(request: Request) -> Json:
@@ -76,9 +75,8 @@ def studio_app(
     app = FastAPI(title="nlink studio", version=__version__, lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.pool, app.state.sessions = pool, sessions
     app.add_middleware(Guard, token=token, hosts=hosts)
-    app.add_exception_handler(ModelError, _answer_error)
-    app.add_exception_handler(OSError, _answer_error)
-    app.add_exception_handler(HTTPException, _answer_missing)
+    for kind in (ModelError, OSError, HTTPException):
+        app.add_exception_handler(kind, _answer_error)
     _add_pages(app)
     _add_models(app, start, opens)
     _add_runs(app, shelf)
@@ -88,47 +86,27 @@ def studio_app(
 
 def _answer_error(request: Request, error: Exception) -> JSONResponse:
     """Answer with the message. A wrong value in a model has the status 200: the page asked whether it is right. A malformed request
-    or a missing run has a status of 400 or 404.
+    or a missing run has a status of 400 or 404, as has a path or a method that the studio does not have.
     """
+    if isinstance(error, HTTPException):
+        return JSONResponse({"error": {"text": "the studio has nothing here", "path": ""}}, error.status_code)
     error = error if isinstance(error, FieldError) else FieldError(str(error))
-    return JSONResponse({"error": error.to_dict()}, status_code=error.status)
-
-
-def _answer_missing(request: Request, error: Exception) -> JSONResponse:
-    """Answer a path or a method that the studio does not have."""
-    return JSONResponse(
-        {"error": {"text": "the studio has nothing here", "path": ""}},
-        status_code=error.status_code if isinstance(error, HTTPException) else 500,
-    )
+    return JSONResponse({"error": error.to_dict()}, error.status)
 
 
 def _add_pages(app: FastAPI) -> None:
     @app.get("/")
     def page() -> Response:
-        return Response(_files("nlink.studio", "static")["index.html"], media_type="text/html")
+        return FileResponse(Path(__file__).with_name("static") / "index.html")
 
-    @app.get("/web/{name}")
-    def shared(name: str) -> Response:
-        return _file("nlink.view", "web", name)
-
-    @app.get("/static/{name}")
-    def own(name: str) -> Response:
-        return _file("nlink.studio", "static", name)
-
-
-@cache
-def _files(package: str, folder: str) -> dict[str, bytes]:
-    return {entry.name: entry.read_bytes() for entry in (importlib.resources.files(package) / folder).iterdir() if entry.is_file()}
-
-
-def _file(package: str, folder: str, name: str) -> Response:
-    content, kind = _files(package, folder).get(name), TYPES.get(name.rpartition(".")[2])
-    return Response(content, media_type=kind) if content is not None and kind else Response(status_code=404)
+    app.mount("/web", StaticFiles(packages=[("nlink.view", "web")]))
+    app.mount("/static", StaticFiles(packages=[("nlink.studio", "static")]))
 
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "loads": load_forms(), "version": __version__}
-    shown = {**_checked(start), "opens": opens, **known, "presets": _presets()}
+    titles = {name: preset_table(name)["title"] for name in presets()}
+    shown = {**_checked(start), "opens": opens, **known, "presets": titles}
 
     @app.get("/api/start")
     def first() -> Json:
@@ -150,11 +128,6 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     def texts(sent: Sent) -> dict[str, str]:
         scenario = checked(_of(sent, "model", dict))
         return {"python": code.python(scenario), "toml": code.toml(scenario)}
-
-
-@cache
-def _presets() -> dict[str, str]:
-    return {name: preset_table(name)["title"] for name in presets()}
 
 
 def _checked(scenario: Scenario) -> Json:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
 from nlink._support.checks import shown
 from nlink.studio.jobs import Job, Pool
@@ -72,11 +73,8 @@ class Session:
 
     def _start(self, name: str, message: Json) -> None:
         kind, request = message.get("kind"), message.get("request")
-
-        def tell(text: str) -> None:
-            self.tell(name, text)
-
-        job = Job(str(kind), request if isinstance(request, dict) else {}, tell, lambda: self.jobs.pop(name, None))
+        ended = partial(self.jobs.pop, name, None)
+        job = Job(str(kind), request if isinstance(request, dict) else {}, partial(self.tell, name), ended)
         problem = self._prepared(name, job)
         if problem:
             job.say("failed", text=problem, path="")

@@ -45,18 +45,19 @@ class Shelf:
 
     def listed(self) -> list[Json]:
         """Return the saved runs, the newest first."""
-        found = {path: _known(path) for path in self.folder.glob(f"*{RUN}") if NAME.fullmatch(path.stem)}
-        times = {path: known for path, known in found.items() if known and not _shared(known) and self._inside(path)}
-        rows = sorted(times, key=lambda path: -times[path].st_mtime)
-        return [{"name": path.stem, "size": times[path].st_size, "date": _date(times[path].st_mtime)} for path in rows]
+        files = {path: _status(path) for path in self.folder.glob(f"*{RUN}") if NAME.fullmatch(path.stem)}
+        runs = [(path.stem, status) for path, status in files.items() if status and status.st_nlink == 1 and self._inside(path)]
+        runs.sort(key=lambda run: -run[1].st_mtime)
+        date = "%Y-%m-%d %H:%M"
+        return [{"name": n, "size": s.st_size, "date": time.strftime(date, time.localtime(s.st_mtime))} for n, s in runs]
 
     def file(self, name: object) -> Path:
         """Return the file of a saved run."""
         path = self._path(name)
-        known = _known(path)
-        if known is None or not self._inside(path):
+        status = _status(path)
+        if status is None or not self._inside(path):
             raise Missing(f"there is no run {shown(name)} in the runs folder", "name")
-        if _shared(known):
+        if status.st_nlink > 1:  # the other name may be where the page must not reach
             raise Missing(
                 f"the run {shown(name)} has a second name elsewhere (a hard link); put a copy into the runs folder", "name"
             )
@@ -93,19 +94,10 @@ class Shelf:
         return path.resolve().parent == self.folder.resolve()
 
 
-def _known(path: Path) -> os.stat_result | None:
+def _status(path: Path) -> os.stat_result | None:
     """Return the status of a regular file of this user; None of anything else, like a link or a pipe."""
     try:
-        known = path.lstat()
+        status = path.lstat()
     except (OSError, ValueError):
         return None
-    return known if stat.S_ISREG(known.st_mode) and known.st_uid == os.geteuid() else None
-
-
-def _shared(known: os.stat_result) -> bool:
-    """Whether a file has another name too, maybe where the page must not reach."""
-    return known.st_nlink > 1
-
-
-def _date(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    return status if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() else None
