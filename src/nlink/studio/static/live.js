@@ -90,9 +90,7 @@ export class LivePlayer extends Player {
     context.lineJoin = context.lineCap = "round";
     for (const { motion, hue } of this.ghosts) {
       motion.at(motion.sign > 0 ? Math.min(t, motion.end) : Math.max(t, motion.end));
-      context.strokeStyle = stage.colours[hue];
-      context.globalAlpha = 0.85;
-      context.lineWidth = Math.max(1.6, 0.32 * stage.thickness);
+      Object.assign(context, { strokeStyle: stage.colours[hue], globalAlpha: 0.85, lineWidth: Math.max(1.6, 0.32 * stage.thickness) });
       context.beginPath();
       for (let i = 0; i <= motion.n; i++) context.lineTo(...stage.pixel(motion.x[i], motion.y[i]));
       context.stroke();

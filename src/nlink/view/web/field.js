@@ -177,17 +177,11 @@ export class Field {
 
   scales(context, box) {
     const { colours, content } = this, [xr, yr] = this.window, xstep = tickStep(...xr, box.width / 90), ystep = tickStep(...yr, box.height / 56);
-    context.fillStyle = colours.muted;
-    context.font = `12px ${colours.font}`;
-    context.textAlign = "center";
-    context.textBaseline = "top";
+    Object.assign(context, { fillStyle: colours.muted, font: `12px ${colours.font}`, textAlign: "center", textBaseline: "top" });
     for (const x of multiples(...xr, xstep)) context.fillText(tickText(x, xstep), box.x + ((x - xr[0]) / (xr[1] - xr[0])) * box.width, box.y + box.height + 7);
-    context.textAlign = "right";
-    context.textBaseline = "middle";
+    Object.assign(context, { textAlign: "right", textBaseline: "middle" });
     for (const y of multiples(...yr, ystep)) context.fillText(tickText(y, ystep), box.x - 8, box.y + ((yr[1] - y) / (yr[1] - yr[0])) * box.height);
-    context.fillStyle = colours.ink;
-    context.font = `13px ${colours.font}`;
-    context.textAlign = "center";
+    Object.assign(context, { fillStyle: colours.ink, font: `13px ${colours.font}`, textAlign: "center" });
     context.fillText(content.xlabel, box.x + box.width / 2, box.y + box.height + 34);
     context.save();
     context.translate(18, box.y + box.height / 2);
@@ -205,8 +199,7 @@ export class Field {
     const [column, row] = cell, at = row * content.x.length + column, box = this.box(), [px, py] = this.pointer;
     const told = content.layers.map((each) => `${each.name}: ${each.kinds ? each.kinds[each.values[at]] : Number.isFinite(each.values[at]) ? `${valueText(each.values[at])} ${each.unit}` : "none"}`);
     setText(this.readout, `${content.xlabel} ${valueText(content.x[column])}, ${content.ylabel} ${valueText(content.y[row])}: ${told.join(", ")}`);
-    context.strokeStyle = layer.kinds || !colours.dark ? colours.ink : colours.ground;
-    context.globalAlpha = 0.55;
+    Object.assign(context, { strokeStyle: layer.kinds || !colours.dark ? colours.ink : colours.ground, globalAlpha: 0.55 });
     context.beginPath();
     context.moveTo(box.x, Math.round(py) + 0.5);
     context.lineTo(box.x + box.width, Math.round(py) + 0.5);

@@ -51,30 +51,20 @@ export class Plot {
   axes(layer) {
     const { width, height, colours, xr, yr } = this;
     layer.clearRect(0, 0, width, height);
-    layer.font = `10.5px ${colours.font}`;
-    layer.lineWidth = 1;
     const xstep = tickStep(...xr, Math.max(2, (width - LEFT - RIGHT) / 64), this.degreesX);
     const ystep = tickStep(...yr, Math.max(2, (height - TOP - BOTTOM) / 21), this.degreesY);
-    layer.strokeStyle = colours.lines;
-    layer.fillStyle = colours.muted;
-    layer.textAlign = "center";
-    layer.textBaseline = "top";
-    layer.beginPath();
+    Object.assign(layer, { font: `10.5px ${colours.font}`, fillStyle: colours.muted, textAlign: "center", textBaseline: "top" });
     for (const x of multiples(...xr, xstep)) {
       const at = Math.round(this.px(x)) + 0.5, unit = this.unitX || "";
-      layer.moveTo(at, TOP);
-      layer.lineTo(at, height - BOTTOM);
+      drawLine(layer, [at, TOP], [at, height - BOTTOM], colours.lines, 1);
       if (at < width - 8) layer.fillText(tickText(x, xstep) + (Math.abs(x) < xstep / 2 ? unit : ""), at, height - BOTTOM + 6);
     }
-    layer.textAlign = "right";
-    layer.textBaseline = "middle";
+    Object.assign(layer, { textAlign: "right", textBaseline: "middle" });
     for (const y of multiples(...yr, ystep)) {
       const at = Math.round(this.py(y)) + 0.5;
-      layer.moveTo(LEFT, at);
-      layer.lineTo(width - RIGHT, at);
+      drawLine(layer, [LEFT, at], [width - RIGHT, at], colours.lines, 1);
       layer.fillText(tickText(y, ystep), LEFT - 6, at);
     }
-    layer.stroke();
   }
 
   dot(context, x, y, colour, radius) {
@@ -136,9 +126,7 @@ export class TimePlot extends Plot {
     markTrusted(this, layer, marks);
     layer.lineJoin = "round";
     for (const line of this.series) {
-      layer.strokeStyle = colours[line.colour] || line.colour;
-      layer.lineWidth = line.width || 1.4;
-      layer.globalAlpha = line.alpha ?? 1;
+      Object.assign(layer, { strokeStyle: colours[line.colour] || line.colour, lineWidth: line.width || 1.4, globalAlpha: line.alpha ?? 1 });
       this.polyline(layer, line.t, line.values, 0, line.t.length, { periodY: line.period });
     }
     layer.globalAlpha = 1;
@@ -154,8 +142,7 @@ export class TimePlot extends Plot {
 function markTrusted(plot, layer, { trusted, from, to, backwards }) {
   if (trusted === null || trusted === undefined) return;
   const at = plot.px(trusted), edge = plot.px(backwards ? from : to);
-  layer.fillStyle = plot.colours.muted;
-  layer.globalAlpha = 0.13;
+  Object.assign(layer, { fillStyle: plot.colours.muted, globalAlpha: 0.13 });
   layer.fillRect(Math.min(at, edge), TOP, Math.abs(edge - at), plot.height);
   layer.globalAlpha = 1;
   layer.setLineDash([5, 4]);
@@ -184,10 +171,7 @@ export class PhasePlot extends Plot {
   }
 
   lines(layer) {
-    layer.strokeStyle = this.colours[this.colour] || this.colour;
-    layer.globalAlpha = this.colours.dark ? 0.5 : 0.4;
-    layer.lineWidth = 1;
-    layer.lineJoin = "round";
+    Object.assign(layer, { strokeStyle: this.colour, globalAlpha: this.colours.dark ? 0.5 : 0.4, lineWidth: 1, lineJoin: "round" });
     this.path(layer, 0, this.t.length);
     layer.globalAlpha = 1;
   }
@@ -195,8 +179,7 @@ export class PhasePlot extends Plot {
   cursor(context, t) {
     const count = this.t.length, next = intervalAt(this.t, t) + 1, sign = Math.sign(this.t[count - 1] - this.t[0]);
     const until = sign * (t - this.t[next]) >= 0 ? next + 1 : next;
-    context.strokeStyle = this.colours[this.colour] || this.colour;
-    context.lineWidth = 1.8;
+    Object.assign(context, { strokeStyle: this.colour, lineWidth: 1.8 });
     this.path(context, Math.max(0, until - Math.max(12, Math.round(count / 25))), until);
     this.dot(context, ...this.now(t), this.colours.accent, 4.2);
   }
@@ -224,8 +207,7 @@ export class PlanePlot extends Plot {
   }
 
   lines(layer) {
-    layer.fillStyle = this.colours.second;
-    layer.globalAlpha = 0.1;
+    Object.assign(layer, { fillStyle: this.colours.second, globalAlpha: 0.1 });
     layer.fillRect(0, 0, this.px(0), this.height);
     layer.globalAlpha = 1;
     drawLine(layer, [this.px(0), TOP], [this.px(0), this.height - BOTTOM], this.colours.muted, 1);
@@ -233,8 +215,7 @@ export class PlanePlot extends Plot {
   }
 
   cursor(context) {
-    context.strokeStyle = this.colours.ink;
-    context.lineWidth = 2;
+    Object.assign(context, { strokeStyle: this.colours.ink, lineWidth: 2 });
     for (const point of this.points.filter((each) => each.take === this.chosen)) {
       context.beginPath();
       context.arc(this.px(point.x), this.py(point.y), 7, 0, 2 * Math.PI);

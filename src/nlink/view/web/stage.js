@@ -121,25 +121,10 @@ export class Stage {
     const step = roundStep(Math.min(width, height) / CELLS / camera.scale);
     const left = camera.x - width / 2 / camera.scale, low = camera.y - height / 2 / camera.scale;
     const across = multiples(left, left + width / camera.scale, step), up = multiples(low, low + height / camera.scale, step);
-    context.strokeStyle = colours.lines;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (const x of across) {
-      const px = Math.floor(this.pixel(x, 0)[0]) + 0.5;
-      context.moveTo(px, 0);
-      context.lineTo(px, height);
-    }
-    for (const y of up) {
-      const py = Math.floor(this.pixel(0, y)[1]) + 0.5;
-      context.moveTo(0, py);
-      context.lineTo(width, py);
-    }
-    context.stroke();
-    context.fillStyle = colours.muted;
-    context.font = `11px ${colours.font}`;
-    context.textAlign = "center";
-    context.textBaseline = "alphabetic";
-    const every = Math.ceil(46 / (step * camera.scale));
+    const crisp = (pixel) => Math.floor(pixel) + 0.5, every = Math.ceil(46 / (step * camera.scale));
+    for (const px of across.map((x) => crisp(this.pixel(x, 0)[0]))) drawLine(context, [px, 0], [px, height], colours.lines, 1);
+    for (const py of up.map((y) => crisp(this.pixel(0, y)[1]))) drawLine(context, [0, py], [width, py], colours.lines, 1);
+    Object.assign(context, { fillStyle: colours.muted, font: `11px ${colours.font}`, textAlign: "center", textBaseline: "alphabetic" });
     for (const x of across) {
       const px = this.pixel(x, 0)[0];
       if (px > 46 && px < width - 30 && Math.round(x / step) % every === 0) context.fillText(tickText(x, step), px, height - 7);
@@ -172,9 +157,7 @@ export class Stage {
     const { x, y, points } = motion.path(), now = (Math.abs(this.t - motion.start) / motion.span) * (points - 1);
     const oldest = Math.max(0, now - (look.trail / motion.span) * (points - 1)), last = Math.floor(now);
     const faded = Number.isFinite(look.trail);
-    context.strokeStyle = this.colours.accent;
-    context.lineJoin = "round";
-    context.lineCap = "butt";
+    Object.assign(context, { strokeStyle: this.colours.accent, lineJoin: "round", lineCap: "butt" });
     for (let part = 0; part < FADE; part++) {
       const from = Math.ceil(oldest + ((now - oldest) * part) / FADE), to = Math.floor(oldest + ((now - oldest) * (part + 1)) / FADE);
       context.globalAlpha = faded ? 0.9 * ((part + 1) / FADE) ** 1.3 : 0.35 + (0.55 * (part + 1)) / FADE;
@@ -236,8 +219,7 @@ export class Stage {
   drawSprings() {
     const { context, motion, chain } = this;
     if (!chain.spring || !this.look.forces || motion.n > SPRINGS) return;
-    context.strokeStyle = this.colours.muted;
-    context.lineWidth = 1.4;
+    Object.assign(context, { strokeStyle: this.colours.muted, lineWidth: 1.4 });
     for (let i = 0; i < motion.n; i++) {
       if (!chain.spring[i]) continue;
       const from = (i ? motion.angles[i - 1] : 0) + chain.rest[i], to = motion.angles[i], turns = Math.ceil(Math.abs(to - from) / 0.1) || 1;
@@ -283,14 +265,10 @@ export class Stage {
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
     context.scale(ratio, ratio);
     this.paint(context, width, height, t);
-    context.font = `600 15px ${this.colours.font}`;
-    context.textBaseline = "middle";
-    context.textAlign = "right";
-    context.fillStyle = this.colours.ink;
+    Object.assign(context, { font: `600 15px ${this.colours.font}`, textBaseline: "middle", textAlign: "right", fillStyle: this.colours.ink });
     context.fillText(clock, width - 14, 22);
     const room = width - context.measureText(clock).width - 44;
-    context.textAlign = "left";
-    context.fillStyle = this.colours.muted;
+    Object.assign(context, { textAlign: "left", fillStyle: this.colours.muted });
     context.fillText(cutText(context, title, room), 14, 22);
     return canvas;
   }
