@@ -89,18 +89,13 @@ def poincare_figure(points: Points, link: int | None = None, title: str = "") ->
         mine = points.start == k
         colour = COLOURMAP(place / (len(order) - 1)) if len(order) > 1 else INK
         axes.scatter(x[mine], y[mine], s=size, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
-    _frame_angle(axes, x)
+    if np.ptp(x) > 250:  # the angles go round most of a turn: show all of it
+        axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
     name, unit = (r"\omega", "rad/s") if strobe else ("p", "kg m\u00b2/s")
     axes.set(ylabel=rf"${name}_{{{link + 1}}}$ ({unit})", xlabel=rf"$\theta_{{{link + 1}}}$ (degrees)")
     count = f", {len(order)} starts" if len(order) > 1 else ""
     subtitle(axes, f"{section_text(points.section)}: {len(points):,} points{count}")
     return figure
-
-
-def _frame_angle(axes: Axes, degrees: np.ndarray) -> None:
-    """Show the whole turn if the angles go round most of it."""
-    if np.ptp(degrees) > 250:
-        axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
 
 
 def shown_link(points: Points) -> int:
@@ -134,15 +129,11 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
         axes.scatter(value, height, s=size, color=[INK], linewidths=0, alpha=0.75, rasterized=len(value) > DOTS)
     upper.set_ylabel(rf"$\theta_{{{link + 1}}}$ (degrees)")
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
-    lower.set_xlim(*_wide(found.values))
+    pad = 0.01 * float(np.ptp(found.values)) or 0.5
+    lower.set_xlim(found.values.min() - pad, found.values.max() + pad)
     _mark_periods(upper, lower, found)
     subtitle(upper, f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values")
     return figure
-
-
-def _wide(values: np.ndarray) -> tuple[float, float]:
-    pad = 0.01 * float(np.ptp(values)) or 0.5
-    return float(values.min()) - pad, float(values.max()) + pad
 
 
 def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from nlink._support.checks import ModelError, choice
@@ -30,7 +29,7 @@ from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.endings import FORMATS
-from nlink.view.sheet import LEGEND, Sheet, Size
+from nlink.view.sheet import LEGEND, Sheet, Size, mark_grounds
 from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, minus, save_figures
 
 TURN = 0.35
@@ -209,9 +208,7 @@ def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -
     marker, width = ("o", 1.8) if chain.n <= LEGEND else ("", 1.3)
     for points, colour, alpha in ((rest, MUTED, 0.5), (bends[1], SECOND, 1.0), (bends[0], ACCENT, 1.0)):
         axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=3.5)
-    for mark, (x, y) in zip("+x", grounds(chain), strict=False):
-        halo = withStroke(linewidth=3.0, foreground="white")
-        axes.plot(x, y, mark, color=INK, markersize=8, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+    mark_grounds(axes, chain, (8, 8))
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
+from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Trajectory
 from nlink.view.style import GRID, INK, MUTED, Colour, cut, grounds, heading, link_colours, within
 
@@ -52,7 +53,8 @@ class Sheet:
         for axes, label in zip(column, labels, strict=True):
             axes.set_ylabel(label, fontsize=self.fontsize)
             axes.margins(x=0.01)
-            self._mark_trusted(axes)
+            if self.trusted is not None:
+                axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
             for t in passed:
                 axes.axvline(t, color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         note = ", dotted: dead positions" if passed else ""
@@ -63,9 +65,8 @@ class Sheet:
         """Return axes of the plane of motion, with equal scales; `pivot`: show where it is, and the pin."""
         axes = self.figure.subplots()
         axes.set_aspect("equal", adjustable="datalim")
-        for mark, (x, y) in zip("+x", grounds(self.run.chain) if pivot else (), strict=False):
-            size, halo = (9 if mark == "+" else 7), withStroke(linewidth=3.0, foreground="white")
-            axes.plot(x, y, mark, color=INK, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        if pivot:
+            mark_grounds(axes, self.run.chain, (9, 7))
         note = ", + pivot, \N{MULTIPLICATION SIGN} pin" if pivot and self.run.chain.pin else ""
         axes.set_xlabel(f"x (m){note}", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
@@ -138,10 +139,6 @@ class Sheet:
         """Return the label of the time, with what a dashed line in it means."""
         return "time (s)" if self.trusted is None else f"time (s), dashed: trusted until {self.trusted:.3g} s"
 
-    def _mark_trusted(self, axes: Axes) -> None:
-        if self.trusted is not None:
-            axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
-
 
 def panels(size: Size, rows: int, title: str) -> tuple[Figure, list[Axes]]:
     """Return a figure of panels one below another that share the x axis, with a title above."""
@@ -158,6 +155,13 @@ def head(figure: Figure, title: str) -> None:
 def subtitle(axes: Axes, text: str) -> None:
     """Put a title above axes."""
     axes.set_title(text, loc="left", fontsize=11, color=INK)
+
+
+def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
+    """Mark the pivot, and the pin if there is one."""
+    for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
+        halo = withStroke(linewidth=3.0, foreground="white")
+        axes.plot(x, y, mark, color=INK, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
 def note_at(axes: Axes, x: float, text: str, colour: Colour, below: float = -3) -> None:
