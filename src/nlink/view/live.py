@@ -35,29 +35,27 @@ def live(run: Run, *, speed: float = 1.0, fps: float = 50, **look: Any) -> None:
     window.resizable(False, False)
     for key in ("<Escape>", "q"):
         window.bind(key, lambda _: window.destroy())
-    _Player(window, Frames(run, times, drawn), fps).show()
+    _play(window, Frames(run, times, drawn), fps)
     window.mainloop()
 
 
-class _Player:
-    """Shows the frame that the clock asks for, about `fps` times a second."""
+def _play(window: tkinter.Tk, frames: Frames, fps: float) -> None:
+    """Show the frame that the clock asks for, about `fps` times a second."""
+    import tkinter
 
-    def __init__(self, window: tkinter.Tk, frames: Frames, fps: float) -> None:
-        import tkinter
+    from PIL import ImageTk
 
-        from PIL import ImageTk
+    picture = ImageTk.PhotoImage("RGB", frames.look.size)
+    tkinter.Label(window, image=str(picture), borderwidth=0).pack()
+    start = time.monotonic()
 
-        self.window, self.frames, self.fps = window, frames, fps
-        self.picture = ImageTk.PhotoImage("RGB", frames.look.size)
-        tkinter.Label(window, image=str(self.picture), borderwidth=0).pack()
-        self.start = time.monotonic()
+    def show() -> None:
+        count = int((time.monotonic() - start) * fps)
+        picture.paste(frames.draw(count % len(frames)))
+        wait = (count + 1) / fps - (time.monotonic() - start)
+        window.after(max(1, math.ceil(1000 * wait)), show)
 
-    def show(self) -> None:
-        """Show the frame of this moment, and come back for the next."""
-        count = int((time.monotonic() - self.start) * self.fps)
-        self.picture.paste(self.frames.draw(count % len(self.frames)))
-        wait = (count + 1) / self.fps - (time.monotonic() - self.start)
-        self.window.after(max(1, math.ceil(1000 * wait)), self.show)
+    show()
 
 
 def _window() -> tkinter.Tk:
