@@ -97,9 +97,7 @@ def _page(kind: str, content: Content) -> str:
 @cache
 def bundle() -> str:
     """Return the code of the page: every module that the entry needs, those it builds on first."""
-    order: list[str] = []
-    _visit(ENTRY, order)
-    parts = [_asset(name) for name in order]
+    parts = [_asset(name) for name in _modules(ENTRY)]
     names = [name for part in parts for name in OUTERMOST.findall(part)]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -107,12 +105,10 @@ def bundle() -> str:
     return "\n".join(re.sub(r"^export ", "", IMPORT.sub("", part), flags=re.MULTILINE) for part in parts)
 
 
-def _visit(name: str, order: list[str]) -> None:
-    for needed in IMPORT.findall(_asset(name)):
-        if needed not in order:
-            _visit(needed, order)
-    if name not in order:
-        order.append(name)
+def _modules(name: str) -> list[str]:
+    """Return a module and those that it imports, each behind those that it builds on."""
+    needed = [module for imported in IMPORT.findall(_asset(name)) for module in _modules(imported)]
+    return list(dict.fromkeys([*needed, name]))
 
 
 @cache
