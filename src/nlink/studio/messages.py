@@ -201,7 +201,6 @@ def ranged(request: Json, low: str, high: str) -> tuple[float, float]:
 def counted(request: Json, name: str, least: int, most: int) -> int:
     """Return a whole number of a request within bounds."""
     try:
-        value = whole(name, request.get(name), least=least, most=most)
+        return whole(name, request.get(name), least=least, most=most)
     except ModelError as error:
         raise FieldError(str(error), name) from None
-    return value

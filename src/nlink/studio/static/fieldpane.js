@@ -44,11 +44,6 @@ export class StabilityPane extends Pane {
     this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { values.vary = value; } }), this.number("from", "low"), this.number("to", "high"), second, ...(values.vary2 ? [this.number("from", "low2"), this.number("to", "high2")] : []));
   }
 
-  changed(how) {
-    super.changed(how);
-    if (how === "whole" && !this.job) this.arrange();
-  }
-
   labelOf(key) {
     return this.varied.concat(CLOSED).find(([name]) => name === key)[1];
   }
@@ -128,11 +123,6 @@ export class MapPane extends Pane {
     values[this.next] = i;
     this.next = other;
     this.arrange();
-  }
-
-  changed(how) {
-    super.changed(how);
-    if (how === "whole" && !this.job) this.arrange();
   }
 
   part(message) {

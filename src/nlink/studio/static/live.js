@@ -27,7 +27,7 @@ class Posed extends Motion {
 export class LivePlayer extends Player {
   constructor(root, content) {
     super(root, content, { header: false });
-    this.ghosts = [];
+    this.setGhosts(content.others || []);
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
       paint(context, width, height, t);

@@ -73,7 +73,9 @@ export class MotionPane extends Pane {
       this.chain = message.chain;
       this.until = message.t_end;
       this.say("preparing; the first run of a kind is compiled for this machine");
-      this.job && this.begin();
+      this.posing = false;
+      this.mark();
+      this.player.live = true;
     } else if (message.type === "points") this.add(message);
     else if (message.type === "stopping") this.halted();
     else if (message.type === "model") this.studio.opened(message.model);
@@ -85,12 +87,6 @@ export class MotionPane extends Pane {
     this.bar.hidden = true;
     Object.assign(this.button, { textContent: this.label, disabled: true });
     this.button.classList.remove("stop");
-  }
-
-  begin() {
-    this.posing = false;
-    this.mark();
-    this.player.live = true;
   }
 
   add(message) {

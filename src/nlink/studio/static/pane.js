@@ -5,9 +5,10 @@ import { decoded } from "/web/data.js";
 import { el } from "/web/dom.js";
 
 export class Pane {
-  // studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result }
-  constructor(studio, { name, kind, go, hint, again = "" }) {
-    Object.assign(this, { studio, name, kind, again, job: null, stale: true, filled: false, values: {} });
+  // studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result,
+  // automatic: whether the pane computes when it is shown }
+  constructor(studio, { name, kind, go, hint, again = "", automatic = false }) {
+    Object.assign(this, { studio, name, kind, again, automatic, job: null, stale: true, filled: false, values: {} });
     this.button = el("button", { type: "button", class: "go", onclick: () => (this.job ? this.stop() : this.go()) }, go);
     this.label = go;
     this.said = el("p", { class: "said", role: "status" }, hint || "");
@@ -32,9 +33,14 @@ export class Pane {
     return this.values;
   }
 
+  shown() {
+    if (this.automatic && this.stale && !this.job) this.go();
+  }
+
   // The model has changed: what is shown belongs to an earlier one.
-  changed() {
+  changed(how) {
     this.stale = true;
+    if (how === "whole" && !this.job) this.arrange?.();
     if (this.again && this.filled && !this.job) this.say(`of an earlier model; ${this.again} again for this one`);
   }
 

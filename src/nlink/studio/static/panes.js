@@ -8,10 +8,6 @@ import { valueText } from "/web/axes.js";
 
 // A pane with a player that is made when there is something to show.
 class PlayerPane extends Pane {
-  constructor(studio, options) {
-    super(studio, { again: "compute", ...options });
-  }
-
   play(content, ...before) {
     if (this.player) {
       this.body.replaceChildren(...before, this.player.root);
@@ -20,7 +16,6 @@ class PlayerPane extends Pane {
       const root = el("div", { class: "player" });
       this.body.replaceChildren(...before, root);
       this.player = new LivePlayer(root, content);
-      this.player.setGhosts(content.others || []);
     }
     this.player.setPlaying(false);
     if (!wantsCalm()) this.player.play();
@@ -34,7 +29,7 @@ function apart(content, hues) {
 
 export class CopiesPane extends PlayerPane {
   constructor(studio) {
-    super(studio, { name: "Copies", kind: "copies", go: "Run copies", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
+    super(studio, { name: "Copies", kind: "copies", go: "Run copies", again: "compute", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
     this.values = { copies: 5, apart: 1e-6 };
     this.place(this.number("Copies", "copies"), this.number("Apart by", "apart", "rad"));
   }
@@ -49,7 +44,7 @@ export class CopiesPane extends PlayerPane {
 
 export class ComparePane extends PlayerPane {
   constructor(studio, known) {
-    super(studio, { name: "Compare", kind: "compare", go: "Compare", hint: "One chain in several formulations: do they agree, and until when can the run be trusted?" });
+    super(studio, { name: "Compare", kind: "compare", go: "Compare", again: "compute", hint: "One chain in several formulations: do they agree, and until when can the run be trusted?" });
     this.chosen = new Set(["recursive", "momentum", "maximal", "natural"]);
     const boxes = known.formulations.map((name) => checkbox(name, this.chosen.has(name), (on) => (on ? this.chosen.add(name) : this.chosen.delete(name))));
     this.place(el("div", { class: "boxes", role: "group", "aria-label": "Formulations" }, ...boxes));
@@ -72,13 +67,9 @@ export class ComparePane extends PlayerPane {
 
 export class ModesPane extends PlayerPane {
   constructor(studio) {
-    super(studio, { name: "Modes", kind: "modes", go: "Find modes", hint: "Small motions about an equilibrium: frequencies, damping, shapes." });
+    super(studio, { name: "Modes", kind: "modes", go: "Find modes", again: "compute", automatic: true, hint: "Small motions about an equilibrium: frequencies, damping, shapes." });
     this.values = { from: "rest" };
     this.place(choice("Equilibrium", { path: "from", options: [["rest", "as it hangs"], ["start", "near the start"]], value: "rest", changed: (value) => { this.values.from = value; this.go(); } }));
-  }
-
-  shown() {
-    if (this.stale && !this.job) this.go();
   }
 
   done(message, content) {

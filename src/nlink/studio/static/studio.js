@@ -83,7 +83,7 @@ class Studio {
       this.tabs[k].tabIndex = on ? 0 : -1;
       if (on && this.pane !== pane) {
         this.pane = pane;
-        pane.shown?.();
+        pane.shown();
       }
     });
   }

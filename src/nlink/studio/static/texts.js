@@ -5,12 +5,8 @@ import { el } from "/web/dom.js";
 
 export class EquationsPane extends Pane {
   constructor(studio) {
-    super(studio, { name: "Equations", kind: "equations", go: "Derive", hint: "" });
+    super(studio, { name: "Equations", kind: "equations", go: "Derive", hint: "", automatic: true });
     this.place();
-  }
-
-  shown() {
-    if (this.stale && !this.job) this.go();
   }
 
   changed(how) {
@@ -36,7 +32,6 @@ export class CodePane extends Pane {
   constructor(studio) {
     super(studio, { name: "Code", kind: "", go: "", hint: "The model as it stands, to take along." });
     this.controls.replaceChildren(this.said);
-    this.texts = {};
   }
 
   shown() {
@@ -55,7 +50,6 @@ export class CodePane extends Pane {
       this.fail(answer.error);
       return;
     }
-    this.texts = answer;
     const block = (name, text) => el("section", { class: "text" }, el("header", {}, el("h2", {}, name), el("button", { type: "button", class: "copy", onclick: (event) => this.copy(event.currentTarget, text) }, `Copy as ${name}`)), el("pre", { tabindex: 0, "aria-label": name }, text));
     this.body.replaceChildren(el("div", { class: "texts" }, block("Python", answer.python), block("TOML", answer.toml)));
   }

@@ -62,23 +62,20 @@ export function picture(label) {
 }
 
 export function select(label, options, value, onchange, title = label) {
-  const box = el("select", { "aria-label": label, title });
-  for (const [key, text] of options) box.append(el("option", { value: key, selected: String(key) === String(value) }, text));
-  box.addEventListener("change", () => onchange(box.value));
-  return box;
+  const choices = options.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text));
+  return el("select", { "aria-label": label, title, onchange: (event) => onchange(event.currentTarget.value) }, ...choices);
 }
 
 export function checkbox(label, checked, onchange) {
-  const box = el("input", { type: "checkbox", checked });
-  box.addEventListener("change", () => onchange(box.checked));
+  const box = el("input", { type: "checkbox", checked, onchange: (event) => onchange(event.currentTarget.checked) });
   return el("label", { class: "check" }, box, el("span", {}, label));
 }
 
 // A dialog with a title, a button that closes it, and what it holds.
 export function dialog(title, ...children) {
   const close = button("Close", "close", () => box.close(), { class: "quiet" });
-  const box = el("dialog", { "aria-label": title }, el("header", {}, el("h2", {}, title), close), ...children);
-  box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
+  const onclick = (event) => { if (event.target === box) box.close(); };
+  const box = el("dialog", { "aria-label": title, onclick }, el("header", {}, el("h2", {}, title), close), ...children);
   return box;
 }
 

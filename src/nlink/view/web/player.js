@@ -157,8 +157,7 @@ export class Player {
     this.playing = playing;
     this.last = undefined;
     this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
-    this.playButton.setAttribute("aria-label", playing ? "Pause (space)" : "Play (space)");
-    this.playButton.title = playing ? "Pause (space)" : "Play (space)";
+    for (const name of ["aria-label", "title"]) this.playButton.setAttribute(name, playing ? "Pause (space)" : "Play (space)");
     this.say(playing ? "playing" : `paused at ${this.timeText()}`);
     this.request();
   }

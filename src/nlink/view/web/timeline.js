@@ -9,8 +9,8 @@ const MOST_TICKS = 400;
 export class Timeline {
   constructor(seek) {
     this.canvas = el("canvas", { "aria-hidden": "true" });
-    this.input = el("input", { type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time" });
-    this.input.addEventListener("input", () => seek(Number(this.input.value)));
+    const oninput = () => seek(Number(this.input.value));
+    this.input = el("input", { type: "range", min: 0, max: 1, step: "any", value: 0, "aria-label": "Time", oninput });
     this.node = el("div", { class: "timeline" }, this.canvas, this.input);
   }
 
