@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Literal
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib import cm, colors, patches, ticker
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, MultipleLocator, NullFormatter
 
 from nlink.view.endings import check_ending
 from nlink.view.map_page import Layer, map_page
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
 FORBIDDEN: Colour = (0.80, 0.83, 0.86)
 NEVER: Colour = (0.075, 0.065, 0.11)
 EDGE: Colour = (0.36, 0.41, 0.47)
-TIMES = ListedColormap(mpl.colormaps["inferno"](np.linspace(0.98, 0.12, 512)), "flip times")
+TIMES = colors.ListedColormap(mpl.colormaps["inferno"](np.linspace(0.98, 0.12, 512)), "flip times")
 """Bright where links turn over soon, dark where late: it ends near the colour of those that never do."""
 INCHES = 6.2
 """Size of the longer side of the map."""
@@ -149,18 +146,18 @@ def _values(figure: Figure, axes: Axes, found: Map) -> None:
     colours = TIMES if flips else COLOURMAP if found.quantity == "steps" else mpl.colormaps["magma"]
     norm = _norm(found, flips)
     _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
-    bar = figure.colorbar(ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
+    bar = figure.colorbar(cm.ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
     bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=INK, fontsize=9)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
     bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=3)
     if flips:
         ticks = _round_times(norm)
         bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])
-        bar.ax.yaxis.set_minor_formatter(NullFormatter())
+        bar.ax.yaxis.set_minor_formatter(ticker.NullFormatter())
         bar.ax.minorticks_off()
 
 
-def _round_times(norm: Normalize) -> list[float]:
+def _round_times(norm: colors.Normalize) -> list[float]:
     """Return round numbers within the scale: 1, 2, 5, ..., or every digit where these are few."""
     for digits in ((1, 2, 5), range(1, 10)):
         times = [digit * 10.0**power for power in range(-6, 7) for digit in digits if 0.0 <= norm(digit * 10.0**power) <= 1.0]
@@ -169,29 +166,31 @@ def _round_times(norm: Normalize) -> list[float]:
     return times
 
 
-def _norm(found: Map, flips: bool) -> Normalize:
+def _norm(found: Map, flips: bool) -> colors.Normalize:
     """Return the scale: logarithmic for times and residuals, between the values that all but a few lie within."""
     known = found.values[np.isfinite(found.values)]
     if flips:
         least = float(np.percentile(known, 2)) if len(known) else 0.1 * abs(found.plane.t_end)
-        return LogNorm(max(least, 1e-3 * abs(found.plane.t_end)), abs(found.plane.t_end))
+        return colors.LogNorm(max(least, 1e-3 * abs(found.plane.t_end)), abs(found.plane.t_end))
     if found.quantity == "energy" and (known > 0).any():
         low, high = np.percentile(known[known > 0], (0.5, 99.5))
-        return LogNorm(low, max(high, 1.0001 * low))
+        return colors.LogNorm(low, max(high, 1.0001 * low))
     low, high = np.percentile(known, (0.2, 99.8)) if len(known) else (0.0, 1.0)
-    return Normalize(low, high if high > low else low + 1.0)
+    return colors.Normalize(low, high if high > low else low + 1.0)
 
 
-def _beyond(found: Map, norm: Normalize) -> Literal["neither", "min", "max", "both"]:
+def _beyond(found: Map, norm: colors.Normalize) -> Literal["neither", "min", "max", "both"]:
     places = norm(found.values[np.isfinite(found.values)])
     below, above = (places < 0.0).any(), (places > 1.0).any()
     return "both" if below and above else "min" if below else "max" if above else "neither"
 
 
-def _links(axes: Axes, found: Map) -> list[Patch]:
+def _links(axes: Axes, found: Map) -> list[patches.Patch]:
     colours = [mixed(colour, (1.0, 1.0, 1.0), 0.8) for colour in link_colours(found.chain.n)]
     _image(axes, found, np.array([(*colour, 1.0) for colour in (NEVER, *colours)])[found.values.astype(int)])
-    return [Patch(facecolor=colours[i], label=f"link {i + 1}") for i in range(found.chain.n) if (found.values == i + 1).any()]
+    return [
+        patches.Patch(facecolor=colours[i], label=f"link {i + 1}") for i in range(found.chain.n) if (found.values == i + 1).any()
+    ]
 
 
 def _image(axes: Axes, found: Map, colours: np.ndarray) -> None:
@@ -203,7 +202,7 @@ def _image(axes: Axes, found: Map, colours: np.ndarray) -> None:
     axes.imshow(image, origin="lower", extent=shown_region(found), interpolation="auto", interpolation_stage="rgba")
 
 
-def _forbid(axes: Axes, found: Map) -> list[Patch]:
+def _forbid(axes: Axes, found: Map) -> list[patches.Patch]:
     """Draw the edge of the forbidden region, where the energy is just that of the cheapest flip; return what the tones mean."""
     handles = []
     if found.forbidden.any():
@@ -213,9 +212,9 @@ def _forbid(axes: Axes, found: Map) -> list[Patch]:
         if over is not None:
             across, up = _scale(found.plane.x), _scale(found.plane.y)
             axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
-        handles.append(Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
+        handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
     if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
-        handles.append(Patch(facecolor=NEVER, label=f"no flip within {abs(found.plane.t_end):.4g} s"))
+        handles.append(patches.Patch(facecolor=NEVER, label=f"no flip within {abs(found.plane.t_end):.4g} s"))
     return handles
 
 
@@ -225,10 +224,10 @@ def _ticks(axis: XAxis | YAxis, each: Axis, span: float) -> None:
         return
     for step in (180, 90, 45, 30, 15, 10, 5):
         if 4 <= span / step <= 9:
-            axis.set_major_locator(MultipleLocator(step))
+            axis.set_major_locator(ticker.MultipleLocator(step))
             break
     digits = max(0, math.ceil(1.0 - math.log10(span)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _degrees(value, digits)))
+    axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: _degrees(value, digits)))
 
 
 def _degrees(value: float, digits: int) -> str:

@@ -16,9 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection
-from matplotlib.colors import Normalize
+from matplotlib import cm, collections, colors
 from matplotlib.figure import Figure
 
 from nlink._support.checks import ModelError, choice, listed, number, shown
@@ -148,8 +146,8 @@ def _paths(sheet: Sheet) -> None:
 def _tip(sheet: Sheet) -> None:
     t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
     axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * sheet.run.chain.length.sum()))
-    colours = ScalarMappable(Normalize(t.min(), t.max()), COLOURMAP)
-    pieces = LineCollection(
+    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), COLOURMAP)
+    pieces = collections.LineCollection(
         list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3, capstyle="round", colors=colours.to_rgba(t[:-1])
     )
     axes.add_collection(pieces, autolim=True)

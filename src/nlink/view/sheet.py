@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import cm, colors, patheffects
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Trajectory
@@ -101,7 +99,7 @@ class Sheet:
                 fontsize=self.fontsize, handlelength=1.4,
             )  # fmt: skip
         bounds = np.arange(n + 1) + 0.5
-        mappable = ScalarMappable(BoundaryNorm(bounds, n), ListedColormap(self.colours))
+        mappable = cm.ScalarMappable(colors.BoundaryNorm(bounds, n), colors.ListedColormap(self.colours))
         step = next(m for k in range(9) for m in (10**k, 2 * 10**k, 5 * 10**k) if 12 * m > n)
         bar = self.colour_bar(mappable, "link")
         bar.set_ticks(sorted({1, *range(step, n + 1, step)}))
@@ -111,7 +109,7 @@ class Sheet:
         """Put a legend to the right of the axes, where it covers nothing."""
         self.figure.legend(drawn, names, loc="outside right center", frameon=False, fontsize=self.fontsize, handlelength=1.4)
 
-    def colour_bar(self, mappable: ScalarMappable, label: str) -> Colorbar:
+    def colour_bar(self, mappable: cm.ScalarMappable, label: str) -> Colorbar:
         """Put a colour bar to the right of the axes."""
         bar = self.figure.colorbar(mappable, ax=self.figure.axes, pad=0.02, aspect=30)
         bar.set_label(label, fontsize=self.fontsize)
@@ -160,7 +158,7 @@ def subtitle(axes: Axes, text: str) -> None:
 def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
     """Mark the pivot, and the pin if there is one."""
     for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
-        halo = withStroke(linewidth=3.0, foreground="white")
+        halo = patheffects.withStroke(linewidth=3.0, foreground="white")
         axes.plot(x, y, mark, color=INK, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import collections, colors, patches
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from nlink.view.sheet import dressed, head, note_at, panels
 from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, SECOND
@@ -31,7 +29,7 @@ def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str
     values, loads = locus.eigenvalues, locus.loads
     points = np.stack([values.real, values.imag], -1)
     parts = np.stack([points[:-1], points[1:]], 2).swapaxes(0, 1).reshape(-1, 2, 2)
-    line = LineCollection(list(parts), array=np.tile(loads[:-1], values.shape[1]), cmap=COLOURMAP, linewidth=1.6)
+    line = collections.LineCollection(list(parts), array=np.tile(loads[:-1], values.shape[1]), cmap=COLOURMAP, linewidth=1.6)
     plane.add_collection(line)
     bar = figure.colorbar(line, cax=plane.inset_axes((0.06, 0.94, 0.42, 0.025)), orientation="horizontal")
     bar.set_label(label, fontsize=8)
@@ -78,11 +76,11 @@ def _limits(growth: np.ndarray) -> tuple[float, float]:
 def map_figure(found: StabilityMap, xlabel: str, ylabel: str, title: str = "") -> Figure:
     """Return the regions of stability, flutter and divergence in the plane of two parameters."""
     figure, (axes,) = panels((8, 5.5), 1, title or "Stability")
-    colours = ListedColormap(list(REGIONS.values()))
+    colours = colors.ListedColormap(list(REGIONS.values()))
     axes.pcolormesh(found.x, found.y, found.kind, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest", rasterized=True)
     axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[INK], linewidths=1.0)
     present = [name for k, name in enumerate(REGIONS) if (found.kind == k).any()]
-    handles = [Patch(facecolor=REGIONS[name], edgecolor=MUTED, label=name) for name in present]
+    handles = [patches.Patch(facecolor=REGIONS[name], edgecolor=MUTED, label=name) for name in present]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     return figure
