@@ -5,7 +5,7 @@ import { decoded } from "/web/data.js";
 import { el } from "/web/dom.js";
 
 export class Pane {
-  // studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result,
+  // values: what is asked of the server besides the model; studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result,
   // automatic: whether the pane computes when it is shown }
   constructor(studio, { name, kind, go, hint, again = "", automatic = false }) {
     Object.assign(this, { studio, name, kind, again, automatic, job: null, stale: true, filled: false, values: {} });
@@ -28,11 +28,6 @@ export class Pane {
     return field(label, { path: name, unit, value: this.values[name], changed: (value) => { this.values[name] = value; } });
   }
 
-  // What is asked of the server besides the model.
-  request() {
-    return this.values;
-  }
-
   shown() {
     if (this.automatic && this.stale && !this.job) this.go();
   }
@@ -53,7 +48,7 @@ export class Pane {
     }
     this.stale = false;
     this.say("starting");
-    const job = this.studio.line.start(this.kind, { model: this.studio.model.table, ...this.request() }, (message) => this.hear(job, message));
+    const job = this.studio.line.start(this.kind, { model: this.studio.model.table, ...this.values }, (message) => this.hear(job, message));
     this.set(job);
   }
 

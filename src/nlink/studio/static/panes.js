@@ -45,13 +45,9 @@ export class CopiesPane extends PlayerPane {
 export class ComparePane extends PlayerPane {
   constructor(studio, known) {
     super(studio, { name: "Compare", kind: "compare", go: "Compare", again: "compute", hint: "One chain in several formulations: do they agree, and until when can the run be trusted?" });
-    this.chosen = new Set(["recursive", "momentum", "maximal", "natural"]);
-    const boxes = known.formulations.map((name) => checkbox(name, this.chosen.has(name), (on) => (on ? this.chosen.add(name) : this.chosen.delete(name))));
+    const chosen = (this.values.formulations = ["recursive", "momentum", "maximal", "natural"]);
+    const boxes = known.formulations.map((name) => checkbox(name, chosen.includes(name), (on) => (on ? chosen.push(name) : chosen.splice(chosen.indexOf(name), 1))));
     this.place(el("div", { class: "boxes", role: "group", "aria-label": "Formulations" }, ...boxes));
-  }
-
-  request() {
-    return { formulations: [...this.chosen] };
   }
 
   done(message, content) {

@@ -51,7 +51,6 @@ class Studio {
     this.help = dialog("Help", definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
     this.tabs = this.panes.map((pane, k) => el("button", { type: "button", role: "tab", class: "tab", "aria-selected": "false", tabindex: -1, onclick: () => this.show(pane.name), onkeydown: (event) => this.tabKey(event, k) }, pane.name));
     this.motion.controls.remove();
-    this.editor.node.addEventListener("submit", (event) => event.preventDefault());
     const go = el("div", { class: "gobar" }, this.motion.button, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
     this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving);
