@@ -157,7 +157,7 @@ class Scenario:
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         return {
             "title": self.title,
-            "loads": {"gravity": 0.0} | {_load_name(load): _load_table(load) for load in self.chain.loads},
+            "loads": {"gravity": 0.0} | {load.name: _load_table(load) for load in self.chain.loads},
             **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
             "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
@@ -213,11 +213,14 @@ def _chain(table: dict[str, Any]) -> Chain:
         made = tuple(_link(f"links[{i}]", _table(row, f"links[{i}]")) for i, row in enumerate(links))
     else:
         n = whole("links", links, most=MOST_LINKS)
-        columns = {key: _column(key, table[key], n) for key in LINK_KEYS if key in table}
-        same = not any(listed(table[key]) for key in columns)
+        values = {key: tuple(table[key]) if listed(table[key]) else table[key] for key in LINK_KEYS if key in table}
+        columns = {key: spread(key, value, n, "links") for key, value in values.items()}
+        same = not any(isinstance(value, tuple) for value in values.values())
         made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
         made = made * n if same else made
-    return Chain(made, tuple(_loads(_table(table.get("loads", {}), "loads"))), _pin(table.get("pin")))
+    loads = _table(table.get("loads", {}), "loads")
+    known_keys("[loads]", loads, LOADS)
+    return Chain(made, tuple(_load(name, value) for name, value in ({"gravity": 9.81} | loads).items()), _pin(table.get("pin")))
 
 
 def _pin(value: Any) -> Any:
@@ -226,10 +229,6 @@ def _pin(value: Any) -> Any:
         return value
     known_keys("[pin]", value, ("x", "y"))
     return tuple(number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
-
-
-def _column(key: str, value: Any, n: int) -> tuple[Any, ...]:
-    return spread(key, tuple(value) if listed(value) else value, n, "links")
 
 
 def _link(where: str, row: dict[str, Any]) -> Link:
@@ -243,24 +242,13 @@ def _link(where: str, row: dict[str, Any]) -> Link:
         raise ModelError(str(error).replace("Link.", f"{where}.", 1)) from None
 
 
-def _loads(table: dict[str, Any]) -> list[Load]:
-    known_keys("[loads]", table, LOADS)
-    table = {"gravity": 9.81} | table
-    return [_load(name, value) for name, value in table.items()]
-
-
 def _load(name: str, value: Any) -> Load:
     kind = LOADS[name]
-    names = [f.name for f in fields(kind)]
     try:
         if kind is JointTorque:
             return JointTorque(_torque(value))
         if isinstance(value, dict):
-            known_keys(f"loads.{name}", value, names)
-            missing = [f.name for f in fields(kind) if f.name not in value and f.default is f.default_factory]
-            if missing:
-                raise ModelError(f"loads.{name} needs {missing[0]!r}")
-            return kind(**value)
+            return _record(kind, value, f"loads.{name}")
         if name == "tip_force":
             if not listed(value) or len(value) != 2:
                 raise ModelError(f"must be [fx, fy], got {shown(value)}")
@@ -277,12 +265,17 @@ def _torque(value: Any) -> Any:
         return LostFunction(line("a function's name", value["function"]))
     if isinstance(value, dict):
         kind = Table if "times" in value or "values" in value else Sine
-        known_keys("a torque", value, [f.name for f in fields(kind)])
-        missing = [f.name for f in fields(kind) if f.name not in value and f.name != "phase"]
-        if missing:
-            raise ModelError(f"a {kind.__name__.lower()} needs {missing[0]!r}")
-        return kind(**value)
+        return _record(kind, value, "a torque", f"a {kind.__name__.lower()}")
     return [_torque(v) if isinstance(v, dict) else v for v in value] if listed(value) else value
+
+
+def _record(kind: Any, table: dict[str, Any], where: str, name: str = "") -> Any:
+    """Make a record of a table of its fields; messages call the table `where` and the record `name`."""
+    known_keys(where, table, [f.name for f in fields(kind)])
+    missing = [f.name for f in fields(kind) if f.name not in table and f.default is f.default_factory]
+    if missing:
+        raise ModelError(f"{name or where} needs {missing[0]!r}")
+    return kind(**table)
 
 
 @dataclass(frozen=True)
@@ -298,30 +291,20 @@ class LostFunction:
         )
 
 
-def _load_name(load: Load) -> str:
-    return next(name for name, kind in LOADS.items() if type(load) is kind)
-
-
 def _load_table(load: Load) -> Any:
-    if isinstance(load, Gravity):
-        return load.g
-    if isinstance(load, JointTorque):
-        return _torque_table(load.torque)
-    return {f.name: _plain(getattr(load, f.name)) for f in fields(load)}
-
-
-def _torque_table(torque: Any) -> Any:
-    if isinstance(torque, tuple):
-        return [_torque_table(t) for t in torque]
-    if isinstance(torque, Sine | Table):
-        return {f.name: _plain(getattr(torque, f.name)) for f in fields(torque)}
-    if isinstance(torque, LostFunction):
-        return {"function": torque.name}
-    return {"function": getattr(torque, "__qualname__", type(torque).__name__)} if callable(torque) else torque
+    table = {f.name: _plain(getattr(load, f.name)) for f in fields(load)}
+    return next(iter(table.values())) if isinstance(load, Gravity | JointTorque) else table
 
 
 def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    """Return a value of a load as a model file holds it."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Sine | Table):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, LostFunction):
+        return {"function": value.name}
+    return {"function": getattr(value, "__qualname__", type(value).__name__)} if callable(value) else value
 
 
 def _short(values: Any) -> Any:
@@ -342,38 +325,36 @@ def _table(value: Any, where: str) -> dict[str, Any]:
 
 
 def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    n = chain.n
     table = {"shape": start} if isinstance(start, str) else _table(start, "start")
     known_keys("[start]", table, START_KEYS)
     unit = math.pi / 180 if choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
-    omega = spread("start.omega", number_or_each("start.omega", table.get("omega", 0.0)), n, "links")
-    if "theta" in table:
-        clash = [key for key in ("shape", "angle", "drive", "branch") if key in table]
-        if clash:
-            raise ModelError(f"start has both theta and {clash[0]}; give one")
-        theta = spread("start.theta", number_or_each("start.theta", table["theta"]), n, "links")
-        theta = tuple(unit * a for a in theta)
-    else:
-        theta = _driven(table, chain, unit) if "drive" in table or "branch" in table else _shape(table, chain, unit)
-    return theta, tuple(unit * w for w in omega)
-
-
-def _driven(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
-    clash = [key for key in ("shape", "angle") if key in table]
+    omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit)
+    driven = "drive" in table or "branch" in table
+    name = "theta" if "theta" in table else "drive" if driven else "shape"
+    others = {"theta": ("shape", "angle", "drive", "branch"), "drive": ("shape", "angle"), "shape": ()}[name]
+    clash = [key for key in others if key in table]
     if clash:
-        raise ModelError(f"start has both drive and {clash[0]}; give one")
+        raise ModelError(f"start has both {name} and {clash[0]}; give one")
+    if name == "theta":
+        return _each("start.theta", table["theta"], chain.n, unit), omega
+    if name == "shape":
+        return _shape(table, chain, unit), omega
     if "drive" not in table:
         raise ModelError("start.branch needs start.drive, the angle of the first link")
-    return tuple(loop_closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open")).tolist())
+    theta = loop_closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open"))
+    return tuple(theta.tolist()), omega
+
+
+def _each(where: str, value: Any, n: int, unit: float) -> tuple[float, ...]:
+    return tuple(unit * each for each in spread(where, number_or_each(where, value), n, "links"))
 
 
 def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
-    n = chain.n
     shape = choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
     if shape == "line":
-        return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * n
+        return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * chain.n
     if shape == "zigzag" and chain.pin:
         return tuple(loop_closure.zigzag(chain).tolist())
-    return tuple(math.pi if i % 2 else math.pi / 2 for i in range(n)) if shape == "zigzag" else (0.0,) * n
+    return tuple(math.pi if i % 2 else math.pi / 2 for i in range(chain.n)) if shape == "zigzag" else (0.0,) * chain.n
