@@ -14,9 +14,8 @@ from sympy import Add, Symbol, cos, sin
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque
 from nlink.mechanics.parameters import GRAVITY, PARAMETERS, SINGLE
 from nlink.mechanics.scratch import TQ, C, S
-from nlink.symbolic.code import Assignments, eliminated
+from nlink.symbolic.code import LANGUAGES, Assignments, eliminated
 from nlink.symbolic.derivation import Derivation, derivation
-from nlink.symbolic.languages import LANGUAGES
 from nlink.symbolic.letters import Expression
 
 LEVELS = (
@@ -97,17 +96,14 @@ class _Waves:
 def _reads(found: Derivation) -> list[str]:
     """Return the statements that read the state, the scratch and the parameters."""
     n = found.letters.n
-    rows = {"sin": f"w[{S * n}", "cos": f"w[{C * n}", "T": f"w[{TQ * n}", "theta": "y[0", "omega": f"y[{n}"}
+    rows = {"sin": ("w", S * n), "cos": ("w", C * n), "T": ("w", TQ * n), "theta": ("y", 0), "omega": ("y", n)}
     lines = []
     for each in PARAMETERS.values():
         if each.row == SINGLE:
             lines.append(f"{each.parameter.symbol} = tip[{each.component}]")
         elif each.row != GRAVITY and each.record is not JointTorque:
-            rows[each.parameter.symbol] = f"links[{each.row * n}"
-    for letter, place in rows.items():
-        array, start = place.split("[")
-        lines += [f"{letter}_{i + 1} = {array}[{int(start) + i}]" for i in range(n)]
-    return lines
+            rows[each.parameter.symbol] = ("links", each.row * n)
+    return lines + [f"{letter}_{i + 1} = {array}[{start + i}]" for letter, (array, start) in rows.items() for i in range(n)]
 
 
 def _stored(n: int, force: int, matrix: int) -> list[str]:
