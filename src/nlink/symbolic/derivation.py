@@ -23,7 +23,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from sympy import Add, cos, factor_terms, sin, sqrt
+from sympy import Add, Mul, cos, factor_terms, sin, sqrt
 
 from nlink.mechanics.loads import LOADS, Law
 from nlink.symbolic.letters import COORDINATES, ZERO, Expression, Letters, Row, row
@@ -66,10 +66,11 @@ def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplif
     weight = [Add(*(m * column[i] for m, column in zip(letters.mass[i:], jy[i:], strict=True))) for i in range(n)]
     gravity = letters.loads["gravity"]["g"]
     forces = {"inertia": inertia, "gravity": [tidy(-gravity * w) for w in weight]}
-    forces |= _moments(letters) | {"drag": _drag(letters, jx, jy)}
+    laws = [(load, kind.law) for load, kind in LOADS.items() if kind.law]
+    forces |= {load: _moment(letters, load, law) for load, law in laws}
+    forces |= {"joint_torque": _at_joints(letters.loads["joint_torque"]["constant"]), "drag": _drag(letters, jx, jy)}
     forces |= {load: [tidy(force) for force in each] for load, each in _tip(letters, tip_x, tip_y).items()}
     kinetic = _kinetic_from(mass, letters.rate) if simplify else _kinetic(letters, velocities)
-    laws = [(load, kind.law) for load, kind in LOADS.items() if kind.law]
     potential = tidy(gravity * height) + Add(*(_energy(_springs(letters, *each)) for each in laws))
     rayleigh = Add(*(_energy(_dampers(letters, *each)) for each in laws), _energy(_air(letters)))
     return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces)
@@ -120,11 +121,9 @@ def _products_of_rates(p: Letters, mass: Entries) -> list[Expression]:
 
 
 def _velocities(p: Letters, jx: Jacobian, jy: Jacobian) -> dict[Expression, Expression]:
-    found = {}
-    for k in range(p.n):
-        for symbol, slopes in ((p.velocity_x[k], jx[k]), (p.velocity_y[k], jy[k])):
-            found[symbol] = Add(*(slope * rate for slope, rate in zip(slopes, p.rate[: k + 1], strict=True)))
-    return found
+    slopes = dict(zip((*p.velocity_x, *p.velocity_y), (*jx, *jy), strict=True))
+    order = [symbol for pair in zip(p.velocity_x, p.velocity_y, strict=True) for symbol in pair]
+    return {symbol: Add(*map(Mul, slopes[symbol], p.rate)) for symbol in order}
 
 
 def _kinetic(p: Letters, velocities: dict[Expression, Expression]) -> Expression:
@@ -172,19 +171,16 @@ def _air(p: Letters) -> Terms:
 # Forces by load
 
 
-def _moments(p: Letters) -> dict[str, list[Expression]]:
-    torques = p.loads["joint_torque"]["constant"]
-    return {load: _moment(p, load, kind.law) for load, kind in LOADS.items() if kind.law} | {
-        "joint_torque": [here - behind for here, behind in pairwise((*torques, ZERO))]
-    }
+def _at_joints(moments: Row) -> list[Expression]:
+    """Return the generalised forces of moments at the joints, each with its opposite on the link before."""
+    return [here - behind for here, behind in pairwise((*moments, ZERO))]
 
 
 def _moment(p: Letters, load: str, law: Law) -> list[Expression]:
     """Return the generalised forces of a law: of its squares, and of its push."""
     bent, slowed = _pull(_springs(p, load, law), p.angle), _pull(_dampers(p, load, law), p.rate)
     pushed = p.of_load(load, law.push)
-    if law.on == "joint":
-        pushed = [here - behind for here, behind in pairwise((*pushed, ZERO))]
+    pushed = _at_joints(pushed) if law.on == "joint" else pushed
     return [Add(*parts) for parts in zip(bent, slowed, pushed, strict=True)]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from sympy import Integer, Symbol
 
 from nlink.mechanics.chain import LINK
-from nlink.mechanics.loads import LOADS, Parameter
+from nlink.mechanics.loads import LOADS
 
 COORDINATES = {"absolute": ("theta", "omega"), "relative": ("phi", "phidot")}
 LINK_ORDER = ("length", "mass", "com", "offset", "inertia")
@@ -77,16 +77,9 @@ class Letters:
         return rows | {letter: value for letter, value in values if str(value) == letter}
 
 
-def symbols_of(load: str) -> dict[str, Parameter]:
-    """Return the parameters of a load that have a letter of their own."""
-    return {name: parameter for name, parameter in LOADS[load].parameters().items() if parameter.symbol}
-
-
 def _of_load(load: str, n: int, present: bool) -> dict[str, Row | Expression]:
-    found = {}
-    for name, parameter in symbols_of(load).items():
-        if parameter.single:
-            found[name] = Symbol(parameter.symbol) if present else ZERO
-        else:
-            found[name] = row(parameter.symbol, n) if present else (ZERO,) * n
-    return found
+    """Return the parameters of a load that have a letter; zeros if the load is absent."""
+    parameters = {name: each for name, each in LOADS[load].parameters().items() if each.symbol}
+    if not present:
+        return {name: ZERO if each.single else (ZERO,) * n for name, each in parameters.items()}
+    return {name: Symbol(each.symbol) if each.single else row(each.symbol, n) for name, each in parameters.items()}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sympy import sstr
 from sympy.printing.latex import LatexPrinter
 
-from nlink.symbolic.letters import Expression
+from nlink.symbolic.letters import COORDINATES, Expression
 
 if TYPE_CHECKING:
     from nlink.symbolic.equations import Equations
 
 WIDTH = 92
 """Characters, more or less, in a printed line of a sum."""
-ANGLE = {"absolute": "theta", "relative": "phi"}
 RATE = {"absolute": r"\omega", "relative": r"\dot{\phi}"}
 SPECIAL = {"c1": "c'_{%s}", "c2": "c''_{%s}", "vx": r"\dot{x}_{%s}", "vy": r"\dot{y}_{%s}"}
 PREAMBLE = r"""\documentclass{article}
@@ -28,7 +28,7 @@ Pairs = list[tuple[str | Expression, Expression]]
 
 def text(equations: Equations) -> str:
     """Return everything as `name = expression` lines."""
-    angle = ANGLE[equations.angles]
+    angle = COORDINATES[equations.angles][0]
     groups = [energies(equations), list(equations.velocities.items()), entries(equations, "M_{}_{}"), forces(equations, "f_{}")]
     blocks = ["\n".join(f"{name} = {sstr(expression)}" for name, expression in group) for group in groups if group]
     return "\n\n".join([f"{equations.title}\nM({angle}) {angle}'' = f", *blocks]) + "\n"
@@ -36,12 +36,16 @@ def text(equations: Equations) -> str:
 
 def latex(equations: Equations, document: bool) -> str:
     """Return the equations as a fragment of LaTeX, or as a whole document."""
-    write, angle, rate = _Writer(equations), "\\" + ANGLE[equations.angles], RATE[equations.angles]
-    parts = [f"% {equations.heading}", "The energies are", write.block(energies(equations))]
+    angle, rate = "\\" + COORDINATES[equations.angles][0], RATE[equations.angles]
+    rows = [symbol for value in equations.symbols.values() if isinstance(value, tuple) for symbol in value]
+    split = {symbol: str(symbol).split("_") for symbol in (*rows, *equations.velocities)}
+    names = {symbol: SPECIAL[letter] % index for symbol, (letter, index) in split.items() if letter in SPECIAL}
+    printed = LatexPrinter({"symbol_names": names}).doprint
+    parts = [f"% {equations.heading}", "The energies are", _block(energies(equations), printed)]
     if equations.velocities:
-        parts += ["with the velocities of the centres of mass", write.block(list(equations.velocities.items()))]
+        parts += ["with the velocities of the centres of mass", _block(list(equations.velocities.items()), printed)]
     parts.append(rf"The equations of motion are $M({angle})\,\ddot{{{angle}}} = f({angle}, {rate}, t)$ with a symmetric $M$,")
-    parts += [write.block(entries(equations, "M_{{{},{}}}")), "and", write.block(forces(equations, "f_{{{}}}"))]
+    parts += [_block(entries(equations, "M_{{{},{}}}"), printed), "and", _block(forces(equations, "f_{{{}}}"), printed)]
     body = "\n".join(parts) + "\n"
     return PREAMBLE + body + "\\end{document}\n" if document else body
 
@@ -63,32 +67,23 @@ def forces(equations: Equations, name: str) -> Pairs:
     return [(name.format(i + 1), force) for i, force in enumerate(equations.short_forcing)]
 
 
-class _Writer:
-    """Writes pairs (name, expression) as aligned equations."""
+def _block(pairs: Pairs, printed: Callable[[Expression], str]) -> str:
+    """Return pairs (name, expression) as aligned equations."""
+    lines = [line for name, expression in pairs for line in _lines(name, expression, printed)]
+    return "{\\allowdisplaybreaks\n\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}}"
 
-    def __init__(self, equations: Equations) -> None:
-        rows = [s for value in equations.symbols.values() if isinstance(value, tuple) for s in value]
-        split = {symbol: str(symbol).split("_") for symbol in (*rows, *equations.velocities)}
-        names = {symbol: SPECIAL[letter] % index for symbol, (letter, index) in split.items() if letter in SPECIAL}
-        self._print = LatexPrinter({"symbol_names": names}).doprint
 
-    def block(self, pairs: Pairs) -> str:
-        """Return one align* of all pairs."""
-        lines = [line for name, expression in pairs for line in self._lines(name, expression)]
-        return "{\\allowdisplaybreaks\n\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}}"
-
-    def _lines(self, name: str | Expression, expression: Expression) -> list[str]:
-        left = name if isinstance(name, str) else self._print(name)
-        lines, width = [f"{left} ={{}}&"], 0
-        for k, term in enumerate(expression.as_ordered_terms()):
-            shown = self._print(term)
-            signed = shown if not k or shown.startswith("-") else f"+ {shown}"
-            if width and width + _width(signed) > WIDTH:
-                lines.append("& {}")
-                width = 0
-            lines[-1] += f" {signed}"
-            width += _width(signed) + 1
-        return lines
+def _lines(name: str | Expression, expression: Expression, printed: Callable[[Expression], str]) -> list[str]:
+    lines, width = [f"{name if isinstance(name, str) else printed(name)} ={{}}&"], 0
+    for k, term in enumerate(expression.as_ordered_terms()):
+        shown = printed(term)
+        signed = shown if not k or shown.startswith("-") else f"+ {shown}"
+        if width and width + _width(signed) > WIDTH:
+            lines.append("& {}")
+            width = 0
+        lines[-1] += f" {signed}"
+        width += _width(signed) + 1
+    return lines
 
 
 def _width(shown: str) -> int:
