@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
-from nlink.analysis.linearize import geometric, linearize, pin_force, statics
+from nlink.analysis.linearize import Statics, linearize, statics
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, wrapped
 
@@ -42,23 +43,21 @@ def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
-    theta = np.array(spread("guess", angle_or_each("guess", _first(chain) if guess is None else guess), chain.n, "links"))
-    if chain.pin:
-        theta = loop_closure.assemble(chain, theta).theta
+    first = (loop_closure.zigzag(chain) if chain.pin else 0.0) if guess is None else guess
+    theta = np.array(spread("guess", angle_or_each("guess", first), chain.n, "links"))
     settle = chain.pin is not None and guess is None
-    theta, left, scale, force = _newton(chain, theta, settle)
+    theta, rest = _newton(chain, loop_closure.assemble(chain, theta).theta, settle)
     for _ in range(PUSHES if settle else 0):  # a fold or a summit: pushed off it, downhill
-        _, H, basis, _, _ = _reduced(chain, theta)
-        values, ways = np.linalg.eigh(0.5 * (H + H.T))
-        new = _moved(chain, theta + PUSH * basis @ ways[:, 0]) if len(values) and values[0] < 0 else None
+        values, directions = np.linalg.eigh(0.5 * (rest.stiffness + rest.stiffness.T))
+        new = _closed(chain, theta + PUSH * rest.basis @ directions[:, 0]) if len(values) and values[0] < 0 else None
         if new is None:
             break
-        theta, left, scale, force = _newton(chain, new, settle)
-    residual = float(np.abs(left).max(initial=0.0))
-    if residual > EXACT * scale:
+        theta, rest = _newton(chain, new, settle)
+    residual = float(np.abs(rest.left).max(initial=0.0))
+    if not rest.balanced(EXACT):
         told = f"a moment of {residual:.3g} N m is left over"
         raise ModelError(f"no equilibrium was found from this guess: {told} after {TRIES} steps; give a guess nearer to one")
-    return Equilibrium(theta, residual, linearize(chain, theta).stable, force)
+    return Equilibrium(theta, residual, linearize(chain, theta).stable, rest.pin_force)
 
 
 def equilibria(chain: Chain) -> list[Equilibrium]:
@@ -77,37 +76,29 @@ def equilibria(chain: Chain) -> list[Equilibrium]:
     return sorted(found, key=lambda rest: (not rest.stable, *np.abs(rest.theta)))
 
 
-def _first(chain: Chain) -> float | tuple[float, ...]:
-    return tuple(loop_closure.zigzag(chain).tolist()) if chain.pin else 0.0
-
-
 def _starts(chain: Chain) -> Iterator[Sequence[float]]:
     if chain.pin is None:
         yield from itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)
         return
     for angle in np.linspace(-math.pi, math.pi, 48, endpoint=False):
         for branch in loop_closure.BRANCHES:
-            try:
+            with suppress(ModelError):
                 yield loop_closure.driven(chain, float(angle), branch).tolist()
-            except ModelError:
-                continue
     rng = np.random.default_rng(0)
     for _ in range(STARTS if chain.n > 3 else 0):  # more freedom than the driving angle
-        try:
+        with suppress(ModelError):
             yield loop_closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
-        except ModelError:
-            continue
 
 
-def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, np.ndarray, float, np.ndarray | None]:
-    """Return the angles, the moments left over along the free directions, the size of moments, and the force of the pin.
+def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, Statics]:
+    """Return the angles at which Newton's method ends, and the statics there.
 
     Each step solves (H + mu) x = left in the free directions, with mu grown until what is left shrinks; if `settle`, H is made
     positive, so that the chain moves downhill to where it would come to rest.
     """
-    left, H, basis, scale, force = _reduced(chain, theta)
-    shift = 0.0
+    rest, shift = statics(chain, theta), 0.0
     for _ in range(TRIES):
+        left, H, basis, scale, _ = rest
         size = np.abs(left).max(initial=0.0)
         if size <= 0.01 * EXACT * scale:
             break
@@ -116,33 +107,20 @@ def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, 
         step = np.linalg.lstsq(H + shift * np.eye(len(H)), left, rcond=None)[0]
         longest = np.abs(basis @ step).max()
         step *= min(1.0, 1.0 / max(longest, 1e-300))
-        new = _moved(chain, theta + basis @ step)
-        trial = None if new is None else _reduced(chain, new)
-        if new is not None and trial is not None and (np.abs(trial[0]).max(initial=0.0) < size or (settle and longest > 1e-3)):
-            theta, (left, H, basis, scale, force), shift = new, trial, 0.1 * shift
+        new = _closed(chain, theta + basis @ step)
+        trial = None if new is None else statics(chain, new)
+        if new is not None and trial is not None and (np.abs(trial.left).max(initial=0.0) < size or (settle and longest > 1e-3)):
+            theta, rest, shift = new, trial, 0.1 * shift
         elif longest < 1e-15:
             break
         else:
             shift = max(4 * shift, 1e-3 * np.abs(H).max())
-    return theta, left, scale, force
+    return theta, rest
 
 
-def _moved(chain: Chain, theta: np.ndarray) -> np.ndarray | None:
-    if chain.pin is None:
-        return theta
+def _closed(chain: Chain, theta: np.ndarray) -> np.ndarray | None:
+    """Return the angles, closed if the chain is; None where it cannot be closed."""
     try:
         return loop_closure.assemble(chain, theta).theta
     except ModelError:
         return None
-
-
-def _reduced(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, np.ndarray | None]:
-    """Return the moments left over and their stiffness in the free directions, these directions, the size of moments, and the
-    force of the pin.
-    """
-    left, K, scale = statics(chain, theta)
-    basis = loop_closure.tangent(chain, theta)
-    if chain.pin is None:
-        return left, K, basis, scale, None
-    force = pin_force(loop_closure.jacobian(chain, theta), left)
-    return basis.T @ left, basis.T @ (K + geometric(chain, theta, force)) @ basis, basis, scale, force

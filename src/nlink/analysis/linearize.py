@@ -56,9 +56,7 @@ class Linearization:
     @cached_property
     def A(self) -> np.ndarray:  # noqa: N802
         """The state matrix (2n, 2n): (x, x')' = A (x, x')."""
-        n = len(self.M)
-        solved = np.linalg.solve(self.M, np.hstack([self.K, self.C]))
-        return np.block([[np.zeros((n, n)), np.eye(n)], [-solved[:, :n], -solved[:, n:]]])
+        return companion(np.linalg.solve(self.M, np.hstack([self.K, self.C])))
 
     @property
     def eigenvalues(self) -> ComplexArray:
@@ -98,6 +96,11 @@ class Linearization:
         return not self.C.any()
 
     @property
+    def worst(self) -> np.complex128:
+        """The eigenvalue with the largest real part, in 1/s."""
+        return self.eigenvalues[self.eigenvalues.real.argmax()]
+
+    @property
     def growth(self) -> float:
         """The largest real part of an eigenvalue in 1/s."""
         return float(self.eigenvalues.real.max(initial=-np.inf))
@@ -122,8 +125,12 @@ class Linearization:
 
     @cached_property
     def _solved(self) -> tuple[ComplexArray, np.ndarray]:
-        if self.undamped and self.conservative:
-            values, shapes = self._normal_modes()
+        if self.undamped and self.conservative:  # real shapes, frequencies to the last digits
+            from scipy.linalg import eigh
+
+            squares, shapes = eigh(self.K, self.M)
+            roots = np.sqrt(-squares.astype(complex))
+            values, shapes = np.concatenate([roots, -roots]), np.hstack([shapes, shapes])
         else:
             values, vectors = cast(tuple[ComplexArray, np.ndarray], np.linalg.eig(self.A))
             shapes = vectors[: len(self.M)]
@@ -131,14 +138,6 @@ class Linearization:
         values, shapes = values[order], self.basis @ shapes[:, order]
         largest = shapes[np.abs(shapes).argmax(0), np.arange(shapes.shape[1])] if len(shapes) else np.ones(0)
         return values, shapes / np.where(largest == 0, 1, largest)
-
-    def _normal_modes(self) -> tuple[ComplexArray, np.ndarray]:
-        """Solve the symmetric problem: real shapes, frequencies to the last digits."""
-        from scipy.linalg import eigh
-
-        squares, shapes = eigh(self.K, self.M)
-        roots = np.sqrt(-squares.astype(complex))
-        return np.concatenate([roots, -roots]), np.hstack([shapes, shapes])
 
 
 def linearize(
@@ -162,11 +161,23 @@ def linearize(
         theta = equilibrium(chain).theta if chain.pin else 0.0
     angles = np.array(spread("theta", angle_or_each("theta", theta), chain.n, "links"))
     rates = np.array(spread("omega", number_or_each("omega", 0.0 if omega is None else omega), chain.n, "links"))
-    M, C, K, basis = _closed(chain, angles, rates) if chain.pin else _open(chain, angles, rates)
-    if coordinates == "relative" and chain.pin is None:
-        basis = np.tril(np.ones((chain.n, chain.n)))
+    if chain.pin:
+        (M, C, K), basis = _closed(chain, angles, rates)
+    else:
+        M, C, K = matrices(chain, angles, rates, _accelerations(chain, angles, rates))
+        basis = np.tril(np.ones((chain.n, chain.n))) if coordinates == "relative" else np.eye(chain.n)
+    if chain.pin or coordinates == "relative":
         M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
     return Linearization(chain, angles, rates, M, C, K, basis)
+
+
+def companion(solved: np.ndarray) -> np.ndarray:
+    """Return the state matrices (..., 2n, 2n) of x'' = -solved (x, x') with solved = M^-1 (K, C), (..., n, 2n)."""
+    *many, n, _ = solved.shape
+    A = np.zeros((*many, 2 * n, 2 * n))
+    A[..., :n, n:] = np.eye(n)
+    A[..., n:, :] = -solved
+    return A
 
 
 def matrices(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -176,51 +187,57 @@ def matrices(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarr
     return M, C + dampings.sum(0), K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0)
 
 
-def statics(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the moments (N,) left over at rest, their stiffness (N, N), and the size of moments there."""
-    rest = np.zeros(chain.n)
+class Statics(NamedTuple):
+    """The moments left over at rest along the free directions, their stiffness there, these directions (N, freedom), the size of
+    moments, and the force (2,) of a pin on the tip, which balances the other moments.
+    """
+
+    left: np.ndarray
+    stiffness: np.ndarray
+    basis: np.ndarray
+    scale: float
+    pin_force: np.ndarray | None
+
+    def balanced(self, tolerance: float = BALANCE) -> bool:
+        """Whether the chain can rest there."""
+        return bool(np.abs(self.left).max(initial=0.0) <= tolerance * self.scale)
+
+
+def statics(chain: Chain, theta: np.ndarray) -> Statics:
+    """Return the balance of moments of a chain at rest at these angles."""
     force, stiffness = linearised.conservative(chain, theta)
-    forces, _, stiffnesses = linearised.working(chain, theta, rest)
+    forces, _, stiffnesses = linearised.working(chain, theta, np.zeros(chain.n))
     torques = linearised.steady_torques(chain)
-    scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300)
-    return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0), float(scale)
+    scale = float(max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300))
+    left, K = force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0)
+    basis = loop_closure.tangent(chain, theta)
+    if chain.pin is None:
+        return Statics(left, K, basis, scale, None)
+    pin_force = np.linalg.lstsq(loop_closure.jacobian(chain, theta).T, -left, rcond=None)[0]
+    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, scale, pin_force)
 
 
-def _open(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the accelerations of an open chain, exact zeros at an equilibrium."""
     from nlink.formulations import formulate
 
-    alpha = np.zeros(chain.n) if _balanced(chain, theta, omega) else formulate(chain).accelerations(theta, omega)
-    return *matrices(chain, theta, omega, alpha), np.eye(chain.n)
-
-
-def _balanced(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> bool:
-    if omega.any():
-        return False
     try:
-        left, _, scale = statics(chain, theta)
-    except ModelError:
-        return False
-    return bool(np.abs(left).max() <= BALANCE * scale)
+        resting = not omega.any() and statics(chain, theta).balanced()
+    except ModelError:  # a torque that changes in time
+        resting = False
+    return np.zeros(chain.n) if resting else formulate(chain).accelerations(theta, omega)
 
 
-def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Return M, C, K of a closed chain in absolute angles, and the free directions."""
     if omega.any():
         raise ModelError("a closed chain is linearised about an equilibrium, at rest; leave omega out")
-    left, _, scale = statics(chain, theta)
-    J, basis = loop_closure.jacobian(chain, theta), loop_closure.tangent(chain, theta)
-    away = np.hypot(*loop_closure.gap(chain, theta)) > BALANCE * chain.length.sum()
-    if away or np.abs(basis.T @ left).max(initial=0.0) > BALANCE * scale:
+    rest = statics(chain, theta)
+    if np.hypot(*loop_closure.gap(chain, theta)) > BALANCE * chain.length.sum() or not rest.balanced():
         raise ModelError("a closed chain is linearised where it closes and can rest; give the theta of equilibrium(chain, guess)")
-    force = pin_force(J, left)
+    assert rest.pin_force is not None
     M, C, K = matrices(chain, theta, omega, omega)
-    K = K + geometric(chain, theta, force)
-    M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
-    return M, C, K, basis
-
-
-def pin_force(J: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Return the force (2,) of the pin on the tip that balances the moments left over."""
-    return np.linalg.lstsq(J.T, -left, rcond=None)[0]
+    return (M, C, K + geometric(chain, theta, rest.pin_force)), rest.basis
 
 
 def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,8 +29,8 @@ DEPTH = 24
 STILL = 1e-7
 """Frequency, as a part of the largest, below which a loss of stability is divergence."""
 ROUNDING = 1e-11
-MULTIPRECISION = 12
-"""Freedom up to which a critical load of a damped chain is sharpened in multi-precision."""
+MULTIPRECISION, DIGITS = 12, 40
+"""Freedom up to which a critical load of a damped chain is sharpened in multi-precision, and its digits."""
 
 
 class Critical(NamedTuple):
@@ -80,25 +80,23 @@ class Path:
         """Return the equilibrium, followed from the nearest load that is known."""
         if self.points:
             guess = self.points[min(self.points, key=lambda known: abs(known - load))].linear.theta
-        elif self.guess is None:
-            return equilibrium(chain).theta if chain.pin or not balanced(chain, np.zeros(chain.n)) else np.zeros(chain.n)
         else:
-            guess = np.broadcast_to(np.asarray(self.guess, float), (chain.n,))
-        return guess if chain.pin is None and balanced(chain, guess) else equilibrium(chain, guess).theta
+            guess = np.broadcast_to(np.asarray(0.0 if self.guess is None else self.guess, float), (chain.n,))
+        if chain.pin is None and balanced(chain, guess):
+            return guess
+        return equilibrium(chain, guess if self.points or self.guess is not None else None).theta
 
 
 def balanced(chain: Chain, theta: np.ndarray) -> bool:
     """Whether a chain can rest at these angles."""
-    left, _, scale = statics(chain, theta)
-    return bool(np.abs(left).max() <= 1e-3 * BALANCE * scale)
+    return statics(chain, theta).balanced(1e-3 * BALANCE)
 
 
 def margin(linear: Linearization) -> tuple[float, str]:
     """Return how far a linearisation is from losing stability, in parts of the eigenvalues concerned, and how it would."""
     if not linear.undamped:
-        values = linear.eigenvalues
+        values, worst = linear.eigenvalues, linear.worst
         scale = np.abs(values).max(initial=0.0) or 1.0
-        worst = values[values.real.argmax()]
         others = np.abs(values[np.abs(values.imag) != abs(worst.imag)] if worst.imag else values)
         own = abs(worst) + (np.sort(others)[: 2 - bool(worst.imag)].max(initial=0.0) or scale)
         return -float(worst.real) / own, "flutter" if abs(worst.imag) > STILL * scale else "divergence"
@@ -216,24 +214,22 @@ def _refined(path: Path, a: Point, b: Point) -> Critical:
 
 
 def _named(path: Path, load: float, kind: str, lost: bool) -> Critical:
-    linear = path.at(load).linear
-    if linear.undamped:
-        frequency = _meeting(linear) if kind == "flutter" else 0.0
-    else:
-        values = linear.eigenvalues
-        worst = values[values.real.argmax()]
-        still = abs(worst.imag) <= STILL * np.abs(values).max()
-        kind, frequency = ("divergence", 0.0) if still else ("flutter", float(abs(worst.imag)))
-    return Critical(load, kind, frequency, lost)
+    point = path.at(load)
+    linear, kind = point.linear, kind if point.linear.undamped else point.kind
+    if kind == "divergence":
+        return Critical(load, kind, 0.0, lost)
+    if not linear.undamped:
+        return Critical(load, kind, float(abs(linear.worst.imag)), lost)
+    mu = _by_size(linear)
+    k = int(_half_differences(mu).argmin())
+    return Critical(load, kind, float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real)), lost)
 
 
 def _sharpened(path: Path, load: float) -> float:
     """Return the load at which the growth vanishes, by a secant on growths in multi-precision: weak damping hides in rounding."""
-    from nlink.analysis.precise import growth
-
     a, b = load, load + 1e-6 * (abs(load) or 1.0)
-    worst = path.at(a).linear.eigenvalues[path.at(a).linear.eigenvalues.real.argmax()]
-    fa, fb = (growth(path.at(each).linear, worst) for each in (a, b))
+    worst = path.at(a).linear.worst
+    fa, fb = (_precise_growth(path.at(each).linear, worst) for each in (a, b))
     for _ in range(6):
         if fa == fb:
             break
@@ -242,12 +238,29 @@ def _sharpened(path: Path, load: float) -> float:
             return load
         if abs(b - a) <= 2 * np.spacing(abs(b)):
             return b
-        fb = growth(path.at(b).linear, worst)
+        fb = _precise_growth(path.at(b).linear, worst)
     return b
 
 
-def _meeting(linear: Linearization) -> float:
-    """Return the frequency at which two meet."""
-    mu = _by_size(linear)
-    k = int(_half_differences(mu).argmin())
-    return float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real))
+def _precise_growth(linear: Linearization, near: complex) -> Any:
+    """Return the real part of the eigenvalue of s^2 M + s C + K next to `near`: Newton's method on the bordered system."""
+    import mpmath
+
+    with mpmath.workdps(DIGITS):
+        M, C, K = (mpmath.matrix(matrix.tolist()) for matrix in (linear.M, linear.C, linear.K))
+        s, n = mpmath.mpc(near), len(linear.M)
+        L = s * s * M + s * C + K
+        shifted = L + mpmath.mpf(10) ** -25 * mpmath.norm(L) * mpmath.eye(n)
+        x = mpmath.lu_solve(shifted, mpmath.matrix([mpmath.mpf(1) + i for i in range(n)]))
+        x = x / mpmath.norm(x)  # close to the kernel of L, by one step of inverse iteration
+        for _ in range(8):
+            L, slope = s * s * M + s * C + K, (2 * s * M + C) * x
+            bordered, right = mpmath.zeros(n + 1), mpmath.zeros(n + 1, 1)
+            bordered[:n, :n], bordered[:n, n], bordered[n, :n] = L, slope, x.H
+            right[:n, 0] = -L * x
+            change = mpmath.lu_solve(bordered, right)
+            x += change[:n, 0]
+            s += change[n]
+            if abs(change[n]) <= mpmath.mpf(10) ** (5 - DIGITS) * abs(s):
+                break
+        return s.real

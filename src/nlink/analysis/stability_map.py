@@ -8,15 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink.analysis.linearize import FLAT, ComplexArray, linearize
+from nlink.analysis.linearize import FLAT, ComplexArray, companion, linearize
 from nlink.analysis.stability import STILL, Path, balanced
 from nlink.mechanics.chain import Chain
 
 STABLE, FLUTTER, DIVERGENCE = range(3)
 KINDS = ("stable", "flutter", "divergence")
-BATCH = 4000
 Progress = Callable[[int, int], None]
 ChainOf = Callable[[float, float], Chain]
+Matrices = tuple[np.ndarray, ...]
 
 
 class Locus(NamedTuple):
@@ -39,19 +39,17 @@ def locus(
     chain_of: Callable[[float], Chain], loads: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
 ) -> Locus:
     """Return the eigenvalues along a path of chains, each joined to the nearest at the load before."""
+    from scipy.optimize import linear_sum_assignment
+
     path, rows, loads = Path(chain_of, theta), [], np.asarray(loads, float)
     for k, load in enumerate(loads.tolist()):
         values = path.at(load).linear.eigenvalues
-        rows.append(values if not rows else _followed(rows[-1], values))
+        if rows:
+            values = values[linear_sum_assignment(np.abs(rows[-1][:, None] - values[None, :]))[1]]
+        rows.append(values)
         if progress:
             progress(k + 1, len(loads))
     return Locus(loads, np.array(rows))
-
-
-def _followed(before: ComplexArray, values: ComplexArray) -> ComplexArray:
-    from scipy.optimize import linear_sum_assignment
-
-    return values[linear_sum_assignment(np.abs(before[:, None] - values[None, :]))[1]]
 
 
 def stability_map(
@@ -59,53 +57,48 @@ def stability_map(
 ) -> StabilityMap:
     """Return where the chains `chain_of(x, y)` are stable, about one equilibrium or the one followed along each row."""
     x, y = np.asarray(x, float), np.asarray(y, float)
-    made = _Bilinear.found(chain_of, x, y, theta)
+    row_of = _bilinear(chain_of, x, y, theta) or (lambda x, value: _row(chain_of, x, value, theta))
     kind, growth = np.empty((len(y), len(x)), int), np.empty((len(y), len(x)))
     for row, value in enumerate(y.tolist()):
-        matrices = made.row(x, value) if made else _row(chain_of, x, value, theta)
-        kind[row], growth[row] = classified(*matrices)
+        kind[row], growth[row] = classified(*row_of(x, value))
         if progress:
             progress(row + 1, len(y))
     return StabilityMap(x, y, kind, growth)
 
 
-def _row(chain_of: ChainOf, x: np.ndarray, value: float, theta: ArrayLike | None) -> tuple[np.ndarray, ...]:
+def _row(chain_of: ChainOf, x: np.ndarray, value: float, theta: ArrayLike | None) -> Matrices:
     """Build the matrices of one row chain by chain, following the equilibrium."""
     path = Path(lambda load: chain_of(load, value), theta)
     linear = [path.at(load).linear for load in x.tolist()]
     return tuple(np.array([getattr(each, name) for each in linear]) for name in "MCK")
 
 
-class _Bilinear:
-    """Matrices that depend bilinearly on both parameters about one equilibrium: put together from four corners."""
+def _bilinear(
+    chain_of: ChainOf, x: np.ndarray, y: np.ndarray, theta: ArrayLike | None
+) -> Callable[[np.ndarray, float], Matrices] | None:
+    """Return M, C, K (X, n, n) of a row as a function of x and the value of y, made from the four corners of the map.
 
-    def __init__(self, corners: list[tuple[np.ndarray, ...]], x: np.ndarray, y: np.ndarray) -> None:
-        self.corners, self.x, self.y = corners, x, y
+    None, if the matrices do not depend bilinearly on both parameters about one equilibrium, by a look at some chains between.
+    """
+    first = Path(lambda load: chain_of(load, float(y[0])), theta).at(float(x[0])).linear
+    ends = [(a, b) for b in (y[0], y[-1]) for a in (x[0], x[-1])]
+    looks = [(x[0] + s * np.ptp(x), y[0] + t * np.ptp(y)) for s, t in ((0.31, 0.73), (0.5, 0.5), (0.87, 0.19))]
+    chains = [chain_of(float(a), float(b)) for a, b in ends + looks]
+    if first.chain.pin or any(chain.n != first.chain.n or not balanced(chain, first.theta) for chain in chains):
+        return None
+    exact = [(each.M, each.C, each.K) for each in (linearize(chain, first.theta) for chain in chains)]
 
-    @classmethod
-    def found(cls, chain_of: ChainOf, x: np.ndarray, y: np.ndarray, theta: ArrayLike | None) -> _Bilinear | None:
-        """Return it if the chains are so, by a look at some between."""
-        first = Path(lambda load: chain_of(load, float(y[0])), theta).at(float(x[0])).linear
-        ends = [(a, b) for b in (y[0], y[-1]) for a in (x[0], x[-1])]
-        looks = [(x[0] + s * np.ptp(x), y[0] + t * np.ptp(y)) for s, t in ((0.31, 0.73), (0.5, 0.5), (0.87, 0.19))]
-        chains = [chain_of(float(a), float(b)) for a, b in ends + looks]
-        if first.chain.pin or any(chain.n != first.chain.n or not balanced(chain, first.theta) for chain in chains):
-            return None
-        exact = [linearize(chain, first.theta) for chain in chains]
-        made = cls([(each.M, each.C, each.K) for each in exact[:4]], x, y)
-        for (a, b), true in zip(looks, exact[4:], strict=True):
-            for mine, name in zip(made.row(np.array([a]), float(b)), "MCK", strict=True):
-                wanted = getattr(true, name)
-                if np.abs(mine[0] - wanted).max() > 1e-12 * max(np.abs(wanted).max(), 1e-300):
-                    return None
-        return made
-
-    def row(self, x: np.ndarray, value: float) -> tuple[np.ndarray, ...]:
-        """Return M, C, K (X, n, n) for a row."""
-        u = ((x - self.x[0]) / (np.ptp(self.x) or 1.0))[:, None, None]
-        v = (value - self.y[0]) / (np.ptp(self.y) or 1.0)
+    def row(values: np.ndarray, value: float) -> Matrices:
+        u = ((values - x[0]) / (np.ptp(x) or 1.0))[:, None, None]
+        v = (value - y[0]) / (np.ptp(y) or 1.0)
         weights = ((1 - u) * (1 - v), u * (1 - v), (1 - u) * v, u * v)
-        return tuple(np.sum([w * corner[k] for w, corner in zip(weights, self.corners, strict=True)], axis=0) for k in range(3))
+        return tuple(np.sum([w * corner[k] for w, corner in zip(weights, exact, strict=False)], axis=0) for k in range(3))
+
+    for (a, b), matrices in zip(looks, exact[4:], strict=True):
+        for mine, wanted in zip(row(np.array([a]), float(b)), matrices, strict=True):
+            if np.abs(mine[0] - wanted).max() > 1e-12 * max(np.abs(wanted).max(), 1e-300):
+                return None
+    return row
 
 
 def classified(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,10 +111,7 @@ def classified(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> tuple[np.ndarray,
         roots = np.sqrt(-np.linalg.eigvals(solved[still][..., :n]).astype(complex))
         values[still] = np.concatenate([roots, -roots], axis=-1)
     if (~still).any():
-        A = np.zeros((int((~still).sum()), 2 * n, 2 * n))
-        A[:, :n, n:] = np.eye(n)
-        A[:, n:] = -solved[~still]
-        values[~still] = np.linalg.eigvals(A)
+        values[~still] = np.linalg.eigvals(companion(solved[~still]))
     scale = np.abs(values).max(-1)
     worst = values[np.arange(len(values)), values.real.argmax(-1)]
     limit = np.where(still, 1e-7, FLAT) * scale

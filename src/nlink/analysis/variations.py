@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.analysis.linearize import geometric, matrices
+from nlink.analysis.linearize import companion, geometric, matrices
 from nlink.analysis.motion import Motion
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Integrator
@@ -179,13 +179,9 @@ class Collocation(Engine):
 
 def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
     """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N); `tip` (K, 2) is the force of a pin."""
-    n = chain.n
     M, C, K = matrices(chain, theta, omega, alpha)
-    A = np.zeros((len(theta), 2 * n, 2 * n))
-    A[:, :n, n:] = np.eye(n)
     if chain.pin is None:
-        A[:, n:] = -np.linalg.solve(M, np.concatenate([K, C], -1))
-        return A
+        return companion(np.linalg.solve(M, np.concatenate([K, C], -1)))
     e, t = kinematics.directions(theta)
     l, J = chain.length[:, None], loop_closure.jacobian(chain, theta)  # noqa: E741
     K = K + geometric(chain, theta, tip)
@@ -193,8 +189,7 @@ def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.n
     left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), np.concatenate([J, np.zeros((len(J), 2, 2))], -1)], 1)
     swung = np.swapaxes(np.concatenate([bent, -2 * l * e * omega[..., None]], 1), 1, 2)
     right = np.concatenate([np.concatenate([K, C], -1), swung], 1)
-    A[:, n:] = -np.linalg.solve(left, right)[:, :n]
-    return A
+    return companion(np.linalg.solve(left, right)[:, : chain.n])
 
 
 def fastest_rate(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
