@@ -217,12 +217,6 @@ def in_relative_angles(d: Derivation) -> Derivation:
     full = {(i, j): d.mass[min(i, j), max(i, j)].xreplace(sums) for i in range(n) for j in range(n)}
     mass = {(a, b): Add(*(full[i, j] for i in range(a, n) for j in range(b, n))) for a in range(n) for b in range(a, n)}
     forces = {load: [Add(*(f.xreplace(sums) for f in each[a:])) for a in range(n)] for load, each in d.forces.items()}
-    return Derivation(
-        letters=replace(p, angle=angle, rate=rate),
-        velocities={v: e.xreplace(sums) for v, e in d.velocities.items()},
-        kinetic=d.kinetic.xreplace(sums),
-        potential=d.potential.xreplace(sums),
-        rayleigh=d.rayleigh.xreplace(sums),
-        mass=mass,
-        forces=forces,
-    )
+    velocities = {v: e.xreplace(sums) for v, e in d.velocities.items()}
+    kinetic, potential, rayleigh = (energy.xreplace(sums) for energy in (d.kinetic, d.potential, d.rayleigh))
+    return Derivation(replace(p, angle=angle, rate=rate), velocities, kinetic, potential, rayleigh, mass, forces)

@@ -11,7 +11,7 @@ from sympy import Add, ImmutableDenseMatrix
 from nlink._support.checks import ModelError, choice, shown, whole
 from nlink.mechanics.loads import LOADS
 from nlink.symbolic import code, typeset
-from nlink.symbolic.derivation import Derivation, derivation, in_relative_angles
+from nlink.symbolic.derivation import derivation, in_relative_angles
 from nlink.symbolic.letters import COORDINATES, Expression, Row
 
 LARGEST = {"absolute": 24, "relative": 15}
@@ -148,7 +148,20 @@ def derive(
     if offset and shape == "point":
         raise ModelError("derive: offset goes with rigid links; point masses lie at the ends of their links")
     found = derivation(n, shape, names, bool(offset), bool(simplify))
-    return _equations(found if angles == "absolute" else in_relative_angles(found), shape, names, angles)
+    found = found if angles == "absolute" else in_relative_angles(found)
+    return Equations(
+        n=n,
+        shape=shape,
+        loads=names,
+        angles=angles,
+        symbols=dict(zip(COORDINATES[angles], (found.letters.angle, found.letters.rate), strict=True)) | found.letters.parameters(),
+        kinetic=found.kinetic,
+        potential=found.potential,
+        mass_matrix=ImmutableDenseMatrix(n, n, lambda i, j: found.mass[min(i, j), max(i, j)]),
+        short_rayleigh=found.rayleigh,
+        short_forcing=ImmutableDenseMatrix([Add(*(each[i] for each in found.forces.values())) for i in range(n)]),
+        velocities=found.velocities if "drag" in names else {},
+    )
 
 
 def _loads(loads: Iterable[str] | str) -> tuple[str, ...]:
@@ -156,21 +169,3 @@ def _loads(loads: Iterable[str] | str) -> tuple[str, ...]:
         raise ModelError(f"derive: loads must be a list of names ({', '.join(LOADS)}), got {shown(loads)}")
     chosen = {choice("derive: loads", load, LOADS) for load in ([loads] if isinstance(loads, str) else loads)}
     return tuple(load for load in LOADS if load in chosen)
-
-
-def _equations(found: Derivation, shape: str, loads: tuple[str, ...], angles: str) -> Equations:
-    p, n = found.letters, found.letters.n
-    forcing = ImmutableDenseMatrix([Add(*(each[i] for each in found.forces.values())) for i in range(n)])
-    return Equations(
-        n=n,
-        shape=shape,
-        loads=loads,
-        angles=angles,
-        symbols=dict(zip(COORDINATES[angles], (p.angle, p.rate), strict=True)) | p.parameters(),
-        kinetic=found.kinetic,
-        potential=found.potential,
-        mass_matrix=ImmutableDenseMatrix(n, n, lambda i, j: found.mass[min(i, j), max(i, j)]),
-        short_rayleigh=found.rayleigh,
-        short_forcing=forcing,
-        velocities=found.velocities if "drag" in loads else {},
-    )
