@@ -130,7 +130,8 @@ class Linearization:
 
             squares, shapes = eigh(self.K, self.M)
             roots = np.sqrt(-squares.astype(complex))
-            values, shapes = np.concatenate([roots, -roots]), np.hstack([shapes, shapes])
+            values: ComplexArray = np.concatenate([roots, -roots])
+            shapes = np.hstack([shapes, shapes])
         else:
             values, vectors = cast(tuple[ComplexArray, np.ndarray], np.linalg.eig(self.A))
             shapes = vectors[: len(self.M)]

@@ -71,9 +71,17 @@ class Engine:
         self.damped = linearised.working(system.chain, rest, rest + 1.0)[1].any()
 
     def contraction(self, states: np.ndarray, weights: np.ndarray) -> float:
-        """Return the integral of tr(M^-1 C) from states at Gauss nodes with these weights; 0 if no load depends on the rates."""
-        theta, omega = self.system.decode(states[:, : self.system.size])
-        return float(weights @ contraction(self.system.chain, theta, omega)) if self.damped else 0.0
+        """Return the integral of tr(M^-1 C) of the loads, along the free directions, from states at Gauss nodes with these weights:
+        how volumes shrink.
+        """
+        if not self.damped:
+            return 0.0
+        chain, (theta, omega) = self.system.chain, self.system.decode(states[:, : self.system.size])
+        M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
+        if chain.pin is not None:
+            basis, _ = across(chain, theta, omega)
+            M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
+        return float(weights @ np.trace(np.linalg.solve(M, C), axis1=1, axis2=2))
 
 
 class Duals(Engine):
@@ -101,7 +109,10 @@ class Duals(Engine):
         done = self.tangent.advance(t, end, state, deviations)
         if 2 * self.fastest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
             return done
-        rate = self._fastest_rate(t, state)
+        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
+        theta, omega = (values[None] for values in self.system.decode(state))
+        A = state_matrix(chain, theta, omega, alpha, np.zeros((1, 2)))
+        rate = float(fastest_rate(chain, theta, omega, A)[0])
         self.fastest = max(rate, 0.0 if self.fastest == np.inf else self.fastest)
         for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * rate / FAR))) + 1).tolist()):
             done = self.tangent.advance(a, b, state, deviations)
@@ -109,11 +120,6 @@ class Duals(Engine):
             if done[0] != ARRIVED:
                 break
         return done
-
-    def _fastest_rate(self, t: float, state: np.ndarray) -> float:
-        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
-        theta, omega = (values[None] for values in self.system.decode(state))
-        return float(fastest_rate(chain, theta, omega, state_matrix(chain, theta, omega, alpha, np.zeros((1, 2))))[0])
 
 
 class Collocation(Engine):
@@ -209,16 +215,12 @@ def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarr
         return basis, np.zeros_like(basis)
     J = loop_closure.jacobian(chain, theta)
     rows = np.linalg.svd(J)[2]
-    basis = np.swapaxes(rows[..., chain.n - freedom(chain) :, :], -1, -2)
+    folded = chain.n == 2 and chain.pin == (0.0, 0.0)
+    freedom = max(chain.n - 2, int(folded))
+    basis = np.swapaxes(rows[..., chain.n - freedom :, :], -1, -2)
     e, _ = kinematics.directions(theta)
     turned = np.swapaxes(-(chain.length * omega)[..., None] * e, -1, -2)
     return basis, -np.linalg.pinv(J, rcond=loop_closure.SINGULAR) @ (turned @ basis)
-
-
-def freedom(chain: Chain) -> int:
-    """Return in how many directions a chain can move."""
-    folded = chain.n == 2 and chain.pin == (0.0, 0.0)
-    return chain.n if chain.pin is None else max(chain.n - 2, int(folded))
 
 
 def tangent_frame(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
@@ -236,24 +238,11 @@ def volume(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> float:
     return float(0.5 * tilt - np.linalg.slogdet(basis.T @ linearised.mass_matrix(chain, theta) @ basis)[1])
 
 
-def contraction(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return tr(M^-1 C) (K,) of the loads at states (K, N), along the free directions: the rate at which volumes shrink."""
-    M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
-    if chain.pin is not None:
-        basis, _ = across(chain, theta, omega)
-        M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
-    return np.trace(np.linalg.solve(M, C), axis1=1, axis2=2)
-
-
-def _gauss() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the nodes c, weights b and matrix a of the Gauss method on (0, 1)."""
-    x, w = np.polynomial.legendre.leggauss(STAGES)
-    c, powers = 0.5 * (x + 1), np.arange(STAGES)
-    a = (c[:, None] ** (powers + 1) / (powers + 1)) @ np.linalg.inv(c[:, None] ** powers)
-    return c, 0.5 * w, a
-
-
-NODES, WEIGHTS, MATRIX = _gauss()
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(STAGES)
+NODES, WEIGHTS = 0.5 * (NODES + 1), 0.5 * WEIGHTS
+POWERS = np.arange(STAGES)
+MATRIX = (NODES[:, None] ** (POWERS + 1) / (POWERS + 1)) @ np.linalg.inv(NODES[:, None] ** POWERS)
+"""Nodes, weights and matrix of the Gauss method on (0, 1)."""
 
 
 def nodes(knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
