@@ -91,7 +91,8 @@ def bifurcation(
             found.append(points)
             bar.update(k + 1, len(values))
             if follow and points.status[0].ok:
-                start, rates = _going_on(chain, points.last[0])
+                start, rates = points.last[0, : chain.n], points.last[0, chain.n :]
+                start = start if chain.load(JointSpring) else wrapped(start)
     return Bifurcation(values[: len(found)], tuple(found), status)
 
 
@@ -101,11 +102,6 @@ def _cut(chain: Chain, section: Section | Strobe | None, t_end: float) -> tuple[
     section = default_section(chain) if section is None else section
     whole = period or (section.period if isinstance(section, Strobe) else None)
     return section, t_end if whole is None else whole * math.ceil(t_end / whole - 1e-9)
-
-
-def _going_on(chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    theta, omega = state[: chain.n], state[chain.n :]
-    return theta if chain.load(JointSpring) else wrapped(theta), omega
 
 
 def _period(points: Points) -> int:

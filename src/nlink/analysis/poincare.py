@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,7 +118,9 @@ def poincare(
     """
     system = formulate(_checked(chain, section))
     t_end, transient = number("t_end", t_end, above=0), number("transient", transient, least=0)
-    _refuse_many(section, t_end)
+    if isinstance(section, Strobe) and t_end / section.period > MOST_STROBES:
+        told = f"{t_end / section.period:.3g} points up to t_end = {t_end:g}"
+        raise ModelError(f"Strobe.period would give {told}, at most {MOST_STROBES:,}; give a longer period or a shorter time")
     starts = _starts(system, theta, omega)
     finder = _Finder(system, section, transient)
     with Notice(COMPILING, progress):
@@ -145,12 +146,6 @@ def _checked(chain: Chain, section: Section | Strobe) -> Chain:
     return chain
 
 
-def _refuse_many(section: Section | Strobe, t_end: float) -> None:
-    if isinstance(section, Strobe) and t_end / section.period > MOST_STROBES:
-        told = f"{t_end / section.period:.3g} points up to t_end = {t_end:g}"
-        raise ModelError(f"Strobe.period would give {told}, at most {MOST_STROBES:,}; give a longer period or a shorter time")
-
-
 def _starts(system: System, theta: ArrayLike, omega: ArrayLike | None) -> list[np.ndarray]:
     """Return the start states, closed if the chain is."""
     rows = [theta] if np.ndim(theta) < 2 else list(np.asarray(theta))
@@ -160,15 +155,6 @@ def _starts(system: System, theta: ArrayLike, omega: ArrayLike | None) -> list[n
     return [start_state(system, angles, speeds) for angles, speeds in zip(rows, rates, strict=True)]
 
 
-class Passages(NamedTuple):
-    """Passages through the section: times (P,), states (P, m), from which start (P,), and the energy in J of that start (P,)."""
-
-    times: np.ndarray
-    states: np.ndarray
-    start: np.ndarray
-    energy: np.ndarray
-
-
 class _Finder:
     """Follows motions and gathers their points."""
 
@@ -176,8 +162,10 @@ class _Finder:
         self.system, self.section, self.transient = system, section, transient
         tol = CLOSED_SECTIONS if system.chain.pin else SECTIONS
         self.motion = Motion(system, DOP853(tol, tol) if Taylor.refusal(system) else Taylor(SECTIONS))
-        self.none = Passages(np.empty(0), np.empty((0, system.full_size)), np.empty(0, int), np.empty(0))
-        self.passages, self.last = [self.none], []
+        self.last: list[np.ndarray] = []
+        """Of each motion the state that it has reached."""
+        self.passages = [(np.empty(0), np.empty((0, system.full_size)), np.empty(0, int), np.empty(0))]
+        """Times (P,), states (P, m), from which start (P,), and the energy in J of that start (P,)."""
 
     def times(self, state: np.ndarray, start: int, t_end: float) -> Iterator[float]:
         """Follow the motion from a state, gather its points, and yield the times that it reaches."""
@@ -185,23 +173,23 @@ class _Finder:
         energy = float(np.sum(self.system.energy(state[None, :size])))
         self.last.append(state[:size])
         for chunk in self.motion.chunks(0.0, t_end, state, 2000):
-            times, states = self._passed(chunk)
-            late = times > max(self.transient, BARELY)
-            count = int(late.sum())
-            self.passages.append(Passages(times[late], states[late], np.full(count, start), np.full(count, energy)))
+            if len(chunk.t) > 1 and np.isfinite(chunk.y).all():
+                self._gather(chunk, start, energy)
             t, self.last[-1] = float(chunk.t[-1]), chunk.y[-1, :size].copy()
             yield t
             if chunk.code > ARRIVED:
                 stopped = f"the motion could not be followed beyond t = {t:g} s"
                 raise failure(self.system, t, Status("failed", stopped, "simulate it to see why"))
 
-    def _passed(self, chunk: Chunk) -> tuple[np.ndarray, np.ndarray]:
-        """Return the times of a chunk's points and their states."""
-        if len(chunk.t) < 2 or not np.isfinite(chunk.y).all():
-            return self.none.times, self.none.states
+    def _gather(self, chunk: Chunk, start: int, energy: float) -> None:
+        """Add the points of a chunk."""
         times = strobes(chunk, self.section) if isinstance(self.section, Strobe) else crossings(chunk, self.system, self.section)
         states = chunk.at(times)
-        return times, self.system.settled(states)[0] if self.system.projected and len(states) else states
+        if self.system.projected and len(states):
+            states = self.system.settled(states)[0]
+        late = times > max(self.transient, BARELY)
+        count = int(late.sum())
+        self.passages.append((times[late], states[late], np.full(count, start), np.full(count, energy)))
 
     def points(self, status: tuple[Status, ...]) -> Points:
         """Return the points of all motions."""
