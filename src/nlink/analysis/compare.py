@@ -215,12 +215,8 @@ def _variants(
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
     names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
     forms = [record("formulation", each, FORMULATIONS) for each in names]
-    return list(dict.fromkeys((form, _method(form, method, own)) for method, form in product(methods, forms)))
-
-
-def _method(formulation: Formulation, method: Integrator, own: tuple[float, float]) -> Integrator:
-    """Return the method, or that which the formulation brings, with the method's tolerances."""
-    return integrator_record(method, *(method.tolerances or own), formulation.method)
+    pairs = product(methods, forms)  # a formulation may bring its own method, which gets these tolerances
+    return list(dict.fromkeys((form, integrator_record(each, *(each.tolerances or own), form.method)) for each, form in pairs))
 
 
 def _reference(scenario: Scenario, variants: list[tuple[Formulation, Integrator]], progress: bool) -> Run:
@@ -254,13 +250,11 @@ def _several(where: str, value: object) -> list[object]:
 
 
 def _pair(value: object) -> tuple[float, float]:
-    if listed(value):
-        pair = tuple(value)
-        if len(pair) != 2:
-            raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
-        return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
-    tolerance = number("tolerance", value, above=0)
-    return tolerance, tolerance
+    if not listed(value):
+        return (number("tolerance", value, above=0),) * 2
+    if len(pair := tuple(value)) != 2:
+        raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
+    return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
 
 
 def _aligned(cells: tuple[str, ...], widths: list[int]) -> list[str]:

@@ -162,13 +162,10 @@ class Witnesses:
         return min((within(self.times, difference(theta, run.theta), angle / PRUDENCE) for run in pair), key=abs)
 
     def _run(self, name: str, method: DOP853, nudge: float) -> Run:
+        """Return the run with every start value made a little larger and smaller by turns; zeros are exact and stay."""
         if (name, method, nudge) not in self.made:
-            moved = self._moved(nudge)
+            factor = 1 + nudge * (1 - 2 * (np.arange(self.scenario.chain.n) % 2))
+            theta, omega = (tuple((np.array(values) * factor).tolist()) for values in (self.scenario.theta, self.scenario.omega))
+            moved = replace(self.scenario, theta=theta, omega=omega)
             self.made[name, method, nudge] = rerun(moved, name, method, self.times, self.progress)
         return self.made[name, method, nudge]
-
-    def _moved(self, nudge: float) -> Scenario:
-        """Return the scenario with every start value made a little larger and smaller by turns; zeros are exact and stay."""
-        factor = 1 + nudge * (1 - 2 * (np.arange(self.scenario.chain.n) % 2))
-        theta, omega = (tuple((np.array(values) * factor).tolist()) for values in (self.scenario.theta, self.scenario.omega))
-        return replace(self.scenario, theta=theta, omega=omega)
