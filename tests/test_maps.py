@@ -34,7 +34,7 @@ from nlink import (
     simulate,
     simulate_many,
 )
-from nlink.analysis.flip_barrier import cheapest_flip, margin, ruled
+from nlink.analysis.flip_barrier import energies, margin, ruled
 from nlink.analysis.maps import QUANTITIES
 from nlink.analysis.plane import centres
 from nlink.mechanics.kinematics import potential_energy
@@ -50,6 +50,11 @@ BENT = Chain([Link(1.0, 1.0, 0.4, 0.1, 0.2), Link(0.7, 1.5, 0.5, 0.05, -0.1)], [
 @pytest.fixture(scope="module")
 def rods():
     return chaos_map(RODS, size=(41, 40))
+
+
+def cheapest_flip(chain):
+    """Return the least energy in J of a flip of a chain that starts within half a turn; None without a rule."""
+    return energies(chain, {}, 1)[1].cheapest(np.zeros((1, chain.n))).item() if ruled(chain) else None
 
 
 def every(found, keep=None):

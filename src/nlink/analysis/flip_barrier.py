@@ -61,7 +61,7 @@ def margin(
     """
     if not ruled(chain, vary or (), t_end):
         return None
-    links, potential = _energies(chain, vary or {}, len(theta))
+    links, potential = energies(chain, vary or {}, len(theta))
     energy = potential.of_links(theta).sum(-1)
     if omega.any():
         energy = energy + kinetic_energy(links, theta, omega)
@@ -70,15 +70,6 @@ def margin(
     cheapest = potential.cheapest(theta)
     over = energy - cheapest
     return np.where(np.abs(over) <= SLACK * np.maximum(potential.depths.sum(-1), np.abs(cheapest)), 0.0, over)
-
-
-def cheapest_flip(chain: Chain) -> float | None:
-    """Return the least energy in J with which a link of a chain that starts within half a turn can turn over; None without a rule.
-
-    >>> round(cheapest_flip(Chain.uniform(2)) / 9.81, 12)
-    -1.0
-    """
-    return _energies(chain, {}, 1)[1].cheapest(np.zeros((1, chain.n))).item() if ruled(chain) else None
 
 
 class Potential(NamedTuple):
@@ -120,19 +111,11 @@ class Potential(NamedTuple):
         grid of angles.
         """
         n, angles = len(level), level[:, None] + np.linspace(-np.pi, np.pi, GRID)
-        own = self.S[:, None] * np.sin(angles) - self.C[:, None] * np.cos(angles) - self.tau[:, None] * angles
-        first = own[0] + 0.5 * self.stiffness[0] * (angles[0] - self.rest[0]) ** 2
-        ahead, chosen, back, behind = [first], [], [np.zeros(GRID)], []
+        own = self.of_links(angles.T).T
+        own[0] += 0.5 * self.stiffness[0] * (angles[0] - self.rest[0]) ** 2
         joints = [0.5 * self.stiffness[j] * (angles[j][:, None] - angles[j - 1] - self.rest[j]) ** 2 for j in range(1, n)]
-        for j in range(1, n):
-            cost = joints[j - 1] + ahead[-1]
-            chosen.append(cost.argmin(1))
-            ahead.append(own[j] + cost.min(1))
-        for j in range(n - 1, 0, -1):
-            cost = joints[j - 1] + (own[j] + back[0])[:, None]
-            behind.insert(0, cost.argmin(0))
-            back.insert(0, cost.min(0))
-        guesses = [(i, _traced(i, end, chosen, behind, angles)) for i in range(n) for end in (0, GRID - 1)]
+        inward, outward = _best(own, joints), _best(own[::-1], [joint.T for joint in joints[::-1]])[::-1]
+        guesses = [(i, _traced(i, end, inward, outward, angles)) for i in range(n) for end in (0, GRID - 1)]
         return min(self._refined(guess, i, level) for i, guess in guesses)
 
     def _refined(self, guess: np.ndarray, i: int, level: np.ndarray) -> float:
@@ -151,7 +134,7 @@ class Potential(NamedTuple):
         return min(float(result.fun), energy(guess)[0])
 
 
-def _energies(chain: Chain, vary: Mapping[str, np.ndarray], members: int) -> tuple[Links, Potential]:
+def energies(chain: Chain, vary: Mapping[str, np.ndarray], members: int) -> tuple[Links, Potential]:
     """Return the links and the potential of a chain, (members, N) where parameters vary."""
     tip, torque = chain.load(TipForce) or TipForce(0.0, 0.0), JointTorque.values(chain.load(JointTorque), chain.n)["constant"]
     single: dict[str, float | np.ndarray] = {"g": chain.g, "fx": tip.fx, "fy": tip.fy}
@@ -165,12 +148,25 @@ def _energies(chain: Chain, vary: Mapping[str, np.ndarray], members: int) -> tup
     return links, Potential(S, C, tau, chain.each(JointSpring, "stiffness"), chain.each(JointSpring, "rest"))
 
 
-def _traced(i: int, end: int, chosen: list[np.ndarray], behind: list[np.ndarray], angles: np.ndarray) -> np.ndarray:
+def _best(own: np.ndarray, joints: list[np.ndarray]) -> list[np.ndarray]:
+    """Return which angle of the link before is the best for each angle of a link, from the second link on.
+
+    own (N, GRID) is the energy of the links at their angles; each joint (GRID, GRID) the energy of the spring to the link before.
+    """
+    least, chosen = own[0], []
+    for energy, joint in zip(own[1:], joints, strict=True):
+        cost = joint + least
+        chosen.append(cost.argmin(1))
+        least = energy + cost.min(1)
+    return chosen
+
+
+def _traced(i: int, end: int, inward: list[np.ndarray], outward: list[np.ndarray], angles: np.ndarray) -> np.ndarray:
     """Return the angles of the cheapest configuration on the grid with link i at one end of its range."""
     at = [0] * len(angles)
     at[i] = end
     for j in range(i, 0, -1):
-        at[j - 1] = chosen[j - 1][at[j]]
+        at[j - 1] = inward[j - 1][at[j]]
     for j in range(i + 1, len(angles)):
-        at[j] = behind[j - 1][at[j - 1]]
+        at[j] = outward[j - 1][at[j - 1]]
     return angles[np.arange(len(angles)), at]

@@ -135,6 +135,7 @@ def chaos_map(
     over = plane.margin(xs, ys)
     forbidden = np.zeros((up, across), bool) if over is None else over < 0
     mirror = None if QUANTITIES[name].of_links else plane.mirrored()  # angles and rates change their sign in a mirror
+    down, right = (-1 if turned else 1 for turned in mirror or (False, False))
     own = half(xs, ys, mirror)
     rows, columns = np.nonzero(own & ~forbidden if name in FLIPS else own)
     options = {"rtol": rtol, "atol": atol, "backend": backend, "store": store, "progress": progress}
@@ -143,7 +144,7 @@ def chaos_map(
     def image(each: str, fill: float, dtype: type) -> np.ndarray:
         made = np.full((up, across), fill, dtype)
         made[rows, columns] = outputs.get(each, fill)
-        return np.where(own, made, made[_turned(mirror)])
+        return np.where(own, made, made[::down, ::right])
 
     values = image(QUANTITIES[name].source, 0.0 if name == "link" else np.nan, float)
     link = image("flip_link", 0, np.int32) if name in FLIPS else None
@@ -186,8 +187,3 @@ def _size(size: object) -> tuple[int, int]:
     if across * up > MOST_PIXELS:
         raise ModelError(f"size must have at most {MOST_PIXELS:,} pixels, got {across} x {up}; map a part of the region")
     return across, up
-
-
-def _turned(mirror: tuple[bool, bool] | None) -> tuple[slice, slice]:
-    rows, columns = mirror or (False, False)
-    return slice(None, None, -1 if rows else 1), slice(None, None, -1 if columns else 1)

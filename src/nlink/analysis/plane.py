@@ -67,14 +67,14 @@ class Plane:
 
     def margin(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Return by how much the energy exceeds that of the cheapest flip, (len(y), len(x)) in J; None if there is no rule."""
-        rows = max(1, BAND // len(x))
-        bands = [self._margins(x, y[first : first + rows]) for first in range(0, len(y), rows)]
-        return None if bands[0] is None else np.concatenate([band for band in bands if band is not None])
-
-    def _margins(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        theta, omega, vary = self.starts(*(grid.ravel() for grid in np.meshgrid(x, y)))
-        found = margin(self.chain, theta, omega, vary, self.t_end)
-        return None if found is None else found.reshape(len(y), len(x))
+        rows, bands = max(1, BAND // len(x)), []
+        for first in range(0, len(y), rows):
+            grids = np.meshgrid(x, y[first : first + rows])
+            band = margin(self.chain, *self.starts(*(grid.ravel() for grid in grids)), self.t_end)
+            if band is None:
+                return None
+            bands.append(band.reshape(-1, len(x)))
+        return np.concatenate(bands)
 
     def mirrored(self) -> tuple[bool, bool] | None:
         """Return which of y and x the mirror turns around; None if the plane is not its own mirror image."""
