@@ -12,19 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nlink._support import guarded
 from nlink._support.checks import ModelError
 from nlink._support.files import written_whole
-from nlink._support.guarded import (
-    Refused,
-    Unread,
-    attribute,
-    attributes_of,
-    check_array,
-    guarded,
-    opened_hdf5,
-    parsed,
-    variables_of,
-)
 from nlink.analysis.maps import Map
 from nlink.analysis.plane import centres, make_plane
 from nlink.run.tables import links_in
@@ -112,8 +102,11 @@ def _netcdf(found: Map) -> bytes:
 
 def _checksum(file: h5py.File) -> str:
     """Return the SHA-256 of all numbers and attributes of a map file."""
-    told = {name: [each.shape, hashlib.sha256(each[()].tobytes()).hexdigest(), attributes_of(each)] for name, each in file.items()}
-    head = {name: value for name, value in attributes_of(file).items() if name != "checksum"}
+    told = {
+        name: [each.shape, hashlib.sha256(each[()].tobytes()).hexdigest(), guarded.attributes_of(each)]
+        for name, each in file.items()
+    }
+    head = {name: value for name, value in guarded.attributes_of(file).items() if name != "checksum"}
     return hashlib.sha256(json.dumps([head, told], sort_keys=True).encode()).hexdigest()
 
 
@@ -122,69 +115,65 @@ def load_map(path: str | os.PathLike[str]) -> Map:
     path = Path(path)
     if not path.is_file():
         raise MapFileError(f"there is no map {path}; make one with: nlink map flip --data {path}")
-    with guarded(path, MapFileError, "use another copy or make the map again"):
-        file, closed = opened_hdf5(path, "a map")
+    with guarded.guarded(path, MapFileError, "use another copy or make the map again"):
+        file, closed = guarded.opened_hdf5(path, "a map")
         with file:
             if "nlink_map" not in file.attrs or not closed:
-                raise Unread(f"is not a map that this nlink reads; {HINT}")
-            return _read(file)
+                raise guarded.Unread(f"is not a map that this nlink reads; {HINT}")
+            try:
+                return _read(file)
+            except ModelError as error:
+                raise guarded.Refused(str(error)[:300]) from None
 
 
 def _read(file: h5py.File) -> Map:
     """Return the map in an open file, after all checks."""
-    version = attribute(file, "nlink_map", int)
+    version = guarded.attribute(file, "nlink_map", int)
     if version not in (1, FORMAT):
-        raise Unread(f"is not a map that this nlink reads (format {version}); update nlink, or {HINT}")
-    arrays = _arrays(variables_of(file, "a map of nlink"))
-    if version > 1 and attribute(file, "checksum", str) != _checksum(file):
-        raise Refused("its data do not match their checksum")
-    try:
-        return _map(file, arrays)
-    except ModelError as error:
-        raise Refused(str(error)[:300]) from None
+        raise guarded.Unread(f"is not a map that this nlink reads (format {version}); update nlink, or {HINT}")
+    arrays = _arrays(guarded.variables_of(file, "a map of nlink"))
+    if version > 1 and guarded.attribute(file, "checksum", str) != _checksum(file):
+        raise guarded.Refused("its data do not match their checksum")
+    model, settings = (guarded.parsed(guarded.attribute(file, name, str)) for name in ("model", "settings"))
+    if links_in({"scenario": model}) > MOST_LINKS:
+        raise guarded.Refused("its chain is too long")
+    scenario = Scenario.from_dict(model)
+    across, up = (guarded.attribute(file[axis], "long_name", str) for axis in ("x", "y"))
+    plane = make_plane(scenario.chain, across, up, scenario.theta, scenario.omega, guarded.attribute(file, "t_end", float))
+    x0, x1, y0, y1 = _region(guarded.attribute(file, "region", list), arrays)
+    for name, least, largest in (("status", -1, 3), ("forbidden", 0, 1), ("link", 0, scenario.chain.n)):
+        if name in arrays and not (arrays[name].min() >= least and arrays[name].max() <= largest):
+            raise guarded.Refused(f"its {name} is not within {least} and {largest}")
+    x, y, values, status, forbidden = (arrays[name] for name in ("x", "y", "values", "status", "forbidden"))
+    quantity = guarded.attribute(file, "quantity", str)
+    found = Map(x, y, values, arrays.get("link"), status, forbidden > 0, plane, (x0, x1, y0, y1), quantity, settings)
+    _ = found.unit  # refuses a quantity that is not known
+    return found
 
 
 def _arrays(data: dict[str, h5py.Dataset]) -> dict[str, np.ndarray]:
     """Return the arrays of a map, none of them larger than what is stored."""
     if {*data, "link"} != {"x", "y", *TYPES}:
-        raise Refused("its variables are not those of a map")
+        raise guarded.Refused("its variables are not those of a map")
     for name in ("x", "y"):
-        check_array(data[name], "f8", (None,))
+        guarded.check_array(data[name], "f8", (None,))
     shape = (len(data["y"]), len(data["x"]))
     if not 0 < shape[0] * shape[1] <= MOST_PIXELS:
-        raise Refused(f"it has {shape[1]} x {shape[0]} pixels")
+        raise guarded.Refused(f"it has {shape[1]} x {shape[0]} pixels")
     for name in TYPES:
         if name in data:
-            check_array(data[name], TYPES[name], shape, packed=True)
+            guarded.check_array(data[name], TYPES[name], shape, packed=True)
     return {name: each[()] for name, each in data.items()}
-
-
-def _map(file: h5py.File, arrays: dict[str, np.ndarray]) -> Map:
-    model, settings = (parsed(attribute(file, name, str)) for name in ("model", "settings"))
-    if links_in({"scenario": model}) > MOST_LINKS:
-        raise Refused("its chain is too long")
-    scenario = Scenario.from_dict(model)
-    across, up = (attribute(file[axis], "long_name", str) for axis in ("x", "y"))
-    plane = make_plane(scenario.chain, across, up, scenario.theta, scenario.omega, attribute(file, "t_end", float))
-    x0, x1, y0, y1 = _region(attribute(file, "region", list), arrays)
-    for name, least, largest in (("status", -1, 3), ("forbidden", 0, 1), ("link", 0, scenario.chain.n)):
-        if name in arrays and not (arrays[name].min() >= least and arrays[name].max() <= largest):
-            raise Refused(f"its {name} is not within {least} and {largest}")
-    x, y, values, status, forbidden = (arrays[name] for name in ("x", "y", "values", "status", "forbidden"))
-    quantity = attribute(file, "quantity", str)
-    found = Map(x, y, values, arrays.get("link"), status, forbidden > 0, plane, (x0, x1, y0, y1), quantity, settings)
-    _ = found.unit  # refuses a quantity that is not known
-    return found
 
 
 def _region(region: list[float], arrays: dict[str, np.ndarray]) -> list[float]:
     """Return the edges of a map, between which its pixels must lie."""
     edges = [float(edge) for edge in region]
     if len(edges) != 4 or not np.isfinite(edges).all():
-        raise Refused("its region is not four numbers")
+        raise guarded.Refused("its region is not four numbers")
     for name, low, high in (("x", *edges[:2]), ("y", *edges[2:])):
         if not np.abs(arrays[name] - centres(low, high, len(arrays[name]))).max() <= SLIGHT * abs(high - low):
-            raise Refused(f"its {name} is not the centres of its pixels")
+            raise guarded.Refused(f"its {name} is not the centres of its pixels")
     return edges
 
 
