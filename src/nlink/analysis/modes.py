@@ -28,22 +28,19 @@ def modes(chain: Chain, theta: ArrayLike | None = None, count: int | None = None
     """
     if count is not None:
         whole("count", count)
-    if count is not None and chain.n >= max(LONG, 4 * count) and _structured(chain):
-        found = _slowest(
-            chain, np.array(spread("theta", angle_or_each("theta", 0.0 if theta is None else theta), chain.n, "links")), count
-        )
-        if found is not None:
-            return found
+    structured = chain.pin is None and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
+    if count is not None and chain.n >= max(LONG, 4 * count) and structured:
+        angles = spread("theta", angle_or_each("theta", 0.0 if theta is None else theta), chain.n, "links")
+        slowest = _slowest(chain, np.array(angles), count)
+        if slowest is not None:
+            return slowest
     return linearize(chain, theta).table()[:count]
-
-
-def _structured(chain: Chain) -> bool:
-    return chain.pin is None and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
 
 
 def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:
     """Return the slowest modes; None if the equilibrium is not stable, so that Lanczos does not apply."""
     from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
+    from scipy.sparse import diags_array
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     band = _stiffness(chain, theta)
@@ -56,7 +53,7 @@ def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:
     shape = (chain.n, chain.n)
     inverse = LinearOperator(shape, lambda x: cho_solve_banded((factor, False), x), dtype=float)  # pyright: ignore[reportCallIssue]
     mass = LinearOperator(shape, lambda x: _inertia(chain, t, p, x), dtype=float)  # pyright: ignore[reportCallIssue]
-    stiffness = LinearOperator(shape, lambda x: _banded(band, x), dtype=float)  # pyright: ignore[reportCallIssue]
+    stiffness = diags_array([band[0, 1:], band[1], band[0, 1:]], offsets=[-1, 0, 1])  # pyright: ignore[reportArgumentType]
     squares, shapes = eigsh(stiffness, count, mass, sigma=0.0, OPinv=inverse, v0=np.ones(chain.n))
     out = []
     for k in np.argsort(squares):
@@ -76,13 +73,6 @@ def _stiffness(chain: Chain, theta: np.ndarray) -> np.ndarray:
         band[1] += chain.length * (np.sin(theta) * tip.fx - np.cos(theta) * tip.fy)
     band[0, 1:] = -k[1:]
     return band
-
-
-def _banded(band: np.ndarray, x: np.ndarray) -> np.ndarray:
-    out = band[1] * x
-    out[:-1] += band[0, 1:] * x[1:]
-    out[1:] += band[0, 1:] * x[:-1]
-    return out
 
 
 def _inertia(chain: Chain, t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
