@@ -54,18 +54,16 @@ def limit_cycle(run: Run, share: float = 0.4) -> LimitCycle | None:
 
 
 def _upward(times: np.ndarray, values: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the times at which values pass zero upwards, by the cubic through values and rates at both sides."""
-    out = []
-    for k in np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0)):
-        h, a, b = times[k + 1] - times[k], values[k], values[k + 1]
-        u = a / (a - b)
-        for _ in range(4):  # Newton on the Hermite cubic
-            p = h * rates[k], h * rates[k + 1]
-            f = a + u * (p[0] + u * (3 * (b - a) - 2 * p[0] - p[1] + u * (p[0] + p[1] - 2 * (b - a))))
-            slope = p[0] + u * (2 * (3 * (b - a) - 2 * p[0] - p[1]) + 3 * u * (p[0] + p[1] - 2 * (b - a)))
-            u = min(max(u - f / slope, 0.0), 1.0) if slope else u
-        out.append(times[k] + u * h)
-    return np.array(out)
+    """Return the times at which values pass zero upwards: Newton's method on the cubics through values and rates at both sides."""
+    k = np.flatnonzero((values[:-1] < 0) & (values[1:] >= 0))
+    h, a, b = times[k + 1] - times[k], values[k], values[k + 1]
+    p, q = h * rates[k], h * rates[k + 1]
+    square, cube = 3 * (b - a) - 2 * p - q, p + q - 2 * (b - a)
+    u = a / (a - b)
+    for _ in range(4):
+        f, slope = a + u * (p + u * (square + u * cube)), p + u * (2 * square + 3 * u * cube)
+        u = np.where(slope != 0, np.clip(u - f / np.where(slope != 0, slope, 1.0), 0.0, 1.0), u)
+    return times[k] + u * h
 
 
 def amplitudes(
