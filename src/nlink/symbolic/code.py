@@ -66,7 +66,8 @@ class Language:
         """Return the statements that read the symbols from the state and the parameters."""
         places = [("state", (*equations.coordinates, *equations.rates))]
         places += [(self.parameter.format(name), value) for name, value in equations.parameters.items()]
-        used = {str(symbol) for symbol in equations.used_symbols}
+        expressions = (equations.mass_matrix, equations.short_forcing, *equations.velocities.values())
+        used = {str(symbol) for each in expressions for symbol in each.free_symbols}
         lines = []
         for place, value in places:
             symbols = value if isinstance(value, tuple) else ()

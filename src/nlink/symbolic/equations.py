@@ -73,11 +73,6 @@ class Equations:
         return {name: value for name, value in self.symbols.items() if name not in COORDINATES[self.angles]}
 
     @property
-    def used_symbols(self) -> set[Expression]:
-        """The symbols that stand in M and f."""
-        return set().union(*(each.free_symbols for each in (self.mass_matrix, self.short_forcing, *self.velocities.values())))
-
-    @property
     def title(self) -> str:
         """What these are the equations of, in words."""
         one, many = {"rigid": ("rigid link", "rigid links"), "point": ("point mass", "point masses")}[self.shape]
