@@ -1,4 +1,4 @@
-"""Maps as data: an xarray.Dataset, netCDF files (.nc) that hold all of a map, and tables (.csv)."""
+"""Maps as data: netCDF files (.nc) that hold all of a map, and tables (.csv)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     import h5py
-    import xarray
 
 FORMAT = 2
 """Since 2 with a checksum; files of format 1 are read, too."""
@@ -37,34 +36,6 @@ HINT = "make one with: nlink map flip --data map.nc"
 
 class MapFileError(OSError):
     """A map file that cannot be read; the message says why."""
-
-
-def to_xarray(found: Map) -> xarray.Dataset:
-    """Return a map as a Dataset over y and x, with what is needed to make it again among its attributes."""
-    import xarray
-
-    plane, unit = found.plane, {"units": found.unit, "long_name": found.meaning}
-    scenario = Scenario(plane.chain, tuple(plane.theta.tolist()), tuple(plane.omega.tolist()))
-    variables = {
-        "values": (("y", "x"), found.values, unit),
-        "status": (("y", "x"), found.status, {"long_name": "0 finished, 1 event, 2 not finite, 3 too many steps, -1 not run"}),
-        "forbidden": (("y", "x"), found.forbidden, {"long_name": "the start has not the energy to flip"}),
-    }
-    if found.link is not None:
-        variables["link"] = (("y", "x"), found.link, {"long_name": "link that flips first, from 1; 0: none"})
-    coordinates = {
-        name: (name, values, {"long_name": axis.name, "units": axis.unit})
-        for name, values, axis in (("x", found.x, plane.x), ("y", found.y, plane.y))
-    }
-    settings = {
-        "nlink_map": FORMAT,
-        "quantity": found.quantity,
-        "region": list(found.region),
-        "t_end": plane.t_end,
-        "model": json.dumps(scenario.to_dict()),
-        "settings": json.dumps(found.settings),
-    }
-    return xarray.Dataset(variables, coordinates, settings)
 
 
 def save_map(found: Map, path: str | os.PathLike[str]) -> Path:
@@ -83,18 +54,39 @@ def save_map(found: Map, path: str | os.PathLike[str]) -> Path:
 
 
 def _netcdf(found: Map) -> bytes:
-    """Return a map as the content of a netCDF4 file. It is made in memory: HDF5 does not survive a disk that becomes full."""
+    """Return a map as the content of a netCDF4 file, with what is needed to make it again among its attributes.
+
+    It is made in memory: HDF5 does not survive a disk that becomes full.
+    """
     import h5netcdf
     import h5py
 
-    data, content = to_xarray(found), io.BytesIO()
+    plane, content = found.plane, io.BytesIO()
+    scenario = Scenario(plane.chain, tuple(plane.theta.tolist()), tuple(plane.omega.tolist()))
+    variables = {
+        "values": (found.values, {"units": found.unit, "long_name": found.meaning}),
+        "status": (found.status, {"long_name": "0 finished, 1 event, 2 not finite, 3 too many steps, -1 not run"}),
+        "forbidden": (found.forbidden, {"long_name": "the start has not the energy to flip", "dtype": "bool"}),
+        "link": (found.link, {"long_name": "link that flips first, from 1; 0: none"}),
+        "x": (found.x, {"long_name": plane.x.name, "units": plane.x.unit}),
+        "y": (found.y, {"long_name": plane.y.name, "units": plane.y.unit}),
+    }
+    attributes = {
+        "nlink_map": FORMAT,
+        "quantity": found.quantity,
+        "region": list(found.region),
+        "t_end": plane.t_end,
+        "model": json.dumps(scenario.to_dict()),
+        "settings": json.dumps(found.settings),
+    }
     with h5netcdf.File(content, "w", libver="latest") as file:
-        file.dimensions = {str(dim): length for dim, length in data.sizes.items()}
-        for name, each in data.variables.items():
-            kind, packed = np.dtype(TYPES.get(str(name), "f8")), {"compression": "gzip"} if name in TYPES else {}
-            attrs = each.attrs | ({"dtype": "bool"} if each.dtype == bool else {})
-            file.create_variable(str(name), each.dims, kind, data=each.values.astype(kind), **packed).attrs.update(attrs)
-        file.attrs.update(data.attrs)
+        file.dimensions = {"y": len(found.y), "x": len(found.x)}
+        for name, (values, attrs) in variables.items():
+            if values is not None:
+                dims, packed = (("y", "x"), {"compression": "gzip"}) if name in TYPES else ((name,), {})
+                data = values.astype(TYPES.get(name, "f8"))
+                file.create_variable(name, dims, data.dtype, data=data, **packed).attrs.update(attrs)
+        file.attrs.update(attributes)
     with h5py.File(content, "r+", libver="latest") as file:
         file.attrs["checksum"] = _checksum(file)
     return content.getvalue()
