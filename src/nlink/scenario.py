@@ -34,24 +34,13 @@ from __future__ import annotations
 import importlib.resources
 import math
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nlink._support.checks import (
-    ModelError,
-    angle_or_each,
-    choice,
-    known_keys,
-    line,
-    listed,
-    nearest,
-    number,
-    number_or_each,
-    shown,
-    spread,
-    whole,
-)
+from nlink._support import checks
+from nlink._support.checks import ModelError
 from nlink._support.files import written_whole
 from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
@@ -92,14 +81,15 @@ class Settings:
     flips: str = "record"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t_end", number("run.t_end", self.t_end))
-        object.__setattr__(self, "save", number_or_each("run.save", self.save, above=None if listed(self.save) else 0))
+        object.__setattr__(self, "t_end", checks.number("run.t_end", self.t_end))
+        positive = None if checks.listed(self.save) else 0
+        object.__setattr__(self, "save", checks.number_or_each("run.save", self.save, above=positive))
         for name in ("rtol", "atol"):
-            object.__setattr__(self, name, number(f"run.{name}", getattr(self, name), above=0))
-        choice("run.flips", self.flips, FLIPS)
+            object.__setattr__(self, name, checks.number(f"run.{name}", getattr(self, name), above=0))
+        checks.choice("run.flips", self.flips, FLIPS)
         for name in ("formulation", "integrator"):
             if isinstance(getattr(self, name), str):
-                line(f"run.{name}", getattr(self, name), MOST_LETTERS)
+                checks.line(f"run.{name}", getattr(self, name), MOST_LETTERS)
 
 
 @dataclass(frozen=True)
@@ -119,12 +109,12 @@ class Scenario:
     title: str = ""
 
     def __post_init__(self) -> None:
-        for name, check in (("theta", angle_or_each), ("omega", number_or_each)):
+        for name, check in (("theta", checks.angle_or_each), ("omega", checks.number_or_each)):
             value = check(name, getattr(self, name))
-            object.__setattr__(self, name, spread(name, value, self.chain.n, "links"))
+            object.__setattr__(self, name, checks.spread(name, value, self.chain.n, "links"))
         if isinstance(self.title, str) and self.title.splitlines() != [self.title]:
             object.__setattr__(self, "title", " ".join(self.title.split()))
-        line("title", self.title)
+        checks.line("title", self.title)
 
     def run(self, **options: Any) -> Run:
         """Simulate the scenario and return its Run; `options` go to `simulate` (file, progress, strict, events)."""
@@ -141,11 +131,10 @@ class Scenario:
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
         """Build a scenario from the tables of a model file."""
         try:
-            known_keys("the model", _table(table, "the model"), ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
+            _table(table, "the model", "the model", ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
             chain = _chain(table)
             theta, omega = _start(table.get("start", "zigzag" if chain.pin else "hanging"), chain)
-            settings = _table(table.get("run", {}), "run")
-            known_keys("[run]", settings, [f.name for f in fields(Settings)])
+            settings = _table(table.get("run", {}), "run", "[run]", [f.name for f in fields(Settings)])
             return cls(chain, theta, omega, Settings(**settings), table.get("title", ""))
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from None
@@ -183,7 +172,7 @@ def preset_table(name: str) -> dict[str, Any]:
     """Return the tables of a preset's model file."""
     names = presets()
     if name not in names:
-        raise ModelError(f"there is no preset {shown(name)}{nearest(name, names)}; presets: {', '.join(names)}")
+        raise ModelError(f"there is no preset {checks.shown(name)}{checks.nearest(name, names)}; presets: {', '.join(names)}")
     return tables((importlib.resources.files("nlink") / "presets" / f"{name}.toml").read_text(encoding="utf-8"), name)
 
 
@@ -210,16 +199,15 @@ def _chain(table: dict[str, Any]) -> Chain:
             raise ModelError(f"{extra[0]} belongs inside the [[links]] tables when links are given one by one")
         if not links:
             raise ModelError("links must not be an empty list")
-        made = tuple(_link(f"links[{i}]", _table(row, f"links[{i}]")) for i, row in enumerate(links))
+        made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(links))
     else:
-        n = whole("links", links, most=MOST_LINKS)
-        values = {key: tuple(table[key]) if listed(table[key]) else table[key] for key in LINK_KEYS if key in table}
-        columns = {key: spread(key, value, n, "links") for key, value in values.items()}
+        n = checks.whole("links", links, most=MOST_LINKS)
+        values = {key: tuple(table[key]) if checks.listed(table[key]) else table[key] for key in LINK_KEYS if key in table}
+        columns = {key: checks.spread(key, value, n, "links") for key, value in values.items()}
         same = not any(isinstance(value, tuple) for value in values.values())
         made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
         made = made * n if same else made
-    loads = _table(table.get("loads", {}), "loads")
-    known_keys("[loads]", loads, LOADS)
+    loads = _table(table.get("loads", {}), "loads", "[loads]", LOADS)
     return Chain(made, tuple(_load(name, value) for name, value in ({"gravity": 9.81} | loads).items()), _pin(table.get("pin")))
 
 
@@ -227,13 +215,13 @@ def _pin(value: Any) -> Any:
     """Read a pin: a table of x and y, or a list of both."""
     if not isinstance(value, dict):
         return value
-    known_keys("[pin]", value, ("x", "y"))
-    return tuple(number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
+    _table(value, "pin", "[pin]", "xy")
+    return tuple(checks.number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
 
 
-def _link(where: str, row: dict[str, Any]) -> Link:
-    known_keys(where, row, LINK_KEYS)
-    shape = choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
+def _link(where: str, row: Any) -> Link:
+    _table(row, where, where, LINK_KEYS)
+    shape = checks.choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
     try:
         link = (Link.rod if shape == "rod" else Link.point)(row.get("length", 1.0), row.get("mass", 1.0))
         others = {key: row[key] for key in ("com", "inertia", "offset") if key in row}
@@ -250,8 +238,8 @@ def _load(name: str, value: Any) -> Load:
         if isinstance(value, dict):
             return _record(kind, value, f"loads.{name}")
         if name == "tip_force":
-            if not listed(value) or len(value) != 2:
-                raise ModelError(f"must be [fx, fy], got {shown(value)}")
+            if not checks.listed(value) or len(value) != 2:
+                raise ModelError(f"must be [fx, fy], got {checks.shown(value)}")
             return kind(*value)
         return kind(value)
     except ModelError as error:
@@ -262,16 +250,16 @@ def _load(name: str, value: Any) -> Load:
 def _torque(value: Any) -> Any:
     """Read a torque: a number, a sine or a table in time, or a list of these."""
     if isinstance(value, dict) and "function" in value:
-        return LostFunction(line("a function's name", value["function"]))
+        return LostFunction(checks.line("a function's name", value["function"]))
     if isinstance(value, dict):
         kind = Table if "times" in value or "values" in value else Sine
         return _record(kind, value, "a torque", f"a {kind.__name__.lower()}")
-    return [_torque(v) if isinstance(v, dict) else v for v in value] if listed(value) else value
+    return [_torque(v) if isinstance(v, dict) else v for v in value] if checks.listed(value) else value
 
 
 def _record(kind: Any, table: dict[str, Any], where: str, name: str = "") -> Any:
     """Make a record of a table of its fields; messages call the table `where` and the record `name`."""
-    known_keys(where, table, [f.name for f in fields(kind)])
+    checks.known_keys(where, table, [f.name for f in fields(kind)])
     missing = [f.name for f in fields(kind) if f.name not in table and f.default is f.default_factory]
     if missing:
         raise ModelError(f"{name or where} needs {missing[0]!r}")
@@ -318,16 +306,17 @@ def _setting(value: Any) -> Any:
     return value if value is None or isinstance(value, float | str) else list(value) if isinstance(value, tuple) else repr(value)
 
 
-def _table(value: Any, where: str) -> dict[str, Any]:
+def _table(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, Any]:
+    """Return a table that has no other keys than these; messages call its place `where`, and the table itself `name`."""
     if not isinstance(value, dict):
-        raise ModelError(f"{where} must be a table, got {shown(value)}")
+        raise ModelError(f"{where} must be a table, got {checks.shown(value)}")
+    checks.known_keys(name, value, keys)
     return value
 
 
 def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    table = {"shape": start} if isinstance(start, str) else _table(start, "start")
-    known_keys("[start]", table, START_KEYS)
-    unit = math.pi / 180 if choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
+    table = _table({"shape": start} if isinstance(start, str) else start, "start", "[start]", START_KEYS)
+    unit = math.pi / 180 if checks.choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
     omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit)
     driven = "drive" in table or "branch" in table
     name = "theta" if "theta" in table else "drive" if driven else "shape"
@@ -341,20 +330,20 @@ def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ..
         return _shape(table, chain, unit), omega
     if "drive" not in table:
         raise ModelError("start.branch needs start.drive, the angle of the first link")
-    theta = loop_closure.driven(chain, unit * number("start.drive", table["drive"]), table.get("branch", "open"))
+    theta = loop_closure.driven(chain, unit * checks.number("start.drive", table["drive"]), table.get("branch", "open"))
     return tuple(theta.tolist()), omega
 
 
 def _each(where: str, value: Any, n: int, unit: float) -> tuple[float, ...]:
-    return tuple(unit * each for each in spread(where, number_or_each(where, value), n, "links"))
+    return tuple(unit * each for each in checks.spread(where, checks.number_or_each(where, value), n, "links"))
 
 
 def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
-    shape = choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
+    shape = checks.choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
     if shape == "line":
-        return (unit * number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * chain.n
+        return (unit * checks.number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * chain.n
     if shape == "zigzag" and chain.pin:
         return tuple(loop_closure.zigzag(chain).tolist())
     return tuple(math.pi if i % 2 else math.pi / 2 for i in range(chain.n)) if shape == "zigzag" else (0.0,) * chain.n
