@@ -23,7 +23,6 @@ LEVELS = (
     tuple(load for load, kind in LOADS.items() if not kind.moves and kind is not Gravity),
     tuple(load for load, kind in LOADS.items() if kind.moves),
 )
-SIGNATURE = "level, g, y, links, tip, w"
 HEAD = '''"""Lagrange's equations of {n} links, written by nlink."""
 
 from math import sqrt
@@ -32,7 +31,7 @@ from nlink.formulations.lagrange import compiled
 
 
 @compiled
-def rates({signature}):
+def rates(level, g, y, links, tip, w):
 '''
 
 
@@ -50,7 +49,7 @@ def source(n: int, simplify: bool, substitution: bool, force: int, matrix: int) 
         lines += [f"    {line}" for line in body] if level else body
     lines += _eliminated(n, force) if substitution else _stored(n, force, matrix)
     read = [*_reads(found), *waves.lines()]
-    return HEAD.format(n=n, signature=SIGNATURE) + "".join(f"    {line}\n" for line in (*read, *lines))
+    return HEAD.format(n=n) + "".join(f"    {line}\n" for line in (*read, *lines))
 
 
 def _block(entries: Assignments, definitions: Assignments, forces: list[Expression], level: int) -> list[str]:
