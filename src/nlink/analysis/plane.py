@@ -78,13 +78,11 @@ class Plane:
 
     def mirrored(self) -> tuple[bool, bool] | None:
         """Return which of y and x the mirror turns around; None if the plane is not its own mirror image."""
-        turned = [axis.kind != "vary" for axis in (self.y, self.x)]
-        shared = np.concatenate([self.theta, self.omega])
-        for axis in (self.x, self.y):
-            if axis.kind != "vary":
-                shared[axis.link + (self.chain.n if axis.kind == "omega" else 0)] = 0.0
+        turned = self.y.kind != "vary", self.x.kind != "vary"
+        theta, omega, _ = self.starts(np.zeros(1), np.zeros(1))
         sided = any(axis.parameter.odd for axis in (self.x, self.y) if axis.kind == "vary")
-        return (turned[0], turned[1]) if any(turned) and not sided and not shared.any() and symmetric(self.chain) else None
+        resting = not (theta.any() or omega.any())
+        return turned if any(turned) and not sided and resting and symmetric(self.chain) else None
 
 
 def make_plane(
