@@ -152,8 +152,12 @@ class Comparison:
         """Return the table, what it is measured from, and the trusted time."""
         told = [HEAD, UNITS, *(row.cells() for row in self.rows)]
         full = [cells for cells in told if len(cells) == len(HEAD)]
-        widths = [max(len(cells[k]) for cells in (told if k < 2 else full)) for k in range(len(HEAD))]
-        lines = [" ".join(_aligned(cells, widths)).rstrip() for cells in told]
+        widths = [max(len(cells[k]) for cells in (told if k < 2 else full)) + (k >= 2) for k in range(len(HEAD))]
+        lines = []
+        for cells in told:  # a sentence instead of numbers stays as it is
+            names = map(str.ljust, cells[:2], widths)
+            others = map(str.rjust, cells[2:], widths[2:]) if len(cells) == len(HEAD) else cells[2:]
+            lines.append(" ".join([*names, *others]).rstrip())
         meta = self.reference.meta
         lines += ["", f"difference: largest angle difference from {meta['formulation']}, {meta['integrator']}"]
         lines += [f"within: that stays below {self.angle:g} rad; trusted: so it does from independent runs, with a margin"]
@@ -255,11 +259,3 @@ def _pair(value: object) -> tuple[float, float]:
     if len(pair := tuple(value)) != 2:
         raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
     return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
-
-
-def _aligned(cells: tuple[str, ...], widths: list[int]) -> list[str]:
-    """Pad the first two cells to the right and the others to the left; a sentence at the end stays as it is."""
-    names = [cell.ljust(width) for cell, width in zip(cells[:2], widths, strict=False)]
-    if len(cells) < len(widths):
-        return [*names, *cells[2:]]
-    return names + [cell.rjust(width + 1) for cell, width in zip(cells[2:], widths[2:], strict=True)]
