@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
 from nlink.analysis.motion import failure, start_state
-from nlink.analysis.variations import Segment, tangent_engine, tangent_frame, volume
+from nlink.analysis.variations import tangent_engine, tangent_frame, volume
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
@@ -67,7 +67,8 @@ class TangentFlow:
             segment = self.engine.advance(self.t, end, self.y, self.Q)
             if segment.code != ARRIVED or not np.isfinite(segment.deviations).all():
                 raise failure(self.system, self.t, self._failed(segment.code))
-            if end < last and self._dead(segment):
+            theta, _ = self.system.decode(segment.y[: self.system.size])
+            if end < last and self.chain.pin and loop_closure.smallest_singular_value(self.chain, theta) < DEAD:
                 end = min(end + 0.3 * (end - self.t), last)
                 continue
             Q, R = np.linalg.qr(segment.deviations)
@@ -91,12 +92,6 @@ class TangentFlow:
         if code in (ARRIVED, NOT_FINITE):
             return Status("not_finite", f"the motion or its deviations stopped being finite after {where}", "look at the loads")
         return Status("step_too_small", f"the steps became too small to go on after {where}", "simulate the motion to see why")
-
-    def _dead(self, segment: Segment) -> bool:
-        if self.chain.pin is None:
-            return False
-        theta, _ = self.system.decode(segment.y[: self.system.size])
-        return bool(loop_closure.smallest_singular_value(self.chain, theta) < DEAD)
 
     def angles(self) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates."""
