@@ -165,7 +165,8 @@ class Scenario:
 def presets() -> list[str]:
     """Return the names of the presets."""
     folder = importlib.resources.files("nlink") / "presets"
-    return sorted((f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")), key=_natural)
+    names = [file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")]
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.replace("-", " - ").split()])
 
 
 def preset_table(name: str) -> dict[str, Any]:
@@ -183,10 +184,6 @@ def preset(name: str) -> Scenario:
     3
     """
     return Scenario.from_dict(preset_table(name), where=name)
-
-
-def _natural(name: str) -> list[Any]:
-    return [int(part) if part.isdigit() else part for part in name.replace("-", " - ").split()]
 
 
 def _chain(table: dict[str, Any]) -> Chain:
