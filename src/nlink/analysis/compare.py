@@ -255,7 +255,8 @@ def _several(where: str, value: object) -> list[object]:
 
 def _pair(value: object) -> tuple[float, float]:
     if not listed(value):
-        return (number("tolerance", value, above=0),) * 2
+        tolerance = number("tolerance", value, above=0)
+        return tolerance, tolerance
     if len(pair := tuple(value)) != 2:
         raise ModelError(f"a tolerance must be a number or a pair (rtol, atol), got {shown(value)}")
     return number("rtol", pair[0], above=0), number("atol", pair[1], above=0)
