@@ -7,10 +7,8 @@ cut off, is read from its part beside the name (see runwriter). Long arrays stay
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,8 @@ from nlink._support.guarded import Refused, Unread, attribute, check_array, entr
 from nlink._support.version import __version__
 from nlink.mechanics.loads import ledger
 from nlink.run import tables
-from nlink.run.run import Run, Status, Trajectory
-from nlink.run.writer import FORMAT, MOTION, VARIABLES, RunFileError, RunWriter, checksum, part_name, variable
-from nlink.scenario import Scenario
+from nlink.run.run import COLUMNS, Run, Status, Trajectory, columns_of, fields_of
+from nlink.run.writer import FORMAT, KNOTS, VARIABLES, RunFileError, RunWriter, checksum, event_columns, part_name, variable
 
 MOST_READ = 2**26
 """Bytes of an array that is read at once; longer ones stay in the file."""
@@ -74,38 +71,19 @@ class Stored(np.lib.mixins.NDArrayOperatorsMixin):
         return getattr(np.asarray(self), name)
 
 
-def columns(run: Run) -> dict[str, Any]:
-    """Return what a run holds over time: name in the file -> values."""
-    out = {"time": run.t, **{name: getattr(run, name) for name in MOTION}}
-    out |= {"kinetic": run.kinetic, "potential": run.potential, "violation": run.drift}
-    out |= {"pin_force": run.pin_force} if run.pin_force is not None else {}
-    return out | {f"work_{name}": values for name, values in run.work.items()}
-
-
 def variables(run: Run) -> Variables:
     """Return what a run holds as name -> (dimensions, values, attributes)."""
-    data = columns(run) | {"link": np.arange(1, run.chain.n + 1)}
-    if run.knots is not None:
-        data |= {"knot": run.knots.t} | {f"knot_{name}": getattr(run.knots, name) for name in MOTION}
-    if run.events:
-        data |= {f"event_{name}": np.array([getattr(e, name) for e in run.events]) for name in ("theta", "omega")}
-        data["event_time"] = np.array([e.t for e in run.events])
+    data = columns_of(run) | {"link": np.arange(1, run.chain.n + 1)}
+    data |= dict(zip(KNOTS, run.knots, strict=True)) if run.knots else {}
+    data |= event_columns(run.events) if run.events else {}
     kinds = {name: variable(name) for name in data}
     return {name: (kinds[name].dimensions, np.asarray(values), kinds[name].attributes) for name, values in data.items()}
 
 
-def attributes(scenario: Scenario, meta: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a run file: format, title, and one JSON text with the scenario and where it came from."""
-    title = scenario.title or f"{scenario.chain.n}-link chain"
-    text = json.dumps({"scenario": scenario.to_dict(), "meta": meta})
-    return {"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": text}
-
-
 def save(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run, whole or not at all."""
-    data, point, attrs = columns(run), run.checkpoint, attributes(run.scenario, run.meta)
-    size = len(point.state) if point else 0
-    writer = RunWriter(Path(path), attrs["nlink"], attrs["title"], run.chain.n, size, list(data), len(run.t))
+    point, names = run.checkpoint, list(columns_of(run))
+    writer = RunWriter(Path(path), run.scenario, run.meta, len(point.state) if point else 0, names, len(run.t))
     try:
         copy(writer, run, np.arange(len(run.t)), np.arange(len(run.knots.t) if run.knots else 0))
         writer.finish(run.status, run.stats, point, lambda part: opened(part, Path(path)), trusted_until=run.trusted_until)
@@ -116,11 +94,11 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
 
 def copy(writer: RunWriter, run: Run, points: np.ndarray, knots: np.ndarray) -> None:
     """Write these saved points and steps of a run, and its events, some at a time."""
-    data, rows = columns(run), max(1, BLOCK // run.chain.n)
+    data, rows = columns_of(run), max(1, BLOCK // run.chain.n)
     for k in range(0, len(points), rows):
         writer.append({name: values[points[k : k + rows]] for name, values in data.items()})
     for k in range(0, len(knots), rows):
-        writer.append_knots(tuple(values[knots[k : k + rows]] for values in run.knots or ()))
+        writer.append({name: values[knots[k : k + rows]] for name, values in zip(KNOTS, run.knots or (), strict=True)})
     writer.append_events(run.events)
 
 
@@ -154,12 +132,12 @@ def newest(path: Path) -> Path:
     return path
 
 
-def opened(source: Path, path: Path, verify: bool = True) -> Run:
+def opened(source: Path, path: Path) -> Run:
     """Read the run in `source`, which is `path` or its part; long arrays stay there."""
     with guarded(path, RunFileError, REMEDY):
         file, closed = opened_hdf5(source, "a run file of nlink")
         try:
-            run = _read(file, closed, source, verify)
+            run = _read(file, closed, source)
         except BaseException:
             file.close()
             raise
@@ -168,16 +146,27 @@ def opened(source: Path, path: Path, verify: bool = True) -> Run:
     return run
 
 
-def _read(file: Any, closed: bool, source: Path, verify: bool) -> Run:
+def _read(file: Any, closed: bool, source: Path) -> Run:
     """Return the run in an open file, after all checks."""
     _refuse_foreign(file)
     data, text = variables_of(file, "a run of nlink"), attribute(file, "nlink", str)
     line, fixed = _last_line(data, closed), parsed(text)
-    _refuse_unfit(data, tables.links_in(fixed), tables.counts_in(line), "checksum" in line)
-    if verify and "checksum" in line:
+    counts, finished = tables.counts_in(line), "checksum" in line
+    _refuse_unfit(data, tables.links_in(fixed), counts, finished)
+    if finished:
         _verify(data, text, line)
-    status = tables.status_in(line) if "checksum" in line else _status(source, fixed, line)
-    return _run(data, fixed, line, status)
+    names = [name for name in (*COLUMNS, *(f"work_{name}" for name in ledger())) if name in data]
+    return Run(
+        scenario=tables.scenario_in(fixed),
+        **fields_of({name: _values(data[name], counts["time"]) for name in names}),
+        status=tables.status_in(line) if finished else _status(source, fixed, line),
+        stats=tables.stats_in(line),
+        meta=tables.meta_in(fixed),
+        events=tables.events_in(data, counts["event"]),
+        knots=Trajectory(*(_values(data[name], counts["knot"]) for name in KNOTS)) if counts["knot"] else None,
+        checkpoint=tables.checkpoint_in(line, data.get("checkpoint")),
+        trusted_until=None if line.get("trusted_until") is None else entry(line, "trusted_until", float),
+    )
 
 
 def _last_line(data: dict[str, Any], closed: bool) -> dict[str, Any]:
@@ -242,16 +231,10 @@ def _verify(data: dict[str, Any], text: str, line: dict[str, Any]) -> None:
 
 
 def _digest(data: Any) -> str:
-    total = hashlib.sha256()
-    for values in _blocks(data):
-        total.update(values.tobytes())
-    return total.hexdigest()
-
-
-def _blocks(data: Any) -> Iterator[np.ndarray]:
-    rows = max(1, BLOCK // max(1, int(np.prod(data.shape[1:]))))
+    total, rows = hashlib.sha256(), max(1, BLOCK // max(1, int(np.prod(data.shape[1:]))))
     for k in range(0, len(data), rows):
-        yield data[k : k + rows]
+        total.update(data[k : k + rows].tobytes())
+    return total.hexdigest()
 
 
 def _refuse_foreign(file: Any) -> None:
@@ -265,44 +248,12 @@ def _refuse_foreign(file: Any) -> None:
 
 
 def _values(data: Any, count: int) -> Any:
-    long = count * int(np.prod(data.shape[1:])) * data.dtype.itemsize > MOST_READ
-    return Stored(data, count) if long else data[:count]
-
-
-def _times(data: Any, count: int) -> Any:
-    """Return times, which go one way."""
-    t = _values(data, count)
-    if not isinstance(t, Stored) and not (np.isfinite(t).all() and abs(np.sign(np.diff(t)).sum()) == np.count_nonzero(np.diff(t))):
-        raise Refused("its times are not in order")
-    return t
-
-
-def _run(data: dict[str, Any], fixed: dict[str, Any], line: dict[str, Any], status: Status) -> Run:
-    counts, scenario = tables.counts_in(line), tables.scenario_in(fixed)
-    count, steps = counts["time"], counts["knot"]
-    return Run(
-        scenario=scenario,
-        t=_times(data["time"], count),
-        theta=_values(data["theta"], count),
-        omega=_values(data["omega"], count),
-        alpha=_values(data["alpha"], count),
-        kinetic=_values(data["kinetic"], count),
-        potential=_values(data["potential"], count),
-        work={name: _values(data[f"work_{name}"], count) for name in ledger() if f"work_{name}" in data},
-        drift=_values(data["violation"], count),
-        status=status,
-        stats=tables.stats_in(line),
-        meta=tables.meta_in(fixed),
-        events=_events(data, counts["event"]),
-        knots=Trajectory(_times(data["knot"], steps), *(_values(data[f"knot_{name}"], steps) for name in MOTION))
-        if steps
-        else None,
-        checkpoint=tables.checkpoint_in(line, data.get("checkpoint")),
-        trusted_until=tables.trusted_in(line),
-        pin_force=_values(data["pin_force"], count) if "pin_force" in data else None,
-    )
-
-
-def _events(data: dict[str, Any], count: int) -> list[Any]:
-    lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
-    return tables.events_in(lines, *(data[f"event_{name}"][:count] for name in ("time", "theta", "omega")))
+    """Return the first rows of a variable, in the file if they are many; refuse times that are not in order."""
+    if count * int(np.prod(data.shape[1:])) * data.dtype.itemsize > MOST_READ:
+        return Stored(data, count)
+    values = data[:count]
+    if data.name in ("/time", "/knot"):
+        steps = np.diff(values)
+        if not np.isfinite(values).all() or abs(np.sign(steps).sum()) != np.count_nonzero(steps):
+            raise Refused("its times are not in order")
+    return values

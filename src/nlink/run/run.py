@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
     from nlink.mechanics.chain import Chain
 
+COLUMNS = {
+    "time": "t",
+    **{name: name for name in ("theta", "omega", "alpha", "kinetic", "potential")},
+    "violation": "drift",
+    "pin_force": "pin_force",
+}
+"""Names in a file of what a run holds over time, and its attributes."""
+
 
 class Status(NamedTuple):
     """How a run ended: a code, a sentence, and what to try."""
@@ -47,8 +55,7 @@ class Stats(NamedTuple):
 
     def plus(self, other: Stats) -> Stats:
         """Return the cost of both."""
-        steps, rejected = self.steps + other.steps, self.rejected + other.rejected
-        return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
+        return Stats(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class EventRecord(NamedTuple):
@@ -203,7 +210,8 @@ class Run:
         """Return the run as an xarray Dataset with named dimensions and units."""
         import xarray
 
-        from nlink.run.file import attributes, variables
+        from nlink.run.file import variables
+        from nlink.run.writer import attributes
 
         data = variables(self)
         coords = {name: data.pop(name) for name in ("time", "link")}
@@ -231,6 +239,19 @@ class Run:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
         return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+
+
+def columns_of(run: Run) -> dict[str, Any]:
+    """Return what a run holds over time: name in a file -> values."""
+    series = {name: getattr(run, field) for name, field in COLUMNS.items()}
+    work = {f"work_{name}": values for name, values in run.work.items()}
+    return {name: values for name, values in (series | work).items() if values is not None}
+
+
+def fields_of(columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a Run that hold these columns."""
+    work = {name.removeprefix("work_"): values for name, values in columns.items() if name not in COLUMNS}
+    return {COLUMNS[name]: values for name, values in columns.items() if name in COLUMNS} | {"work": work}
 
 
 def _hermite(nodes: Trajectory, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from nlink._support.checks import ModelError
 from nlink._support.guarded import Refused, entry, parsed
 from nlink.run.run import Checkpoint, EventRecord, Stats, Status
@@ -67,20 +65,14 @@ def stats_in(line: dict[str, Any]) -> Stats:
     return Stats(*counts, wall=entry(table, "wall", float, least=0.0, most=math.inf))
 
 
-def trusted_in(line: dict[str, Any]) -> float | None:
-    """Return until when a run is trusted, if that was asked for."""
-    return None if line.get("trusted_until") is None else entry(line, "trusted_until", float)
-
-
 def checkpoint_in(line: dict[str, Any], slots: Any) -> Checkpoint | None:
     """Return where a run goes on; `slots` (2, 2, size) holds the states."""
     if line.get("checkpoint") is None:
         return None
     table = entry(line, "checkpoint", dict)
     state, rates = slots[slot_in(table)]
-    thinning = entry(table, "thinning", list)
-    whole = [entry({"thinning": value}, "thinning", int, least=0, most=MOST) for value in thinning]
-    if len(whole) != 3 or not whole[0]:
+    thinning = [entry({"thinning": value}, "thinning", int, least=0, most=MOST) for value in entry(table, "thinning", list)]
+    if len(thinning) != 3 or not thinning[0]:
         raise Refused("its thinning is not three numbers")
     return Checkpoint(
         t=entry(table, "t", float, least=-1e300, most=1e300),
@@ -89,7 +81,7 @@ def checkpoint_in(line: dict[str, Any], slots: Any) -> Checkpoint | None:
         rates=rates,
         origin=entry(table, "origin", float),
         count=entry(table, "count", int, least=0, most=MOST),
-        thinning=(whole[0], whole[1], whole[2]),
+        thinning=(thinning[0], thinning[1], thinning[2]),
     )
 
 
@@ -98,15 +90,17 @@ def slot_in(table: dict[str, Any]) -> int:
     return entry(table, "slot", int, least=0, most=1)
 
 
-def events_in(lines: list[bytes], times: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> list[EventRecord]:
-    """Return the events: a line of JSON for each, times (E,), angles and rates (E, N)."""
+def events_in(data: dict[str, Any], count: int) -> list[EventRecord]:
+    """Return the first events of a file: a line of JSON for each, times (E,), angles and rates (E, N)."""
+    lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
+    times, theta, omega = (data[f"event_{name}"][:count] for name in ("time", "theta", "omega"))
     if len(lines) != len(times):
         raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
-    found = []
+    events = []
     for line, t, angles, rates in zip(lines, times, theta, omega, strict=True):
         table = parsed(line)
         name, info = entry(table, "name", str), entry(table, "info", dict)
         if name == "flip":
             entry(info, "link", int, least=0, most=len(angles) - 1)
-        found.append(EventRecord(float(t), name, angles, rates, info))
-    return found
+        events.append(EventRecord(float(t), name, angles, rates, info))
+    return events

@@ -26,6 +26,7 @@ import numpy as np
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status
+from nlink.scenario import Scenario
 
 FORMAT = 2
 CHUNK = 8_192
@@ -35,6 +36,8 @@ MOTION = {
     "omega": ("rad/s", "angular velocity"),
     "alpha": ("rad/s^2", "angular acceleration"),
 }
+KNOTS = ("knot", *(f"knot_{name}" for name in MOTION))
+"""Names of the integrator's steps: time, theta, omega, alpha."""
 
 
 class Variable(NamedTuple):
@@ -85,6 +88,19 @@ def variable(name: str) -> Variable:
     """Return what a variable of the file is; those that the table does not have are the work of a load."""
     work = Variable(("time",), "J", f"work done by {name.removeprefix('work_').replace('_', ' ')}", optional=True)
     return VARIABLES.get(name, work)
+
+
+def attributes(scenario: Scenario, meta: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a run file: format, title, and one JSON text with the scenario and where it came from."""
+    title = scenario.title or f"{scenario.chain.n}-link chain"
+    text = json.dumps({"scenario": scenario.to_dict(), "meta": meta})
+    return {"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": text}
+
+
+def event_columns(events: list[EventRecord]) -> dict[str, np.ndarray]:
+    """Return times, angles and rates of events: name in the file -> values."""
+    names = {"event_time": "t", "event_theta": "theta", "event_omega": "omega"}
+    return {name: np.array([getattr(event, field) for event in events], float) for name, field in names.items()}
 
 
 def part_name(path: Path) -> Path:
@@ -152,18 +168,16 @@ class RunWriter:
     Parameters
     ----------
     path : where the run will be when it is done
-    text, title : JSON of what does not change, scenario and meta, and a title
-    n, size : number of links, and of numbers in a checkpoint's state (0: it has none)
+    scenario, meta : what was asked for, and where the run comes from
+    size : number of numbers in a checkpoint's state (0: it has none)
     columns : names of the variables over time
     points : most points that will be saved
     """
 
-    def __init__(self, path: Path, text: str, title: str, n: int, size: int, columns: list[str], points: int) -> None:
-        self.path, self.text, self.size = real(path), text, size
-        self.counts = {"time": 0, "knot": 0, "event": 0}
-        self.commits = self.letters = self.signs = 0
-        names = [*columns, "knot", *(f"knot_{name}" for name in MOTION), "event_time", "event_theta", "event_omega"]
-        self.sums = {name: hashlib.sha256() for name in (*names, "event_text")}
+    def __init__(self, path: Path, scenario: Scenario, meta: dict[str, Any], size: int, columns: list[str], points: int) -> None:
+        self.path, self.attributes, self.commits = real(path), attributes(scenario, meta), 0
+        names = (*columns, *KNOTS, *event_columns([]), "event_text")
+        self.sums = {name: hashlib.sha256() for name in names}
         _refuse_place(self.path)
         self._file: Any = None
         self._failed = self.whole = False
@@ -172,7 +186,7 @@ class RunWriter:
             self.part, self._lock = hidden(self.path)
         try:
             with self._told():
-                self.part.write_bytes(self._image(title, n, names, points))
+                self.part.write_bytes(self._image(scenario.chain.n, size, names, points))
                 self._open()
         except BaseException:
             self.leave()
@@ -186,22 +200,18 @@ class RunWriter:
             self.part = part_name(self.path)
 
     def append(self, columns: dict[str, np.ndarray]) -> None:
-        """Append saved points: name -> values, the first dimension time."""
-        self.counts["time"] = self._append(columns, self.counts["time"])
-
-    def append_knots(self, track: tuple[np.ndarray, ...]) -> None:
-        """Append steps of the integrator: time, theta, omega, alpha."""
-        names = ("knot", *(f"knot_{name}" for name in MOTION))
-        self.counts["knot"] = self._append(dict(zip(names, track, strict=True)), self.counts["knot"])
+        """Append rows to variables: name -> values."""
+        with self._told():
+            for name, values in columns.items():
+                values = np.ascontiguousarray(values)
+                self._extend(name, values)
+                self.sums[name].update(values.data.cast("B") if values.size else b"")
 
     def append_events(self, events: list[EventRecord]) -> None:
         """Append events."""
         if events:
-            values = {"event_time": [e.t for e in events], "event_theta": [e.theta for e in events]}
-            values["event_omega"] = [e.omega for e in events]
-            self.counts["event"] = self._append({name: np.array(v, float) for name, v in values.items()}, self.counts["event"])
             lines = "".join(json.dumps({"name": e.name, "info": e.info}) + "\n" for e in events)
-            self.signs = self._append({"event_text": np.frombuffer(lines.encode(), np.uint8)}, self.signs)
+            self.append(event_columns(events) | {"event_text": np.frombuffer(lines.encode(), np.uint8)})
 
     def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: float | None) -> None:
         """Bring all that was appended to the file, and then the line that makes it count."""
@@ -209,7 +219,8 @@ class RunWriter:
             where = self._put_checkpoint(point)
             for name in self.sums:
                 self._data[name].flush()
-            line = {"counts": self.counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": where, **more}
+            counts = {name: len(self._data[f"{name}_time" if name == "event" else name]) for name in ("time", "knot", "event")}
+            line = {"counts": counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": where, **more}
             self._log(line)
             self.commits += 1
 
@@ -220,7 +231,7 @@ class RunWriter:
         self.commit(status, stats, point, **more)
         with self._told():
             digests = {name: [list(self._data[name].shape), total.hexdigest()] for name, total in self.sums.items()}
-            self._log({**self._last, "checksum": checksum(self.text, self._last, digests)})
+            self._log({**self._last, "checksum": checksum(self.attributes["nlink"], self._last, digests)})
             self._file.flush()
             self._file.close()
         run, self.whole = verify(self.part), True
@@ -261,24 +272,24 @@ class RunWriter:
         with contextlib.suppress(OSError, RuntimeError):
             self._file.close()
 
-    def _image(self, title: str, n: int, names: list[str], points: int) -> bytes:
+    def _image(self, n: int, size: int, names: tuple[str, ...], points: int) -> bytes:
         """Return the bytes of the file as it is before the first point: made in memory, so that HDF5 meets no full disk."""
         import h5netcdf
 
         sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
-        sizes |= {"slot": 2, "part": 2, "state": self.size} if self.size else {}
+        sizes |= {"slot": 2, "part": 2, "state": size} if size else {}
         image = io.BytesIO()
         with h5netcdf.File(image, "w", libver="latest") as file:
             file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
             file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
-            for name in (*names, "event_text", "log", *(["checkpoint"] if self.size else [])):
+            for name in (*names, "log", *(["checkpoint"] if size else [])):
                 each = variable(name)
                 first, *rest = each.dimensions
                 row = [sizes[dim] for dim in rest]
                 most = 4096 if each.dtype == "u1" else 1 if name == "checkpoint" else points if first == "time" else 128
                 chunks = (max(1, min(most, CHUNK // int(np.prod(row)))), *row)
                 file.create_variable(name, each.dimensions, each.dtype, chunks=chunks).attrs.update(each.attributes)
-            file.attrs.update({"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": self.text})
+            file.attrs.update(self.attributes)
         return image.getvalue()
 
     def _open(self) -> None:
@@ -289,16 +300,11 @@ class RunWriter:
         self._file.swmr_mode = True
         self._data = {str(name): self._file[name] for name in self._file}  # held open: closing one writes, and hides what fails
 
-    def _append(self, columns: dict[str, np.ndarray], begin: int) -> int:
-        with self._told():
-            end = begin
-            for name, values in columns.items():
-                values = np.ascontiguousarray(values)
-                end = begin + len(values)
-                self._data[name].resize(end, axis=0)
-                self._data[name][begin:end] = values
-                self.sums[name].update(values.data.cast("B") if values.size else b"")
-            return end
+    def _extend(self, name: str, values: np.ndarray) -> None:
+        data = self._data[name]
+        begin = len(data)
+        data.resize(begin + len(values), axis=0)
+        data[begin:] = values
 
     def _put_checkpoint(self, point: Checkpoint | None) -> dict[str, Any] | None:
         if point is None:
@@ -311,12 +317,8 @@ class RunWriter:
 
     def _log(self, line: dict[str, Any]) -> None:
         self._last = line
-        text = (json.dumps(line) + "\n").encode()
-        log = self._data["log"]
-        log.resize(self.letters + len(text), axis=0)
-        log[self.letters :] = np.frombuffer(text, np.uint8)
-        log.flush()
-        self.letters += len(text)
+        self._extend("log", np.frombuffer((json.dumps(line) + "\n").encode(), np.uint8))
+        self._data["log"].flush()
 
     @contextlib.contextmanager
     def _told(self, rest: str = "") -> Iterator[None]:

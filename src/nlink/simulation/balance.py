@@ -21,7 +21,7 @@ import numpy as np
 from nlink.integrators.base import Integrator
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointSpring
-from nlink.run.run import Run, Status
+from nlink.run.run import Run, Status, columns_of
 from nlink.simulation.statuses import refined
 
 SLACK = 10.0
@@ -66,10 +66,9 @@ class Balance:
 
     def follow(self, run: Run) -> None:
         """Take the points of an earlier run, some at a time."""
-        columns: dict[str, np.ndarray] = {name: getattr(run, name) for name in ("kinetic", "potential", "theta", "omega")}
-        columns |= {"violation": run.drift} | {f"work_{name}": values for name, values in run.work.items()}
+        series = {name: values for name, values in columns_of(run).items() if name not in ("time", "alpha", "pin_force")}
         for k in range(0, len(run.t), BLOCK):
-            self.take({name: np.asarray(values[k : k + BLOCK]) for name, values in columns.items()})
+            self.take({name: np.asarray(values[k : k + BLOCK]) for name, values in series.items()})
 
     @property
     def exchanged(self) -> float:

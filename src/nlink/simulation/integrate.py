@@ -25,7 +25,7 @@ from nlink.run.writer import Claim
 from nlink.scenario import Scenario, Settings
 from nlink.simulation.events import Event, Flip, Watch
 from nlink.simulation.loop import Loop
-from nlink.simulation.recording import Record, arrived, joined, known_times, origin, saved_times
+from nlink.simulation.recording import Record, arrived, joined, origin, rows_before, saved_times
 from nlink.simulation.starts import Correction, start_of
 from nlink.simulation.streaming import StreamedRecord
 
@@ -153,7 +153,7 @@ def _simulate(
     with Notice(COMPILING, progress), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
         stepper = method.stepper(system, start, settings.t_end)
         _compile(system, stepper, settings.t_end)
-    times = times[np.count_nonzero(known_times(earlier, scenario)) :] if earlier else times
+    times = times[len(rows_before(earlier, scenario)[0]) :] if earlier else times
     watches = [Watch(event, system, start.t, start.y) for event in events]
     meta = origin(scenario) | ({"start": correction} if correction else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)

@@ -16,7 +16,7 @@ from nlink._support.version import __version__
 from nlink.integrators.base import Restart
 from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
-from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory
+from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
 from nlink.simulation.knots import KnotStore
@@ -121,15 +121,7 @@ class Record:
         data = {name: values[: self.read] for name, values in self._columns.items()}
         return Run(
             scenario=scenario,
-            t=data["time"],
-            theta=data["theta"],
-            omega=data["omega"],
-            alpha=data["alpha"],
-            pin_force=data.get("pin_force"),
-            kinetic=data["kinetic"],
-            potential=data["potential"],
-            work={name: data[f"work_{name}"] for name in self.system.ledger},
-            drift=data["violation"],
+            **fields_of(data),
             status=status,
             stats=cost,
             meta=meta,
@@ -213,21 +205,14 @@ def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.n
 
 def joined(earlier: Run, later: Run) -> Run:
     """Return a resumed run with the part before it."""
-    before = abs(earlier.checkpoint.t) if earlier.checkpoint else 0.0
-    seen = watched_until(earlier)
-    known = known_times(earlier, later.scenario)
-    series = {
-        name: np.concatenate([getattr(earlier, name)[known], getattr(later, name)])
-        for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
-    }
-    work = {name: np.concatenate([earlier.work[name][known], values]) for name, values in later.work.items()}
-    if earlier.pin_force is not None and later.pin_force is not None:
-        series["pin_force"] = np.concatenate([earlier.pin_force[known], later.pin_force])
-    kept = earlier.knots and Trajectory(*(values[np.abs(earlier.knots.t) <= before] for values in earlier.knots))
-    parts = [track for track in (kept, later.knots) if track is not None]
-    knots = Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
-    events = earlier.events + [event for event in later.events if abs(event.t) > seen]
-    return replace(later, **series, work=work, knots=knots, events=events, stats=earlier.stats.plus(later.stats))
+    points, knots = rows_before(earlier, later.scenario)
+    before = columns_of(earlier)
+    series = {name: np.concatenate([before[name][points], values]) for name, values in columns_of(later).items()}
+    parts = [Trajectory(*(values[knots] for values in earlier.knots))] if earlier.knots else []
+    parts += [later.knots] if later.knots else []
+    track = Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
+    events = earlier.events + [event for event in later.events if abs(event.t) > watched_until(earlier)]
+    return replace(later, **fields_of(series), knots=track, events=events, stats=earlier.stats.plus(later.stats))
 
 
 def watched_until(earlier: Run) -> float:
@@ -242,11 +227,12 @@ def arrived(run: Run) -> bool:
     return run.status.code == "finished" or (run.status.code == "inaccurate" and not stopped)
 
 
-def known_times(earlier: Run, scenario: Scenario) -> np.ndarray:
-    """Return which saved points of an earlier run stay: those at the new times that lie before the steps to be repeated."""
-    point = earlier.checkpoint
-    assert point is not None
-    return np.isin(earlier.t, saved_times(scenario.settings.save, scenario.settings.t_end)) & (np.abs(earlier.t) <= abs(point.t))
+def rows_before(earlier: Run, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
+    """Return the saved points at the new times, and the knots, of an earlier run that lie before the steps to be repeated."""
+    assert earlier.checkpoint is not None
+    end, times = abs(earlier.checkpoint.t), saved_times(scenario.settings.save, scenario.settings.t_end)
+    knots = np.abs(np.asarray(earlier.knots.t)) if earlier.knots else np.empty(0)
+    return np.flatnonzero(np.isin(earlier.t, times) & (np.abs(earlier.t) <= end)), np.flatnonzero(knots <= end)
 
 
 def checkpoint(system: System, point: Restart) -> Checkpoint:

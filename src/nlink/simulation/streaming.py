@@ -18,12 +18,12 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.integrators.base import Restart
 from nlink.mechanics.system import System
-from nlink.run.file import attributes, copy, opened
+from nlink.run.file import copy, opened
 from nlink.run.run import Checkpoint, Run, Stats, Status
-from nlink.run.writer import RunFileError, RunWriter
+from nlink.run.writer import KNOTS, RunFileError, RunWriter
 from nlink.scenario import Scenario
 from nlink.simulation.knots import Thinning, most_knots
-from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decoded, known_times, read_out, watched_until
+from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decoded, read_out, rows_before, watched_until
 
 SECONDS = 1.0
 """Time between two commits."""
@@ -37,8 +37,8 @@ class StreamedRecord(Record):
     def __init__(self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
         super().__init__(times, system)
         self.scenario, self.path, m = scenario, path, system.full_size
-        attrs, names = attributes(scenario, meta), list(read_out(system, np.empty(0), np.empty((0, m))))
-        self.writer = RunWriter(path, attrs["nlink"], attrs["title"], system.chain.n, m, names, max(1, len(times)))
+        names = list(read_out(system, np.empty(0), np.empty((0, m))))
+        self.writer = RunWriter(path, scenario, meta, m, names, max(1, len(times)))
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
         self._reached = 0.0
         self._committed, self._pause = time.perf_counter(), SECONDS
@@ -65,7 +65,8 @@ class StreamedRecord(Record):
         fine = np.flatnonzero(length < save * (1 - 1e-9)) if isinstance(save, float) else np.arange(len(t))
         rows = fine[self._thinning.chosen(len(fine))]
         if len(rows):
-            self.writer.append_knots((t[rows], *decoded(self.system, y[rows], f[rows])))
+            track = t[rows], *decoded(self.system, y[rows], f[rows])
+            self.writer.append(dict(zip(KNOTS, track, strict=True)))
 
     def keep_up(self, cost: Stats, point: Restart) -> None:
         """Commit, if it is time; events of long chains are written at once, for each holds a state."""
@@ -93,8 +94,7 @@ class StreamedRecord(Record):
     def _take_over(self, earlier: Run) -> None:
         point = earlier.checkpoint
         assert point is not None
-        knots = np.empty(0) if earlier.knots is None else np.abs(np.asarray(earlier.knots.t))
-        copy(self.writer, earlier, np.flatnonzero(known_times(earlier, self.scenario)), np.flatnonzero(knots <= abs(point.t)))
+        copy(self.writer, earlier, *rows_before(earlier, self.scenario))
         self._thinning = Thinning(self._thinning.room, *point.thinning)
         self._cost, self._seen = earlier.stats, watched_until(earlier)
         self._at = point.t
