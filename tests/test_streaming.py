@@ -19,7 +19,7 @@ from nlink.run import file
 from nlink.run.file import RunFileError, Stored
 from nlink.run.writer import Claim
 from nlink.simulation import knots, loop, streaming
-from nlink.simulation.knots import Thinning
+from nlink.simulation.knots import thinned
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
 COMMAND = [str(Path(sys.executable).with_name("nlink"))]
@@ -240,14 +240,16 @@ print(peak() - before)
 
 
 def test_thinned_steps_grow_with_the_logarithm():
-    thinning, kept = Thinning(8, 1, 0, 0), []
+    thinning, kept = (1, 0, 0), []
     for begin in range(0, 1000, 10):
-        kept += [begin + i for i in thinning.chosen(10)]
+        rows, thinning = thinned(10, 8, thinning)
+        kept += [begin + i for i in rows]
     assert kept[:12] == [0, 1, 2, 3, 4, 5, 6, 7, 9, 11, 13, 15]
     assert len(kept) < 8 + 4 * 8
     assert max(np.diff(kept)) <= 128
-    again, other = Thinning(8, *thinning.state), thinning.chosen(500)
-    assert again.chosen(500) == other
+    (first, middle), whole = thinned(200, 8, thinning), thinned(500, 8, thinning)
+    second, end = thinned(300, 8, middle)
+    assert (first + [200 + i for i in second], end) == whole
 
 
 def test_a_wrong_model_leaves_nothing_but_never_takes_away_what_was_there(tmp_path):

@@ -198,7 +198,7 @@ class Run:
         """Go on from where the run stopped, to t_end (its own if not given); return the whole run, or write it to `file`."""
         from nlink.simulation.integrate import resume  # the loop stands behind: see the layers
 
-        return resume(self, t_end, file=file, progress=progress, strict=strict, events=events)
+        return resume(self, t_end, events, file, progress, strict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run as a netCDF4 file (.nc), whole or not at all."""

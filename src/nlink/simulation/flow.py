@@ -53,7 +53,11 @@ class Flow:
         sign = 1.0 if end > start else -1.0
         bounds = system.bounds(start, end)
         fixed = isinstance(self.method, FixedStep)  # fixed steps reach over the end
-        stepper = self._begun(Restart.at(start, state), end)
+        stepper, point = self._stepper, Restart.at(start, state)
+        if stepper is None:
+            stepper = self._stepper = self.method.stepper(system, point, end)
+        else:
+            stepper.restart(point, end)
         while True:
             left = self.method.max_steps - stepper.steps - stepper.rejected
             chunk = stepper.advance(bounds, True, NOTHING, self._none, fixed, min(100_000, left))
@@ -69,14 +73,6 @@ class Flow:
         state = chunk.at(np.array([end]))[0] if fixed else chunk.y[-1]
         theta, omega = system.decode(state)
         return theta.copy(), omega.copy()
-
-    def _begun(self, point: Restart, end: float) -> Stepper:
-        """Return a stepper from a point towards a time: the one from before, if there is one."""
-        if self._stepper is None:
-            self._stepper = self.method.stepper(self.system, point, end)
-        else:
-            self._stepper.restart(point, end)
-        return self._stepper
 
 
 def flow(

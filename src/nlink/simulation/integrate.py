@@ -92,7 +92,7 @@ def simulate(
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
         scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
-        return _simulate(scenario, system, start, _watched(settings, events), progress, strict, file, correction=correction)
+        return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
 def simulate_scenario(
@@ -102,19 +102,10 @@ def simulate_scenario(
     with _claimed(file):
         system = _system(scenario.chain, scenario.settings.formulation, progress)
         start, correction = start_of(system, scenario.theta, scenario.omega)
-        watched = _watched(scenario.settings, events)
-        return _simulate(scenario, system, start, watched, progress, strict, file, correction=correction)
+        return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
-def resume(
-    run: Run,
-    t_end: float | None = None,
-    *,
-    events: Events = (),
-    file: File | None = None,
-    progress: bool = False,
-    strict: bool = True,
-) -> Run:
+def resume(run: Run, t_end: float | None, events: Events, file: File | None, progress: bool, strict: bool) -> Run:
     """Go on with a run; see Run.resume."""
     settings = run.scenario.settings
     t_end = settings.t_end if t_end is None else number("t_end", t_end)
@@ -130,14 +121,14 @@ def resume(
     with _claimed(file, going_on=True):
         system = _system(scenario.chain, settings.formulation, progress)
         start = Restart(point.t, point.step, point.state, point.rates, point.origin, point.count)
-        return _simulate(scenario, system, start, _watched(settings, events), progress, strict, file, earlier=run)
+        return _simulate(scenario, system, start, events, progress, strict, file, earlier=run)
 
 
 def _simulate(
     scenario: Scenario,
     system: System,
     start: Restart,
-    events: Sequence[Event | Flip],
+    events: Events,
     progress: bool,
     strict: bool,
     file: File | None,
@@ -154,7 +145,9 @@ def _simulate(
         stepper = method.stepper(system, start, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[len(rows_before(earlier, scenario)[0]) :] if earlier else times
-    watches = [Watch(event, system, start.t, start.y) for event in events]
+    flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
+    asked = events if isinstance(events, list | tuple) else (events,)
+    watches = [Watch(event, system, start.t, start.y) for event in (*flips, *asked)]  # pyright: ignore[reportArgumentType]
     meta = origin(scenario) | ({"start": correction} if correction else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
     loop = Loop(system, method, stepper, settings.t_end, watches, record)
@@ -193,9 +186,3 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     system.energy(np.empty((0, system.size)))
     if system.projected:
         system.settled(np.empty((0, m)))
-
-
-def _watched(settings: Settings, events: Events) -> tuple[Event | Flip, ...]:
-    """Return the events that are looked for: flips by the settings, and those asked for."""
-    flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
-    return (*flips, *(events if isinstance(events, list | tuple) else (events,)))  # pyright: ignore[reportReturnType]

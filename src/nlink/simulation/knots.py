@@ -18,7 +18,7 @@ class KnotStore:
     def __init__(self, m: int) -> None:
         room = most_knots(m)
         self.arrays = np.empty(room), np.empty((room, m)), np.empty((room, m))
-        self.room, self.count, self.stride, self._skip = room, 0, 1, 0
+        self.room, self.count, self.stride, self._seen = room, 0, 1, 0
 
     @property
     def kept(self) -> tuple[np.ndarray, ...]:
@@ -31,44 +31,30 @@ class KnotStore:
             self._add(*(values[part : part + self.room] for values in steps))
 
     def _add(self, *steps: np.ndarray) -> None:
-        count = len(steps[0])
-        while self.count + len(range(self._skip, count, self.stride)) > self.room:
-            self._drop()
-        chosen = range(self._skip, count, self.stride)
+        while self.count + len(steps[0][-self._seen % self.stride :: self.stride]) > self.room:
+            half = (self.count + 1) // 2
+            for own in self.arrays:
+                own[:half] = own[: self.count : 2].copy()
+            self.count, self.stride = half, 2 * self.stride
+        begin = self.count
         for own, values in zip(self.arrays, steps, strict=True):
-            own[self.count : self.count + len(chosen)] = values[self._skip :: self.stride]
-        self.count += len(chosen)
-        self._skip += self.stride * len(chosen) - count
-
-    def _drop(self) -> None:
-        half = (self.count + 1) // 2
-        for own in self.arrays:
-            own[:half] = own[: self.count : 2].copy()
-        self._skip += self.stride * (self.count % 2)
-        self.count, self.stride = half, 2 * self.stride
+            chosen = values[-self._seen % self.stride :: self.stride]
+            self.count = begin + len(chosen)
+            own[begin : self.count] = chosen
+        self._seen += len(steps[0])
 
 
-class Thinning:
-    """Which steps are written to a file, from which none can be dropped: `room` at stride 1, and half as many at each stride after
-    it, so that their number grows with the logarithm of all steps.
+def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list[int], tuple[int, int, int]]:
+    """Return which of the next `count` steps are written to a file, from which none can be dropped, and the thinning after them.
+
+    There are `room` steps at stride 1, and half as many at each stride after it, so that their number grows with the logarithm of
+    all steps. `thinning` is the stride, the steps to skip, and the steps kept at this stride.
     """
-
-    def __init__(self, room: int, stride: int, skip: int, since: int) -> None:
-        self.room, self.stride, self.skip, self.since = room, stride, skip, since
-
-    @property
-    def state(self) -> tuple[int, int, int]:
-        """What it takes to go on."""
-        return self.stride, self.skip, self.since
-
-    def chosen(self, count: int) -> list[int]:
-        """Return which of the next `count` steps are kept."""
-        out: list[int] = []
-        while self.skip < count:
-            out.append(self.skip)
-            self.since += 1
-            if self.since >= self.room:
-                self.stride, self.since = 2 * self.stride, self.room // 2
-            self.skip += self.stride
-        self.skip -= count
-        return out
+    (stride, skip, since), rows = thinning, []
+    while skip < count:
+        rows.append(skip)
+        since += 1
+        if since >= room:
+            stride, since = 2 * stride, room // 2
+        skip += stride
+    return rows, (stride, skip - count, since)

@@ -22,7 +22,7 @@ from nlink.run.file import copy, opened
 from nlink.run.run import Checkpoint, Run, Stats, Status
 from nlink.run.writer import KNOTS, RunFileError, RunWriter
 from nlink.scenario import Scenario
-from nlink.simulation.knots import Thinning, most_knots
+from nlink.simulation.knots import most_knots, thinned
 from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decoded, read_out, rows_before, watched_until
 
 SECONDS = 1.0
@@ -42,19 +42,20 @@ class StreamedRecord(Record):
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
         self._reached = 0.0
         self._committed, self._pause = time.perf_counter(), SECONDS
-        self._thinning = Thinning(most_knots(m), *Checkpoint.thinning)
+        self._thinning = Checkpoint.thinning
         self._new = True
 
     def begin(self, start: Restart, earlier: Run | None) -> None:
         """Take over the earlier run, or the start, and let the file be seen."""
-        self._new = earlier is None
+        if earlier is not None and earlier.checkpoint is not None:
+            copy(self.writer, earlier, *rows_before(earlier, self.scenario))
+            self._cost, self._seen, self._new = earlier.stats, watched_until(earlier), False
+            self._at, self._thinning = earlier.checkpoint.t, earlier.checkpoint.thinning
         super().begin(start, earlier)
         self._commit(Status("running", f"begun at t = {start.t:g} s"), Stats(0, 0, 0, 0.0), start)
         self.writer.publish()
 
     def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
-        if earlier is not None:
-            self._take_over(earlier)
         if earlier is None or earlier.status.code == "event":
             super()._begin_knots(start, earlier)
 
@@ -63,8 +64,9 @@ class StreamedRecord(Record):
         save, length = self.scenario.settings.save, np.abs(np.diff(t, prepend=self._at))
         self._at = float(t[-1]) if len(t) else self._at
         fine = np.flatnonzero(length < save * (1 - 1e-9)) if isinstance(save, float) else np.arange(len(t))
-        rows = fine[self._thinning.chosen(len(fine))]
-        if len(rows):
+        rows, self._thinning = thinned(len(fine), most_knots(self.system.full_size), self._thinning)
+        if rows:
+            rows = fine[rows]
             track = t[rows], *decoded(self.system, y[rows], f[rows])
             self.writer.append(dict(zip(KNOTS, track, strict=True)))
 
@@ -90,14 +92,6 @@ class StreamedRecord(Record):
         if isinstance(failure[1], RunFileError) and not self.writer.whole:
             kept = f"the run up to t = {self._reached:g} s is in {self.writer.part}: make room, then resume it"
             raise RunFileError(f"{failure[1]}; {'make room, or give another file' if empty else kept}") from None
-
-    def _take_over(self, earlier: Run) -> None:
-        point = earlier.checkpoint
-        assert point is not None
-        copy(self.writer, earlier, *rows_before(earlier, self.scenario))
-        self._thinning = Thinning(self._thinning.room, *point.thinning)
-        self._cost, self._seen = earlier.stats, watched_until(earlier)
-        self._at = point.t
 
     def _room(self, count: int, m: int) -> np.ndarray:
         """Return rows for all states that one call of the integrator may pass, or as many as can be had; most stay unused."""
@@ -125,4 +119,4 @@ class StreamedRecord(Record):
         self.events.clear()
 
     def _checkpoint(self, point: Restart) -> Checkpoint:
-        return replace(checkpoint(self.system, point), thinning=self._thinning.state)
+        return replace(checkpoint(self.system, point), thinning=self._thinning)
