@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from nlink._support.files import HDF5
+
 if TYPE_CHECKING:
     import h5py
 
     Item = h5py.Group | h5py.Dataset | h5py.Datatype
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEAP = b"GCOL\x01\x00\x00\x00"
 MOST_VARIABLES = 64
 MOST_VALUES = 16
@@ -71,7 +72,7 @@ def opened_hdf5(path: Path, kind: str) -> tuple[h5py.File, bool]:
     import h5py
 
     with path.open("rb") as raw:
-        if raw.read(len(SIGNATURE)) != SIGNATURE:
+        if raw.read(len(HDF5)) != HDF5:
             raise Unread(f"is not {kind} (not netCDF4)")
         with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
             _check_heaps(content)
