@@ -14,7 +14,6 @@ from typing import Annotated
 import typer
 
 from nlink._support.checks import BackendError, ModelError, printable
-from nlink._support.descriptors import open_standard_streams
 from nlink._support.interrupt import asked_to_leave
 from nlink._support.version import __version__
 from nlink.cli import compare, derive, export, lyapunov, map, models, modes, pictures, poincare, run, stability, studio
@@ -30,20 +29,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run.run)
-app.command("presets")(models.presets)
-app.command("show")(models.show)
-app.command("plot")(pictures.plot)
-app.command("animate")(pictures.animate)
-app.command("export")(export.export)
-app.command("derive")(derive.derive)
-app.command("compare")(compare.compare)
-app.command("modes")(modes.modes)
-app.command("stability")(stability.stability)
-app.command("lyapunov")(lyapunov.lyapunov)
-app.command("poincare")(poincare.poincare)
-app.command("bifurcation")(poincare.bifurcation)
-app.command("studio")(studio.studio)
+for each in (
+    run.run, models.presets, models.show, pictures.plot, pictures.animate, export.export, derive.derive, compare.compare,
+    modes.modes, stability.stability, lyapunov.lyapunov, poincare.poincare, poincare.bifurcation, studio.studio,
+):  # fmt: skip
+    app.command()(each)
 app.command("map")(map.chart)
 
 
@@ -67,7 +57,6 @@ def main() -> None:
 
 def command() -> int:
     """Run the command; print an error as one sentence, and return the exit code."""
-    open_standard_streams()
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it talks about its own cache folder
     warnings.showwarning = _warn
     try:

@@ -1,16 +1,22 @@
-"""What commands share: exit codes, how a model or a run is found and changed, and how sizes and links are read."""
+"""What commands share: exit codes, how models and runs are found, changed and varied, and how sizes and links are read."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nlink._support.checks import ModelError, number, shown
+import numpy as np
+
+from nlink._support.checks import ModelError, number, shown, whole
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
+from nlink.mechanics.loads import LOADS
 from nlink.scenario import Scenario, preset_table, presets, read_model
 from nlink.view.endings import ANIMATIONS, MODEL, PICTURES, RUN
 
 if TYPE_CHECKING:
+    from nlink.mechanics.chain import Chain
     from nlink.run.run import Run
 
 USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
@@ -20,6 +26,16 @@ DEFAULT = "chaotic-5"
 
 Table = dict[str, object]
 """A table of a model file, or of JSON."""
+
+SHORT = {
+    "follower": "loads.follower_force",
+    "damping": "loads.joint_damper",
+    "stiffness": "loads.joint_spring",
+    "gravity": "loads.gravity",
+    "torque": "loads.joint_torque",
+}
+"""Short names of parameters; any other is named by its key in the model file."""
+MOST_POINTS = 1_000_000
 
 
 def model_table(name: str) -> tuple[str, Table]:
@@ -45,7 +61,10 @@ def changed(name: str, table: Table, changes: Table, settings: list[str] | None)
                 raise ModelError(f"--links goes with uniform chains; {name} lists its links one by one")
             put(table, key, value)
     for setting in settings or []:
-        _put_text(table, setting)
+        key, _, text = setting.partition("=")
+        if not key.strip() or not text.strip():
+            raise ModelError(f"--set must read key=value, like loads.joint_spring=2.0, got {shown(setting)}")
+        put(table, key.strip(), _value(text))
     return Scenario.from_dict(table, where=name)
 
 
@@ -64,14 +83,6 @@ def put(table: Table, key: str, value: object) -> None:
     table[last] = value
 
 
-def _put_text(table: Table, setting: str) -> None:
-    """Apply one --set key=value; the value is read as TOML, or as a word."""
-    key, equals, text = setting.partition("=")
-    if not equals or not key.strip() or not text.strip():
-        raise ModelError(f"--set must read key=value, like loads.joint_spring=2.0, got {shown(setting)}")
-    put(table, key.strip(), _value(text))
-
-
 def _value(text: str) -> object:
     """Return the value of a text in TOML; a text that is not TOML is a word."""
     refuse_large(text, "the value of --set")
@@ -84,11 +95,10 @@ def _value(text: str) -> object:
 def load_run(path: Path, newest: bool = False) -> Run:
     """Read a run file, or say how to make one; with `newest` the run that is being written under its name, or was cut off."""
     from nlink.run import file
-    from nlink.run.file import RunFileError, load
 
     if path.suffix == MODEL or (not path.exists() and str(path) in presets()):
-        raise RunFileError(f"{path} is a model, not a run; make one with: nlink run {path}")
-    return load(file.newest(path) if newest else path)
+        raise file.RunFileError(f"{path} is a model, not a run; make one with: nlink run {path}")
+    return file.load(file.newest(path) if newest else path)
 
 
 def free_name(stem: str, suffix: str) -> Path:
@@ -113,11 +123,36 @@ def check_link(link: int | None, n: int) -> None:
 
 def pair(option: str, text: str) -> tuple[float, float]:
     """Read a size like 8x5."""
-    parts = text.lower().split("x")
     try:
-        width, height = (number(option, float(part)) for part in parts)
-    except ModelError:
-        raise
+        width, height = map(float, text.lower().split("x"))
     except ValueError:
         raise ModelError(f"{option} must read WIDTHxHEIGHT, like 8x5, got {shown(text)}") from None
-    return width, height
+    return number(option, width), number(option, height)
+
+
+def parameter(text: str) -> tuple[str, str]:
+    """Return the key of a parameter in the model, and its label in pictures."""
+    key = SHORT.get(text, text)
+    name = key.removeprefix("loads.")
+    unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""
+    return key, name.replace("_", " ") + unit
+
+
+def values_between(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:
+    """Return values from low to high; `first` and `last` are the options they come from."""
+    low, high = number(first, low), number(last, high)
+    if low >= high:
+        raise ModelError(f"{last} must be above {first} {low:g}, got {high:g}")
+    return np.linspace(low, high, whole("--points", points, least=2, most=MOST_POINTS))
+
+
+def chains(name: str, table: Table, *keys: str) -> Callable[..., Chain]:
+    """Return the function that makes the chain with these values put into the model."""
+
+    def chain_of(*values: float) -> Chain:
+        model = copy.deepcopy(table)
+        for key, value in zip(keys, values, strict=True):
+            put(model, key, float(value))
+        return Scenario.from_dict(model, where=name).chain
+
+    return chain_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -52,7 +51,7 @@ def compare(
         )
     except SimulationError as error:
         stopped = error.status.code == "interrupted"
-        print(f"nlink: {'interrupted' if stopped else f'the reference run failed: {error.status}'}", file=sys.stderr)
+        typer.echo(f"nlink: {'interrupted' if stopped else f'the reference run failed: {error.status}'}", err=True)
         raise typer.Exit(exit_code(error.status)) from None
     report = Report(as_json, quiet)
     report.show(comparison.to_dict, lambda: titled(scenario, [str(comparison)]))

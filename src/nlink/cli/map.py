@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,28 +13,15 @@ from nlink._support.checks import ModelError, shown, whole
 from nlink.cli.common import INTERRUPTED, Table, changed, free_name, model_table, pair
 from nlink.cli.options import Json, Quiet, Set
 from nlink.cli.report import Report, system_lines
+from nlink.scenario import Scenario
 from nlink.view.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from nlink.analysis.maps import Map
     from nlink.analysis.plane import Axis
     from nlink.mechanics.chain import Chain
-    from nlink.scenario import Scenario
 
 DATA = (RUN, TABLE)
-
-
-class Request(NamedTuple):
-    """The options of a map that do not depend on its chain."""
-
-    until: float | None
-    region: str | None
-    size: tuple[int, int] | None
-    threads: int | None
-    store: Path | None
-    progress: bool
 
 
 def chart(
@@ -71,16 +57,23 @@ def chart(
     nlink map flip --links 3 --at 90 --x theta1 --y theta3 -o slice.html | nlink map flip.nc --region 60,90,60,90
     """
     _refuse(output, data)
-    request = Request(until, region, _size(size) if size else None, threads, store, not quiet)
+    own = {"t_end": until, "region": region, "size": _size(size) if size else None}
+    own = {name: value for name, value in own.items() if value is not None}
     with_model = {"--links": links, "--set": settings, "--x": x, "--y": y, "--at": at, "the model": model}
     began = time.perf_counter()
     if quantity.endswith(RUN):
-        result, scenario, stem = _again(Path(quantity), request, [key for key, value in with_model.items() if value])
+        result = _loaded(Path(quantity), [key for key, value in with_model.items() if value])
+        plane, stem = result.plane, f"{Path(quantity).stem}-zoom"
+        scenario = Scenario(plane.chain, tuple(plane.theta))
+        request = {"x": plane.x.name, "y": plane.y.name, "at": plane.theta, "omega": plane.omega, "t_end": plane.t_end}
+        request |= {"region": result.region, "size": result.values.shape[::-1]}
+        result = _map(plane.chain, result.quantity, request | own, threads, store, quiet) if own else result
     else:
         name, table = model_table(model) if model else ("map", Table(links=2))
         scenario = changed(name, table, {"links": links}, settings)
-        start = scenario.theta if at is None else _angles(at), scenario.omega
-        result = _map(scenario.chain, quantity, (x or "theta1", y), start, request)
+        theta = scenario.theta if at is None else _angles(at)
+        request = {"x": x or "theta1", "y": y, "at": theta, "omega": scenario.omega, "size": (400, 400)}
+        result = _map(scenario.chain, quantity, request | own, threads, store, quiet)
         stem = f"{result.quantity}-{name}"
     wall = time.perf_counter() - began
     if output is None and data is None and not as_json:
@@ -93,50 +86,30 @@ def chart(
             report.wrote(path)
 
 
-def _again(path: Path, request: Request, refused: list[str]) -> tuple[Map, Scenario, str]:
-    """Return the map of a file, or its region computed again."""
+def _loaded(path: Path, refused: list[str]) -> Map:
+    """Return the map of a file; refuse options that would change its chain or its plane."""
     from nlink.analysis.mapfile import load_map
-    from nlink.scenario import Scenario
 
     if refused:
         raise ModelError(f"a map from a file keeps its chain and its plane; leave {refused[0]} out, or give a quantity instead")
-    result = load_map(path)
-    plane = result.plane
-    if any(value is not None for value in (request.until, request.region, request.size)):
-        height, width = result.values.shape
-        request = request._replace(until=request.until or plane.t_end, size=request.size or (width, height))
-        names, start = (plane.x.name, plane.y.name), (plane.theta, plane.omega)
-        result = _map(plane.chain, result.quantity, names, start, request, list(result.region))
-    return result, Scenario(plane.chain, tuple(plane.theta)), f"{path.stem}-zoom"
+    return load_map(path)
 
 
-def _map(
-    chain: Chain,
-    quantity: str,
-    names: tuple[str, str | None],
-    start: tuple[ArrayLike, ArrayLike],
-    request: Request,
-    region: list[float] | None = None,
-) -> Map:
-    """Compute a map: names of its axes, angles and rates off its plane, its region unless the request has another."""
+def _map(chain: Chain, quantity: str, request: dict[str, Any], threads: int | None, store: Path | None, quiet: bool) -> Map:
+    """Compute a map by the arguments of `chaos_map`; a region that is a text has its angles in degrees."""
     from nlink.analysis.maps import chaos_map
     from nlink.analysis.plane import axis
     from nlink.ensemble import Threads
 
-    x, y = names
-    axes = [axis("--x", x, chain), axis("--y", y or ("theta2" if chain.n > 1 else "omega1"), chain)]
-    region = _region(request.region, axes) if request.region else region
-    backend = Threads(whole("--threads", request.threads)) if request.threads is not None else None
+    axes = [axis("--x", request["x"], chain), axis("--y", request["y"] or ("theta2" if chain.n > 1 else "omega1"), chain)]
+    if isinstance(request.get("region"), str):
+        request = request | {"region": _region(request["region"], axes)}
+    backend = Threads(whole("--threads", threads)) if threads is not None else None
     try:
-        return chaos_map(
-            chain, quantity, x=x, y=y, at=start[0], omega=start[1], t_end=request.until, region=region,
-            size=request.size or (400, 400), backend=backend, store=request.store, progress=request.progress,
-        )  # fmt: skip
+        return chaos_map(chain, quantity, **request, backend=backend, store=store, progress=not quiet)
     except KeyboardInterrupt as error:
-        rest = (
-            "the same command goes on" if request.store else "nothing is kept; with --store map.zarr the same command could go on"
-        )
-        print(f"nlink: {str(error).partition(';')[0] or 'interrupted'}; {rest}", file=sys.stderr)
+        rest = "the same command goes on" if store else "nothing is kept; with --store map.zarr the same command could go on"
+        typer.echo(f"nlink: {str(error).partition(';')[0] or 'interrupted'}; {rest}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -178,44 +151,44 @@ def _region(text: str, axes: list[Axis]) -> list[float]:
     return [float(np.radians(edge)) if kind == "theta" else edge for edge, kind in zip(edges, kinds, strict=True)]
 
 
-def _lines(found: Map, wall: float) -> list[tuple[str, str]]:
+def _lines(result: Map, wall: float) -> list[tuple[str, str]]:
     from nlink.view.maps import shown_region, summary
 
-    x0, x1, y0, y1 = shown_region(found)
-    plane = f"{found.plane.x.name} from {x0:.6g} to {x1:.6g}, {found.plane.y.name} from {y0:.6g} to {y1:.6g}"
-    return [("plane", plane), ("map", summary(found)), ("time", f"{wall:.3g} s")]
+    x0, x1, y0, y1 = shown_region(result)
+    plane = f"{result.plane.x.name} from {x0:.6g} to {x1:.6g}, {result.plane.y.name} from {y0:.6g} to {y1:.6g}"
+    return [("plane", plane), ("map", summary(result)), ("time", f"{wall:.3g} s")]
 
 
-def _table(found: Map, wall: float) -> Table:
-    known = found.values[np.isfinite(found.values)]
+def _table(result: Map, wall: float) -> Table:
+    known = result.values[np.isfinite(result.values)]
     return {
-        "quantity": found.quantity,
-        "unit": found.unit,
-        "x": found.plane.x.name,
-        "y": found.plane.y.name,
-        "region": list(found.region),
-        "size": [len(found.x), len(found.y)],
-        "t_end": found.plane.t_end,
+        "quantity": result.quantity,
+        "unit": result.unit,
+        "x": result.plane.x.name,
+        "y": result.plane.y.name,
+        "region": list(result.region),
+        "size": [len(result.x), len(result.y)],
+        "t_end": result.plane.t_end,
         "least": float(known.min()) if len(known) else None,
         "largest": float(known.max()) if len(known) else None,
-        "finite": float(np.isfinite(found.values).mean()),
-        "forbidden": float(found.forbidden.mean()),
-        "settings": found.settings,
+        "finite": float(np.isfinite(result.values).mean()),
+        "forbidden": float(result.forbidden.mean()),
+        "settings": result.settings,
         "wall": wall,
     }
 
 
-def _write(found: Map, scenario: Scenario, path: Path) -> None:
+def _write(result: Map, scenario: Scenario, path: Path) -> None:
     if path.suffix in DATA:
         from nlink.analysis.mapfile import save_map
 
-        save_map(found, path)
+        save_map(result, path)
     elif path.suffix == PAGE:
         from nlink.view.maps import chaos_page
         from nlink.view.words import scenario_lines
 
-        chaos_page(found, "", scenario_lines(scenario), path)
+        chaos_page(result, "", scenario_lines(scenario), path)
     else:
         from nlink.view.maps import save_map_picture
 
-        save_map_picture(found, path)
+        save_map_picture(result, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,9 @@ from nlink import scenario as scenarios
 from nlink.cli.common import Table, load_run, model_table
 from nlink.cli.options import Json
 from nlink.cli.report import aligned
-from nlink.cli.texts import run_state, sketch
+from nlink.cli.run import run_state
+from nlink.mechanics import kinematics
+from nlink.mechanics.chain import Chain
 from nlink.scenario import Scenario
 from nlink.view.endings import RUN
 from nlink.view.words import saved_text, scenario_lines
@@ -58,15 +61,34 @@ def _text(scenario: Scenario, name: str, state: Table) -> str:
 
 def _links(scenario: Scenario) -> list[str]:
     """Return the table of links in lines; neighbours that are equal in all values share a row."""
-    head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
-    rows: list[tuple[str, ...]] = []
-    spans: list[list[int]] = []
-    for i, link in enumerate(scenario.chain.links):
-        values = (link.length, link.mass, link.com, link.offset, link.inertia, np.degrees(scenario.theta[i]), scenario.omega[i])  # pyright: ignore[reportIndexIssue]
-        row = tuple(f"{v:.6g}" for v in values)
-        if rows and rows[-1] == row:
-            spans[-1][1] = i + 1
-        else:
-            rows.append(row)
-            spans.append([i + 1, i + 1])
-    return aligned([head, *((f"{a}" if a == b else f"{a}-{b}", *row) for (a, b), row in zip(spans, rows, strict=True))])
+    rows = [("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")]
+    chain, last = scenario.chain, 0
+    columns = chain.length, chain.mass, chain.com, chain.offset, chain.inertia, np.degrees(scenario.theta), np.array(scenario.omega)
+    for row, equal in groupby(tuple(f"{value:.6g}" for value in values) for values in zip(*columns, strict=True)):
+        first, last = last + 1, last + len(list(equal))
+        rows.append((f"{first}" if first == last else f"{first}-{last}", *row))
+    return aligned(rows)
+
+
+def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
+    """Draw a chain in characters: the pivot as +, a pin as X, link ends as o, the last of an open chain as O, links dotted."""
+    points, pins = kinematics.hinges(chain, theta), np.array([chain.pin] if chain.pin else []).reshape(-1, 2)
+    seen = np.concatenate([points, pins])
+    low, high = seen.min(0), seen.max(0)
+    cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
+    columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1
+    grid = [[" "] * columns for _ in range(rows)]
+
+    def dot(point: np.ndarray, mark: str) -> None:
+        column, row = round((point[0] - low[0]) / cell), round((high[1] - point[1]) / (2 * cell))
+        grid[min(row, rows - 1)][min(column, columns - 1)] = mark
+
+    for a, b in pairwise(points):
+        for share in np.linspace(0, 1, 2 + int(4 * np.hypot(*(b - a)) / cell)):
+            dot(a + share * (b - a), ".")
+    for i, point in enumerate(points):
+        dot(point, "o" if i < chain.n or chain.pin else "O")
+    for pin in pins:
+        dot(pin, "X")
+    dot(points[0], "+")
+    return "\n".join("    " + "".join(row).rstrip() for row in grid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -76,4 +75,4 @@ def animate(
     if not quiet:
         typer.echo(str(path))
         if output is None:
-            print("nlink: there is no display for a live window, so the animation was written to a file", file=sys.stderr)
+            typer.echo("nlink: there is no display for a live window, so the animation was written to a file", err=True)

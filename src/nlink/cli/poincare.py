@@ -11,10 +11,9 @@ import typer
 
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli import options
-from nlink.cli.common import Table, check_link, read_scenario
+from nlink.cli.common import Table, chains, check_link, parameter, read_scenario, values_between
 from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
-from nlink.cli.varying import chains, parameter, values_between
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation

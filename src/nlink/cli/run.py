@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 from nlink._support.checks import ModelError
-from nlink.cli.common import INTERRUPTED, free_name, load_run, read_scenario
+from nlink.cli.common import INTERRUPTED, Table, free_name, load_run, read_scenario
 from nlink.cli.options import Json, Links, Model, Quiet, Set
 from nlink.cli.report import Report, exit_code, system_lines
-from nlink.cli.texts import run_table
 from nlink.scenario import Scenario
 from nlink.view.endings import RUN
 from nlink.view.words import run_lines
@@ -52,15 +52,15 @@ def run(
             raise ModelError(
                 "--resume goes on with the run as it is; of the other options only --until, -o, -q and --json go with it"
             )
-        path, scenario = output or resume, None
-        earlier = load_run(resume, newest=True)
+        path, earlier = output or resume, load_run(resume, newest=True)
+        scenario, simulate = earlier.scenario, partial(earlier.resume, until)
     else:
         name, _, scenario = read_scenario(model, changes, settings)
-        path, earlier = output or free_name(name, RUN), None
+        path, simulate = output or free_name(name, RUN), scenario.run
     if dry_run:
-        return _dry_run(scenario or earlier.scenario, path)  # pyright: ignore[reportOptionalMemberAccess]
+        return _dry_run(scenario, path)
     try:
-        result = _result(scenario, earlier, until, path, quiet)
+        result = simulate(file=path, progress=not quiet)
     except SimulationError as error:
         _report(error.run, path, as_json, quiet)
         _complain(error.status, path)
@@ -69,13 +69,6 @@ def run(
         _trust(result, path, quiet)
     _report(result, path, as_json, quiet)
     return None
-
-
-def _result(scenario: Scenario | None, earlier: Run | None, until: float | None, path: Path, quiet: bool) -> Run:
-    if earlier is not None:
-        return earlier.resume(until, file=path, progress=not quiet)
-    assert scenario is not None
-    return scenario.run(file=path, progress=not quiet)
 
 
 def _dry_run(scenario: Scenario, path: Path) -> None:
@@ -99,7 +92,7 @@ def _trust(result: Run, path: Path, quiet: bool) -> None:
     try:
         result.trusted_until = trusted_until(result, progress=not quiet)
     except KeyboardInterrupt:
-        print(f"nlink: interrupted; the run is in {path}, without the time until which it is trusted", file=sys.stderr)
+        typer.echo(f"nlink: interrupted; the run is in {path}, without the time until which it is trusted", err=True)
         raise typer.Exit(INTERRUPTED) from None
     result.meta["trusted_angle"] = ANGLE
     result.save(path)
@@ -114,4 +107,32 @@ def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:
 def _complain(status: Status, path: Path) -> None:
     rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
     remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
-    print(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", file=sys.stderr)
+    typer.echo(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", err=True)
+
+
+def run_table(run: Run, path: Path) -> Table:
+    """Return what happened in a run as plain data."""
+    residual = np.abs(run.energy().residual)
+    return {
+        "title": run.scenario.title,
+        "links": run.chain.n,
+        **run_state(run),
+        "formulation": run.meta.get("formulation"),
+        "integrator": run.meta.get("integrator"),
+        "steps": run.stats.steps,
+        "rejected": run.stats.rejected,
+        "evaluations": run.stats.nfev,
+        "wall": run.stats.wall,
+        "energy_residual": float(residual.max()) if len(residual) else None,
+        "start": run.meta.get("start", {}),
+        "work": {name: float(values[-1]) for name, values in run.work.items() if len(values)},
+        "trusted_until": run.trusted_until,
+        "events": [{"t": event.t, "name": event.name, **event.info} for event in run.events],
+        "file": str(path),
+    }
+
+
+def run_state(run: Run) -> Table:
+    """Return how far a run has come as plain data."""
+    last = float(run.t[-1]) if len(run.t) else None
+    return {"status": run.status.code, "message": str(run.status), "t": last, "points": len(run.t)}

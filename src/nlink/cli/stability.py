@@ -12,10 +12,9 @@ import typer
 from nlink._support.checks import ModelError, number
 from nlink._support.progress import Bar
 from nlink.cli import options
-from nlink.cli.common import Table, read_scenario
+from nlink.cli.common import Table, chains, parameter, read_scenario, values_between
 from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set
 from nlink.cli.report import Report, titled
-from nlink.cli.varying import chains, parameter, values_between
 from nlink.scenario import Scenario
 from nlink.view.endings import PAGE, PICTURES, check_ending
 
