@@ -1,4 +1,6 @@
-"""`nlink poincare` and `nlink bifurcation`: where motions pass a section of their phase space, over a parameter too."""
+"""`nlink lyapunov`, `nlink poincare` and `nlink bifurcation`: how fast neighbouring motions part, and where motions pass a section
+of their phase space, over a parameter too.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +16,98 @@ from nlink.cli import options
 from nlink.cli.common import Table, chains, check_link, parameter, read_scenario, values_between
 from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
+from nlink.view.packing import finite_json
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation
+    from nlink.analysis.lyapunov import Lyapunov
     from nlink.analysis.poincare import Points, Section, Strobe
     from nlink.scenario import Scenario
 
-LONGER = 20
-"""The length of the motions without --until, in lengths of the model's run."""
+LONG, LONGER = 10, 20
+"""The length of motions without --until, in lengths of the model's run: for exponents, and for points of a section."""
 STARTS, MOST_STARTS = 12, 1_000_000
+
+
+def lyapunov(
+    model: Model = None,
+    until: Annotated[
+        float | None, typer.Option("--until", "-t", help=f"Length of the motion in s; {LONG} times the model's run if not given.")
+    ] = None,
+    count: Annotated[int | None, typer.Option(help="Number of exponents, the largest first; all if not given.")] = None,
+    transient: Annotated[float, typer.Option(help="Time in s at the beginning that is not counted.")] = 0.0,
+    links: Links = None,
+    settings: Set = None,
+    output: Picture = None,
+    csv: Csv = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure the Lyapunov exponents of a motion, with error bars, and say whether it is chaotic.
+
+    Examples: nlink lyapunov chaotic-3 --until 2000 -o exponents.png | nlink lyapunov five-bar --json
+    """
+    from nlink.analysis.lyapunov import lyapunov as measured
+
+    _, _, scenario = read_scenario(model, {"links": links}, settings)
+    t_end = _length(scenario, until, LONG)
+    check_picture(output)
+    result = measured(
+        scenario.chain, scenario.theta, scenario.omega, t_end=t_end, count=count, transient=transient, progress=not quiet
+    )
+    report = Report(as_json, quiet, output, csv)
+    report.show(lambda: _exponents_data(scenario, result), lambda: system_lines(scenario, _exponent_lines(result)))
+    if len(result.times):
+        names = ["time", *(f"exponent_{k + 1}" for k in range(len(result.exponents)))]
+        report.write_csv(names, np.column_stack([result.times, result.history]))
+    if len(result.times) and output is not None:
+        from nlink.view.chaos import convergence_figure
+
+        report.draw(convergence_figure(result, scenario.title))
+    exit_with(result.status)
+
+
+def _exponent_lines(result: Lyapunov) -> list[tuple[str, str]]:
+    rows = [
+        ("exponents" if k == 0 else "", f"{value + 0.0:>10.5f}  +- {error:.5f} 1/s")
+        for k, (value, error) in enumerate(zip(result.exponents, result.errors, strict=True))
+    ]
+    lines = shortened(rows)
+    if len(result.pairing):
+        lines.append(("sum", f"{result.sum:.6g} 1/s; volumes change by {result.divergence:.6g} 1/s in the mean, exactly"))
+        lines.append(("pairs", f"first and last, and so on, make up {result.pairing.min():.3g} to {result.pairing.max():.3g} 1/s"))
+    lines.append(("energy", f"balance closed to {result.residual:.2g} J over {_span(result):g} s"))
+    return [*lines, ("motion", _verdict(result))]
+
+
+def _span(result: Lyapunov) -> float:
+    return float(result.times[-1]) if len(result.times) else 0.0
+
+
+def chaotic(result: Lyapunov) -> bool:
+    """Whether the largest exponent is above zero beyond doubt: by its error, and by a growth that no regular motion has."""
+    first, span = float(result.exponents[0]), _span(result)
+    return bool(first > 4 * result.errors[0] and first * span > 2 * len(result.exponents) * math.log(max(span, 3.0)))
+
+
+def _verdict(result: Lyapunov) -> str:
+    first = float(result.exponents[0])
+    if not math.isfinite(first):
+        return "no exponent was computed"
+    if chaotic(result):
+        return f"chaotic: neighbours part tenfold every {math.log(10) / first:.3g} s"
+    return (
+        "settles: neighbours come together" if first < -4 * result.errors[0] else "no chaos seen: no exponent is clearly above zero"
+    )
+
+
+def _exponents_data(scenario: Scenario, result: Lyapunov) -> Table:
+    data = {
+        "title": scenario.title, "links": scenario.chain.n, "until": _span(result), "exponents": result.exponents.tolist(),
+        "errors": result.errors.tolist(), "sum": result.sum, "divergence": result.divergence, "pairing": result.pairing.tolist(),
+        "entropy": result.entropy, "residual": result.residual, "chaotic": chaotic(result), "status": result.status.code,
+    }  # fmt: skip
+    return {name: finite_json(value) for name, value in data.items()}
 
 
 def poincare(
@@ -57,7 +142,7 @@ def poincare(
 
     _, _, scenario = read_scenario(model, {"links": links}, settings)
     cut = read_section(section) if section else default_section(scenario.chain)
-    t_end = LONGER * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
+    t_end = _length(scenario, until, LONGER)
     check_picture(output)
     check_link(link, scenario.chain.n)
     theta, omega = _starts(scenario, starts, whole("--seed", seed, least=0))
@@ -171,7 +256,7 @@ def bifurcation(
     name, table, scenario = read_scenario(model, {"links": links}, settings)
     key, label = parameter(vary)
     values = values_between("--from", "--to", low, high, points)
-    t_end = 5 * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
+    t_end = _length(scenario, until, 5)
     check_picture(output)
     check_link(link, scenario.chain.n)
     diagram = followed(
@@ -208,3 +293,8 @@ def _period_lines(values: np.ndarray, periods: np.ndarray) -> list[tuple[str, st
         what = f"repeats after {periods[a]} point{'s' * int(periods[a] > 1)}" if periods[a] else "does not repeat"
         rows.append((f"{values[a]:.6g}" if b - a == 1 else f"{values[a]:.6g} to {values[b - 1]:.6g}", what))
     return shortened([("", f"{where:<22} {what}") for where, what in rows])
+
+
+def _length(scenario: Scenario, until: float | None, times: int) -> float:
+    """Return the length of a motion: --until, or so many lengths of the model's run."""
+    return times * abs(scenario.settings.t_end) if until is None else number("--until", until, above=0)
