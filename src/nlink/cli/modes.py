@@ -65,13 +65,33 @@ def modes(
     rest = equilibrium(scenario.chain, scenario.theta if guess == "start" else None)
     small = linearize(scenario.chain, rest.theta)
     table = _table(small)
-    _refuse_drawing(table, folder, animate)
+    words = _words(small, table)
+    if folder is not None and not table:
+        raise ModelError("there are no modes to draw: the links cannot move; leave -o and --animate out")
+    if animate is not None and not 1 <= animate <= len(table):
+        raise ModelError(f"--animate must be a mode from 1 to {len(table)}, got {animate}")
+    facts = [("rest", _rest_text(rest.theta)), ("stable", _stable_text(rest.stable, small.growth, words))]
+    if rest.pin_force is not None:
+        x, y = map(_plain, rest.pin_force)
+        facts.insert(1, ("pin force", f"{x} N along x, {y} N along y, on the last end"))
     report.show(
-        lambda: _data(scenario, rest, small, table),
-        lambda: [*_header(scenario, rest, small, table), "", *_rows(small, table, count)],
+        lambda: _data(scenario, rest, small, table, words),
+        lambda: [*system_lines(scenario, facts), "", *_rows(table, words, count)],
     )
-    if folder is not None:
-        _draw(scenario, small, table, folder, kind, animate, report)
+    if folder is None:
+        return
+    from nlink.view.modes import animate_mode, save_modes
+    from nlink.view.modes_page import modes_page
+
+    if folder.suffix == PAGE:
+        modes_page(scenario, small, table, folder)
+        files = [folder]
+    else:
+        files = save_modes(scenario, small, table, folder, kind)
+    if animate is not None:
+        with Bar("animating", not quiet) as bar:
+            files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
+    report.wrote(*files)
 
 
 def _slowest(scenario: Scenario, count: int, report: Report) -> None:
@@ -99,13 +119,6 @@ def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int
         raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
 
 
-def _refuse_drawing(table: list[Mode], folder: Path | None, animate: int | None) -> None:
-    if folder is not None and not table:
-        raise ModelError("there are no modes to draw: the links cannot move; leave -o and --animate out")
-    if animate is not None and not 1 <= animate <= len(table):
-        raise ModelError(f"--animate must be a mode from 1 to {len(table)}, got {animate}")
-
-
 def _table(small: Linearization) -> list[Mode]:
     """Return the modes; a value that is zero to rounding is zero."""
     scale = np.abs(small.eigenvalues).max(initial=0.0)
@@ -113,24 +126,14 @@ def _table(small: Linearization) -> list[Mode]:
     return [mode._replace(**zero) if mode.undamped <= NEUTRAL * scale else mode for mode in small.table()]
 
 
-def _word(small: Linearization, mode: Mode) -> str:
-    """Return what becomes of a small motion in a mode."""
+def _words(small: Linearization, table: list[Mode]) -> list[str]:
+    """Return what becomes of a small motion in each mode."""
     from nlink.analysis.linearize import FLAT
 
-    if not mode.undamped:
-        return "neutral"
-    if mode.growth > FLAT * np.abs(small.eigenvalues).max():
-        return "grows" if mode.frequency else "grows (real, no oscillation)"
-    return "stable" if mode.frequency else "stable (real, no oscillation)"
-
-
-def _header(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode]) -> list[str]:
-    lines = [("rest", _rest_text(rest.theta))]
-    if rest.pin_force is not None:
-        x, y = rest.pin_force
-        lines.append(("pin force", f"{_plain(x)} N along x, {_plain(y)} N along y, on the last end"))
-    lines.append(("stable", _stable_text(rest.stable, small, table)))
-    return system_lines(scenario, lines)
+    limit = FLAT * np.abs(small.eigenvalues).max(initial=0.0)
+    real = " (real, no oscillation)"
+    words = [f"{'grows' if mode.growth > limit else 'stable'}{'' if mode.frequency else real}" for mode in table]
+    return [word if mode.undamped else "neutral" for mode, word in zip(table, words, strict=True)]
 
 
 def _rest_text(theta: np.ndarray) -> str:
@@ -142,18 +145,17 @@ def _rest_text(theta: np.ndarray) -> str:
     return f"at angles from {_plain(degrees.min())} to {_plain(degrees.max())} deg"
 
 
-def _stable_text(stable: bool, small: Linearization, table: list[Mode]) -> str:
-    words = [_word(small, mode) for mode in table]
+def _stable_text(stable: bool, growth: float, words: list[str]) -> str:
     growing, neutral = sum(word.startswith("grows") for word in words), words.count("neutral")
     some = f"{neutral} of {len(words)} modes neutral: nothing brings the chain back"
     if stable:
         return f"yes, with {some}" if neutral else "yes"
     if growing:
-        return f"no: {growing} of {len(words)} modes {'grow' if growing > 1 else 'grows'}, by up to {small.growth:.4g} 1/s"
+        return f"no: {growing} of {len(words)} modes {'grow' if growing > 1 else 'grows'}, by up to {growth:.4g} 1/s"
     return f"no: {some}" if neutral else "no: at the limit"
 
 
-def _rows(small: Linearization, table: list[Mode], count: int) -> list[str]:
+def _rows(table: list[Mode], words: list[str], count: int) -> list[str]:
     """Return the table of modes in lines."""
     if not table:
         return ["  no modes: the links cannot move"]
@@ -162,8 +164,7 @@ def _rows(small: Linearization, table: list[Mode], count: int) -> list[str]:
         hertz = mode.frequency / (2 * math.pi)
         values = (mode.frequency, hertz, 1 / hertz if hertz else None, mode.ratio, mode.growth)
         cells.append((str(k + 1), *("-" if value is None else _plain(value, 6) for value in values)))
-    words = ["", *(_word(small, mode) for mode in table[:count])]
-    lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), words, strict=True)]
+    lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), ["", *words[:count]], strict=True)]
     return lines + [f"  and {len(table) - count} more"] * (len(table) > count)
 
 
@@ -172,7 +173,7 @@ def _plain(value: float, digits: int = 5) -> str:
     return f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
 
 
-def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode]) -> Table:
+def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode], words: list[str]) -> Table:
     """Return the result as plain data; complex numbers are pairs [re, im]."""
     return {
         "title": scenario.title,
@@ -182,11 +183,11 @@ def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, table: li
         "pin_force": None if rest.pin_force is None else rest.pin_force.tolist(),
         "stable": bool(rest.stable),
         "eigenvalues": _pairs(small.eigenvalues),
-        "modes": [_mode_data(small, mode) for mode in table],
+        "modes": [_mode_data(mode, word) for mode, word in zip(table, words, strict=True)],
     }
 
 
-def _mode_data(small: Linearization, mode: Mode) -> Table:
+def _mode_data(mode: Mode, word: str) -> Table:
     return {
         "frequency": mode.frequency + 0.0,
         "hertz": mode.frequency / (2 * math.pi) + 0.0,
@@ -194,27 +195,10 @@ def _mode_data(small: Linearization, mode: Mode) -> Table:
         "undamped": mode.undamped,
         "damping": mode.ratio + 0.0,
         "growth": mode.growth + 0.0,
-        "word": _word(small, mode),
+        "word": word,
         "shape": _pairs(mode.shape) if len(mode.shape) <= SHAPES else None,
     }
 
 
 def _pairs(values: np.ndarray) -> list[list[float]]:
     return [[float(value.real) + 0.0, float(value.imag) + 0.0] for value in values.astype(complex)]
-
-
-def _draw(
-    scenario: Scenario, small: Linearization, table: list[Mode], folder: Path, kind: str, animate: int | None, report: Report
-) -> None:
-    from nlink.view.modes import animate_mode, save_modes
-    from nlink.view.modes_page import modes_page
-
-    if folder.suffix == PAGE:
-        modes_page(scenario, small, table, folder)
-        files = [folder]
-    else:
-        files = save_modes(scenario, small, table, folder, kind)
-    if animate is not None:
-        with Bar("animating", not report.quiet) as bar:
-            files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
-    report.wrote(*files)

@@ -69,9 +69,17 @@ def stability(
 
 
 def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndarray, label: str, report: Report) -> None:
+    from nlink.analysis.stability import critical_load
     from nlink.analysis.stability_map import locus
 
-    criticals, reason = _criticals(chain_of, float(loads[0]), float(loads[-1]))
+    criticals, reason = [], ""
+    try:
+        criticals = critical_load(chain_of, (float(loads[0]), float(loads[-1])), later=True)
+    except ModelError as error:
+        if "stability does not change" not in str(error):
+            raise
+        reason = str(error)
+    assert isinstance(criticals, list)
     rows = [critical._asdict() for critical in criticals]
     data: Table = {"varied": label, "from": loads[0], "to": loads[-1], "critical": rows}
     report.show(lambda: data, lambda: titled(scenario, _critical_lines(criticals, label) or [f"  {reason}"]))
@@ -86,19 +94,6 @@ def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndar
         from nlink.view.stability import locus_figure
 
         report.draw(locus_figure(paths, criticals, label, scenario.title))
-
-
-def _criticals(chain_of: Callable[[float], Chain], low: float, high: float) -> tuple[list[Critical], str]:
-    """Return the critical loads, or none and the reason."""
-    from nlink.analysis.stability import Critical, critical_load
-
-    try:
-        found = critical_load(chain_of, (low, high), later=True)
-    except ModelError as error:
-        if "stability does not change" not in str(error):
-            raise
-        return [], str(error)
-    return [found] if isinstance(found, Critical) else found, ""
 
 
 def _critical_lines(criticals: list[Critical], label: str) -> list[str]:
