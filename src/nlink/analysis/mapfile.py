@@ -17,7 +17,7 @@ from nlink._support.checks import ModelError
 from nlink._support.files import written_whole
 from nlink.analysis.maps import Map
 from nlink.analysis.plane import centres, make_plane
-from nlink.run.tables import links_in
+from nlink.run.file import links_in
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:

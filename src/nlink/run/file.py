@@ -7,6 +7,7 @@ cut off, is read from its part beside the name (see runwriter). Long arrays stay
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import zlib
 from pathlib import Path
@@ -14,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from nlink._support.checks import ModelError
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
 from nlink.mechanics.loads import ledger
-from nlink.run import tables
-from nlink.run.run import COLUMNS, Run, Status, Trajectory, columns_of, fields_of
+from nlink.run.run import COLUMNS, Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
 from nlink.run.writer import FORMAT, KNOTS, VARIABLES, RunFileError, RunWriter, checksum, event_columns, part_name, variable
+from nlink.scenario import Scenario
 
 MOST_READ = 2**26
 """Bytes of an array that is read at once; longer ones stay in the file."""
@@ -33,6 +35,12 @@ LENGTHS: dict[str, int | None] = {"slot": 2, "part": 2, "axis": 2}
 """Lengths of the dimensions that all run files share."""
 UNSUMMED = ("link", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
 """What the checksum passes over: numbers of links, the log it is in, what has a sum there, and dimensions without values."""
+MOST = 2**53
+"""Largest count."""
+LINE = {"counts", "status", "stats", "checkpoint", "trusted_until", "checksum"}
+"""What a line of the log may hold. A letter of "checksum" that has changed must not make a run an unfinished one."""
+TEXTS = ("version", "date", "command", "formulation", "integrator")
+"""Texts of `meta`."""
 Variables = dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]
 
 
@@ -151,20 +159,22 @@ def _read(file: Any, closed: bool, source: Path) -> Run:
     _refuse_foreign(file)
     data, text = variables_of(file, "a run of nlink"), attribute(file, "nlink", str)
     line, fixed = _last_line(data, closed), parsed(text)
-    counts, finished = tables.counts_in(line), "checksum" in line
-    _refuse_unfit(data, tables.links_in(fixed), counts, finished)
+    counts, finished = _counts(line), "checksum" in line
+    _refuse_unfit(data, links_in(fixed), counts, finished)
     if finished:
         _verify(data, text, line)
     names = [name for name in (*COLUMNS, *(f"work_{name}" for name in ledger())) if name in data]
+    stats = entry(line, "stats", dict)
+    steps = (entry(stats, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
     return Run(
-        scenario=tables.scenario_in(fixed),
+        scenario=_scenario(fixed),
         **fields_of({name: _values(data[name], counts["time"]) for name in names}),
-        status=tables.status_in(line) if finished else _status(source, fixed, line),
-        stats=tables.stats_in(line),
-        meta=tables.meta_in(fixed),
-        events=tables.events_in(data, counts["event"]),
+        status=_status(source, fixed, line, finished),
+        stats=Stats(*steps, wall=entry(stats, "wall", float, least=0.0, most=math.inf)),
+        meta=_meta(fixed),
+        events=_events(data, counts["event"]),
         knots=Trajectory(*(_values(data[name], counts["knot"]) for name in KNOTS)) if counts["knot"] else None,
-        checkpoint=tables.checkpoint_in(line, data.get("checkpoint")),
+        checkpoint=None if line.get("checkpoint") is None else _checkpoint(data, entry(line, "checkpoint", dict)),
         trusted_until=None if line.get("trusted_until") is None else entry(line, "trusted_until", float),
     )
 
@@ -184,7 +194,8 @@ def _last_line(data: dict[str, Any], closed: bool) -> dict[str, Any]:
     for text in reversed(lines):
         try:
             line = parsed(text)
-            if line.get("checkpoint") is None or _whole_checkpoint(data, line):
+            table = None if line.get("checkpoint") is None else entry(line, "checkpoint", dict)
+            if table is None or zlib.crc32(_slot(data, table).data) == entry(table, "crc", int):
                 return line
         except Refused:
             pass
@@ -193,13 +204,24 @@ def _last_line(data: dict[str, Any], closed: bool) -> dict[str, Any]:
     raise Refused("its log is not whole")
 
 
-def _whole_checkpoint(data: dict[str, Any], line: dict[str, Any]) -> bool:
-    """Whether the slot that a line of the log points to holds the state that was written there."""
-    where = entry(line, "checkpoint", dict)
+def _slot(data: dict[str, Any], table: dict[str, Any]) -> np.ndarray:
+    """Return a state and its rates (2, size): one of two slots, which the line of the log names."""
     if "checkpoint" not in data:
         raise Refused("its checkpoint is missing")
-    check_array(data["checkpoint"], "f8", (2, 2, None), rows=tables.slot_in(where) + 1)
-    return zlib.crc32(np.ascontiguousarray(data["checkpoint"][tables.slot_in(where)]).data) == entry(where, "crc", int)
+    slot = entry(table, "slot", int, least=0, most=1)
+    check_array(data["checkpoint"], "f8", (2, 2, None), rows=slot + 1)
+    return data["checkpoint"][slot]
+
+
+def _checkpoint(data: dict[str, Any], table: dict[str, Any]) -> Checkpoint:
+    """Return where a run goes on."""
+    thinning = [entry({"thinning": value}, "thinning", int, least=0, most=MOST) for value in entry(table, "thinning", list)]
+    if len(thinning) != 3 or not thinning[0]:
+        raise Refused("its thinning is not three numbers")
+    t, (state, rates) = entry(table, "t", float, least=-1e300, most=1e300), _slot(data, table)
+    step, origin = entry(table, "step", float), entry(table, "origin", float)
+    count = entry(table, "count", int, least=0, most=MOST)
+    return Checkpoint(t, step, state, rates, origin, count, (thinning[0], thinning[1], thinning[2]))
 
 
 def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
@@ -215,8 +237,11 @@ def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished
             check_array(data[name], known[name].dtype, shape, rows=rows)
 
 
-def _status(source: Path, fixed: dict[str, Any], line: dict[str, Any]) -> Status:
-    """Return the status of a run that is not finished."""
+def _status(source: Path, fixed: dict[str, Any], line: dict[str, Any], finished: bool) -> Status:
+    """Return how a run ended, or that it goes on, or that it was cut off."""
+    if finished:
+        table = entry(line, "status", dict)
+        return Status(*(entry(table, name, str) for name in Status._fields))
     t_end = entry(entry(entry(fixed, "scenario", dict), "run", dict), "t_end", float)
     t = entry(entry(line, "checkpoint", dict), "t", float)
     if locked(source):
@@ -257,3 +282,54 @@ def _values(data: Any, count: int) -> Any:
         if not np.isfinite(values).all() or abs(np.sign(steps).sum()) != np.count_nonzero(steps):
             raise Refused("its times are not in order")
     return values
+
+
+def links_in(fixed: dict[str, Any]) -> int:
+    """Return the number of links of a run, before any of them is made."""
+    table = entry(fixed, "scenario", dict)
+    each = table.get("links")
+    return len(each) if isinstance(each, list) else entry(table, "links", int, least=1, most=MOST)
+
+
+def _scenario(fixed: dict[str, Any]) -> Scenario:
+    """Return the scenario of a run."""
+    try:
+        return Scenario.from_dict(entry(fixed, "scenario", dict), where="its scenario")
+    except ModelError as error:
+        raise Refused(str(error)[:300]) from None
+
+
+def _meta(fixed: dict[str, Any]) -> dict[str, Any]:
+    """Return where a run comes from."""
+    meta = entry(fixed, "meta", dict)
+    for name in TEXTS:
+        entry(meta, name, str) if name in meta else None
+    if ("formulation" in meta) != ("integrator" in meta):
+        raise Refused("its meta names a formulation or an integrator only")
+    for name, value in {"trusted_angle": meta.get("trusted_angle", 0.0), **meta.get("start", {})}.items():
+        entry({name: value}, name, float)
+    return meta
+
+
+def _counts(line: dict[str, Any]) -> dict[str, int]:
+    """Return how many saved points, steps and events there are."""
+    if set(line) - LINE:
+        raise Refused("its log says what nlink does not write")
+    counts = entry(line, "counts", dict)
+    return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
+
+
+def _events(data: dict[str, Any], count: int) -> list[EventRecord]:
+    """Return the first events of a file: a line of JSON for each, times (E,), angles and rates (E, N)."""
+    lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
+    times, theta, omega = (data[f"event_{name}"][:count] for name in ("time", "theta", "omega"))
+    if len(lines) != len(times):
+        raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
+    events = []
+    for line, t, angles, rates in zip(lines, times, theta, omega, strict=True):
+        table = parsed(line)
+        name, info = entry(table, "name", str), entry(table, "info", dict)
+        if name == "flip":
+            entry(info, "link", int, least=0, most=len(angles) - 1)
+        events.append(EventRecord(float(t), name, angles, rates, info))
+    return events
