@@ -20,7 +20,7 @@ def main() -> None:
     from nlink.cli import command
 
     codes.append(command())
-    answer.ignore()
+    answer.end()
     sys.exit(codes[0])
 
 

@@ -20,6 +20,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 INTERRUPTED = 130
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -92,22 +93,12 @@ class Answer:
         signal.set_wakeup_fd(write, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, args=(read,), daemon=True).start()
 
-    def end(self) -> None:
-        """Answer no more: another part of the program does, or nothing is left to be stopped."""
+    def end(self, on_interrupt: Any = signal.SIG_IGN, on_others: Any = signal.SIG_IGN) -> None:
+        """Answer no more, and install other handlers; without them signals are ignored, so that the process ends undisturbed."""
         self.over = True
         signal.set_wakeup_fd(-1)
-
-    def ignore(self) -> None:
-        """Let the process end undisturbed."""
-        self.end()
         for number in self._numbers:
-            signal.signal(number, signal.SIG_IGN)
-
-    def give_back(self) -> None:
-        """Leave signals to Python."""
-        self.end()
-        for number in self._numbers:
-            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+            signal.signal(number, on_interrupt if number == signal.SIGINT else on_others)
 
     def _in_main_thread(self, number: int, frame: FrameType | None) -> None:
         if self.over:
@@ -150,7 +141,7 @@ def answer_signals() -> Answer:
 def leave_signals() -> None:
     """Leave signals to someone else from now on: a server that has its own way to end."""
     for answer in _answer:
-        answer.give_back()
+        answer.end(signal.default_int_handler, signal.SIG_DFL)
 
 
 def asked_to_leave() -> bool:

@@ -41,7 +41,13 @@ def compare(
     from nlink.simulation.integrate import SimulationError
 
     name, _, scenario = read_scenario(model, {"links": links, "run.t_end": until}, settings)
-    _refuse_overlay(overlay, link, scenario.chain.n)
+    if overlay is not None:
+        from nlink.view.compare import COORDINATES
+
+        choice("--overlay", overlay, COORDINATES)
+    if link is not None and overlay is None:
+        raise ModelError("--link says which link --overlay shows; give --overlay angles or positions too")
+    check_link(link, scenario.chain.n)
     folder = output or Path(f"{name}-compare")
     check_folder(folder, "plots", "-o")
     tolerances = _tolerances(rtol or [], atol or [], scenario.settings.rtol)
@@ -59,17 +65,6 @@ def compare(
         from nlink.view.compare import save_comparison
 
         report.wrote(*save_comparison(comparison, folder, overlay=overlay, link=-1 if link is None else link - 1))
-
-
-def _refuse_overlay(overlay: str | None, link: int | None, n: int) -> None:
-    """Refuse a wrong --overlay or --link before the work."""
-    if overlay is not None:
-        from nlink.view.compare import COORDINATES
-
-        choice("--overlay", overlay, COORDINATES)
-    if link is not None and overlay is None:
-        raise ModelError("--link says which link --overlay shows; give --overlay angles or positions too")
-    check_link(link, n)
 
 
 def _tolerances(rtol: list[float], atol: list[float], usual: float) -> list[tuple[float, float]] | None:

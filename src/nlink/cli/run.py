@@ -18,7 +18,7 @@ from nlink.view.endings import RUN
 from nlink.view.words import run_lines
 
 if TYPE_CHECKING:
-    from nlink.run.run import Run, Status
+    from nlink.run.run import Run
 
 
 def run(
@@ -62,9 +62,12 @@ def run(
     try:
         result = simulate(file=path, progress=not quiet)
     except SimulationError as error:
+        status = error.status
         _report(error.run, path, as_json, quiet)
-        _complain(error.status, path)
-        raise typer.Exit(exit_code(error.status)) from None
+        rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
+        remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
+        typer.echo(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", err=True)
+        raise typer.Exit(exit_code(status)) from None
     if trust:
         _trust(result, path, quiet)
     _report(result, path, as_json, quiet)
@@ -102,12 +105,6 @@ def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:
     Report(as_json, quiet).show(
         lambda: run_table(result, path), lambda: system_lines(result.scenario, [*run_lines(result), ("saved", str(path))])
     )
-
-
-def _complain(status: Status, path: Path) -> None:
-    rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
-    remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
-    typer.echo(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", err=True)
 
 
 def run_table(run: Run, path: Path) -> Table:

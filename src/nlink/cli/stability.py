@@ -19,7 +19,6 @@ from nlink.scenario import Scenario
 from nlink.view.endings import PAGE, PICTURES, check_ending
 
 if TYPE_CHECKING:
-    from nlink.analysis.cycle import LimitCycle
     from nlink.analysis.stability import Critical
     from nlink.mechanics.chain import Chain
 
@@ -142,22 +141,16 @@ def _cycles(
     loads = np.linspace(loads[0], loads[-1], min(len(loads), MOST_LOADS))
     with Bar("limit cycles", not report.quiet) as bar:
         cycles = amplitudes(chain_of, loads, np.full(scenario.chain.n, 0.05), t_end=seconds, progress=bar.update)
-    rows = list(zip(loads.tolist(), cycles, strict=True))
-    lines = [f"  {label:>24}  last link swings  period s", *(_cycle_line(*row) for row in rows)]
-    report.show(lambda: {"varied": label, "cycles": [_cycle_data(*row) for row in rows]}, lambda: titled(scenario, lines))
-    columns = [(load, cycle.amplitude[-1], cycle.period) if cycle else (load, 0.0, np.nan) for load, cycle in rows]
+    lines, data, columns = [f"  {label:>24}  last link swings  period s"], [], []
+    for load, cycle in zip(loads.tolist(), cycles, strict=True):
+        swing = f"{np.degrees(cycle.amplitude[-1]):>12.2f} deg {cycle.period:>9.4f}" if cycle else "    no limit cycle"
+        lines.append(f"  {load:>24.6g}{swing}")
+        amplitude, period = (cycle.amplitude.tolist(), cycle.period) if cycle else (None, None)
+        data.append({"load": load, "amplitude": amplitude, "period": period})
+        columns.append((load, cycle.amplitude[-1], cycle.period) if cycle else (load, 0.0, np.nan))
+    report.show(lambda: {"varied": label, "cycles": data}, lambda: titled(scenario, lines))
     report.write_csv(["load", "amplitude", "period"], np.array(columns))
     if report.output is not None:
         from nlink.view.stability import amplitude_figure
 
         report.draw(amplitude_figure(loads, cycles, label, scenario.title))
-
-
-def _cycle_line(load: float, cycle: LimitCycle | None) -> str:
-    swing = f"{np.degrees(cycle.amplitude[-1]):>12.2f} deg {cycle.period:>9.4f}" if cycle else "    no limit cycle"
-    return f"  {load:>24.6g}{swing}"
-
-
-def _cycle_data(load: float, cycle: LimitCycle | None) -> Table:
-    amplitude, period = (cycle.amplitude.tolist(), cycle.period) if cycle else (None, None)
-    return {"load": load, "amplitude": amplitude, "period": period}

@@ -175,6 +175,8 @@ class RunWriter:
     """
 
     def __init__(self, path: Path, scenario: Scenario, meta: dict[str, Any], size: int, columns: list[str], points: int) -> None:
+        import h5py
+
         self.path, self.attributes, self.commits = real(path), attributes(scenario, meta), 0
         names = (*columns, *KNOTS, *event_columns([]), "event_text")
         self.sums = {name: hashlib.sha256() for name in names}
@@ -187,7 +189,9 @@ class RunWriter:
         try:
             with self._told():
                 self.part.write_bytes(self._image(scenario.chain.n, size, names, points))
-                self._open()
+                self._file = h5py.File(self.part, "r+", libver="latest", locking=False)
+                self._file.swmr_mode = True  # one writer, many readers
+                self._data = {str(name): self._file[name] for name in self._file}  # held open: closing writes, and hides what fails
         except BaseException:
             self.leave()
             raise
@@ -216,11 +220,17 @@ class RunWriter:
     def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: float | None) -> None:
         """Bring all that was appended to the file, and then the line that makes it count."""
         with self._told():
-            where = self._put_checkpoint(point)
+            table = None
+            if point is not None:
+                slot, both = self.commits % 2, np.stack([point.state, point.rates])
+                self._data["checkpoint"][slot] = both
+                self._data["checkpoint"].flush()
+                names = ("t", "step", "origin", "count", "thinning")
+                table = {name: getattr(point, name) for name in names} | {"slot": slot, "crc": zlib.crc32(both.data)}
             for name in self.sums:
                 self._data[name].flush()
             counts = {name: len(self._data[f"{name}_time" if name == "event" else name]) for name in ("time", "knot", "event")}
-            line = {"counts": counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": where, **more}
+            line = {"counts": counts, "status": status._asdict(), "stats": stats._asdict(), "checkpoint": table, **more}
             self._log(line)
             self.commits += 1
 
@@ -292,28 +302,11 @@ class RunWriter:
             file.attrs.update(self.attributes)
         return image.getvalue()
 
-    def _open(self) -> None:
-        """Open the file for one writer and many readers."""
-        import h5py
-
-        self._file = h5py.File(self.part, "r+", libver="latest", locking=False)
-        self._file.swmr_mode = True
-        self._data = {str(name): self._file[name] for name in self._file}  # held open: closing one writes, and hides what fails
-
     def _extend(self, name: str, values: np.ndarray) -> None:
         data = self._data[name]
         begin = len(data)
         data.resize(begin + len(values), axis=0)
         data[begin:] = values
-
-    def _put_checkpoint(self, point: Checkpoint | None) -> dict[str, Any] | None:
-        if point is None:
-            return None
-        slot, both = self.commits % 2, np.stack([point.state, point.rates])
-        self._data["checkpoint"][slot] = both
-        self._data["checkpoint"].flush()
-        scalars = {"t": point.t, "step": point.step, "origin": point.origin, "count": point.count, "thinning": point.thinning}
-        return scalars | {"slot": slot, "crc": zlib.crc32(both.data)}
 
     def _log(self, line: dict[str, Any]) -> None:
         self._last = line
