@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 
-from nlink._support.descriptors import open_standard_streams
 from nlink._support.interrupt import answer_signals
 
 
@@ -15,13 +14,27 @@ def main() -> None:
     """Run the command, and end the process without freeing compiled code: LLVM takes up to 0.6 s for that."""
     codes: list[int] = []
     atexit.register(_end, codes)  # registered first, so that it is called last
-    open_standard_streams()
+    _open_standard_streams()
     answer = answer_signals()
     from nlink.cli import command
 
     codes.append(command())
     answer.end()
     sys.exit(codes[0])
+
+
+def _open_standard_streams() -> None:
+    """Open closed descriptors 0, 1 and 2 on the null device (`nlink run 2>&-`), and give Python a stream for each that it misses.
+
+    Else the next file that is opened would get such a descriptor, and what is printed would go into that file.
+    """
+    for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it is the lowest free descriptor, which is this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _end(codes: list[int]) -> None:

@@ -43,17 +43,14 @@ def derive(
 
     Examples: nlink derive 2 | nlink derive 3 --shape point --format latex | nlink derive 4 --load gravity --load drag -o four.c
     """
-    form = choice("--format", kind, FORMATS) if kind else _by_name(output)
+    by_name = next((form for form, suffix in FORMATS.items() if output and output.suffix == suffix), "text")
+    form = choice("--format", kind, FORMATS) if kind else by_name
     from nlink.symbolic import derive as derived
 
     angles = "relative" if relative else "absolute"
     equations = derived(n, shape=shape, loads=loads or ("gravity",), angles=angles, offset=offset, simplify=not raw)
     text = json.dumps(_table(equations), indent=2) + "\n" if as_json else _text(equations, form, document)
     write_text(text, output, DERIVED)
-
-
-def _by_name(output: Path | None) -> str:
-    return next((form for form, suffix in FORMATS.items() if output and output.suffix == suffix), "text")
 
 
 def _text(equations: Equations, form: str, document: bool) -> str:

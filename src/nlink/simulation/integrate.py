@@ -18,6 +18,7 @@ from nlink._support.progress import Bar, Notice
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import Integrator, Restart, Stepper
+from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System, rates_many
 from nlink.run.run import Run, Status
@@ -26,12 +27,13 @@ from nlink.scenario import Scenario, Settings
 from nlink.simulation.events import Event, Flip, Watch
 from nlink.simulation.loop import Loop
 from nlink.simulation.recording import Record, arrived, joined, origin, rows_before, saved_times
-from nlink.simulation.starts import Correction, start_of
 from nlink.simulation.streaming import StreamedRecord
 
 COMPILING = "nlink: compiling its kernels for this machine, once; this takes some seconds"
 Events = Event | Flip | Sequence[Event | Flip]
 File = str | os.PathLike[str]
+Correction = dict[str, float | bool]
+"""By how much a start was changed, or off its constraints: run.meta["start"]."""
 
 
 class SimulationError(RuntimeError):
@@ -87,7 +89,7 @@ def simulate(
     """
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(_chain(chain_or_system), formulation, progress)
-        start, correction = start_of(system, theta, omega, state, project)
+        start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
@@ -101,7 +103,7 @@ def simulate_scenario(
     """Simulate a scenario; see Scenario.run."""
     with _claimed(file):
         system = _system(scenario.chain, scenario.settings.formulation, progress)
-        start, correction = start_of(system, scenario.theta, scenario.omega)
+        start, correction = _start(system, scenario.theta, scenario.omega)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
@@ -186,3 +188,33 @@ def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     system.energy(np.empty((0, system.size)))
     if system.projected:
         system.settled(np.empty((0, m)))
+
+
+def _start(
+    system: System, theta: ArrayLike | None, omega: ArrayLike | None, state: ArrayLike | None = None, project: bool = True
+) -> tuple[Restart, Correction]:
+    """Return the start that angles and rates, or a raw state, stand for, and its correction."""
+    if (theta is None) == (state is None):
+        raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
+    if state is not None:
+        return _raw_start(system, np.asarray(state, float), project)
+    angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
+    start = loop_closure.assemble(system.chain, angles, rates)
+    correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.pin else {}
+    return _at_zero(system, system.encode(start.theta, start.omega)), correction
+
+
+def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restart, Correction]:
+    """Return the start from a raw state, brought onto its constraints if asked."""
+    if state.shape != (system.size,) or not np.all(np.isfinite(state)):
+        raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
+    start = _at_zero(system, state)
+    if not system.formulation.constrained and not system.chain.pin:
+        return start, {}
+    states, gap, speed = system.settled(start.y[None], plain=True)
+    correction: Correction = {"violation": gap, "rate_violation": speed, "projected": project}
+    return (_at_zero(system, states[0, : system.size]) if project else start), correction
+
+
+def _at_zero(system: System, state: np.ndarray) -> Restart:
+    return Restart(0.0, 0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
