@@ -94,7 +94,7 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
     writer = RunWriter(Path(path), run.scenario, run.meta, len(point.state) if point else 0, names, len(run.t))
     try:
         copy(writer, run, np.arange(len(run.t)), np.arange(len(run.knots.t) if run.knots else 0))
-        writer.finish(run.status, run.stats, point, lambda part: opened(part, Path(path)), trusted_until=run.trusted_until)
+        writer.finish(run.status, run.stats, point, trusted_until=run.trusted_until)
     except BaseException:
         writer.leave()
         raise

@@ -17,7 +17,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,17 +234,17 @@ class RunWriter:
             self._log(line)
             self.commits += 1
 
-    def finish(
-        self, status: Status, stats: Stats, point: Checkpoint | None, verify: Callable[[Path], Run], **more: float | None
-    ) -> Run:
-        """Commit for the last time, with the checksum; give the file its name once `verify` has read it; return what it read."""
+    def finish(self, status: Status, stats: Stats, point: Checkpoint | None, **more: float | None) -> Run:
+        """Commit for the last time, with the checksum; give the file its name once it has been read back; return the run read."""
+        from nlink.run.file import opened  # it needs the writer, too
+
         self.commit(status, stats, point, **more)
         with self._told():
             digests = {name: [list(self._data[name].shape), total.hexdigest()] for name, total in self.sums.items()}
             self._log({**self._last, "checksum": checksum(self.attributes["nlink"], self._last, digests)})
             self._file.flush()
             self._file.close()
-        run, self.whole = verify(self.part), True
+        run, self.whole = opened(self.part, self.path), True
         with self._told("; the run is whole all the same, in {part}"):
             put_in_place(self.part, self.path)
         self._release()

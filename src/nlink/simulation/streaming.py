@@ -18,7 +18,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.integrators.base import Restart
 from nlink.mechanics.system import System
-from nlink.run.file import copy, opened
+from nlink.run.file import copy
 from nlink.run.run import Checkpoint, Run, Stats, Status
 from nlink.run.writer import KNOTS, RunFileError, RunWriter
 from nlink.scenario import Scenario
@@ -36,7 +36,7 @@ class StreamedRecord(Record):
 
     def __init__(self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
         super().__init__(times, system)
-        self.scenario, self.path, m = scenario, path, system.full_size
+        self.scenario, m = scenario, system.full_size
         names = list(read_out(system, np.empty(0), np.empty((0, m))))
         self.writer = RunWriter(path, scenario, meta, m, names, max(1, len(times)))
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
@@ -47,9 +47,10 @@ class StreamedRecord(Record):
 
     def begin(self, start: Restart, earlier: Run | None) -> None:
         """Take over the earlier run, or the start, and let the file be seen."""
+        self._new = earlier is None
         if earlier is not None and earlier.checkpoint is not None:
             copy(self.writer, earlier, *rows_before(earlier, self.scenario))
-            self._cost, self._seen, self._new = earlier.stats, watched_until(earlier), False
+            self._cost, self._seen = earlier.stats, watched_until(earlier)
             self._at, self._thinning = earlier.checkpoint.t, earlier.checkpoint.thinning
         super().begin(start, earlier)
         self._commit(Status("running", f"begun at t = {start.t:g} s"), Stats(0, 0, 0, 0.0), start)
@@ -80,7 +81,7 @@ class StreamedRecord(Record):
     def finished(self, scenario: Scenario, status: Status, cost: Stats, point: Restart, meta: dict[str, object]) -> Run:
         """Complete the file and return its run."""
         self._bring()
-        run = self.writer.finish(status, self._cost.plus(cost), self._checkpoint(point), lambda part: opened(part, self.path))
+        run = self.writer.finish(status, self._cost.plus(cost), self._checkpoint(point))
         return replace(run, scenario=scenario, meta=meta)
 
     def __exit__(self, *failure: Any) -> None:
