@@ -13,13 +13,13 @@ import typer
 from nlink import scenario as scenarios
 from nlink.cli.common import Table, load_run, model_table
 from nlink.cli.options import Json
-from nlink.cli.report import aligned
+from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.scenario import Scenario
 from nlink.view.endings import RUN
-from nlink.view.words import saved_text, scenario_lines
+from nlink.view.words import saved_text
 
 
 def presets(as_json: Json = False) -> None:
@@ -52,8 +52,7 @@ def _text(scenario: Scenario, name: str, state: Table) -> str:
     facts = [("run", f"to t = {settings.t_end:g} s, saved {saved_text(settings)}"), ("method", f"{settings.formulation}, {method}")]
     facts += [("tolerance", f"rtol {settings.rtol:g}, atol {settings.atol:g}")]
     facts += [("state", f"{state['message']}; {state['points']:,} points saved")] if state else []
-    lines = [scenario.title or name, *(f"  {key:<10} {text}" for key, text in [*scenario_lines(scenario), *facts])]
-    lines += ["", *_links(scenario), ""]
+    lines = [*([] if scenario.title else [name]), *system_lines(scenario, facts), "", *_links(scenario), ""]
     last = "X pin" if scenario.chain.pin else "O last end"
     lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)

@@ -27,21 +27,18 @@ class KnotStore:
 
     def add(self, *steps: np.ndarray) -> None:
         """Add times, states and rates of steps."""
-        for part in range(0, len(steps[0]), self.room):
-            self._add(*(values[part : part + self.room] for values in steps))
-
-    def _add(self, *steps: np.ndarray) -> None:
-        while self.count + len(steps[0][-self._seen % self.stride :: self.stride]) > self.room:
-            half = (self.count + 1) // 2
-            for own in self.arrays:
-                own[:half] = own[: self.count : 2].copy()
-            self.count, self.stride = half, 2 * self.stride
-        begin = self.count
-        for own, values in zip(self.arrays, steps, strict=True):
-            chosen = values[-self._seen % self.stride :: self.stride]
-            self.count = begin + len(chosen)
-            own[begin : self.count] = chosen
-        self._seen += len(steps[0])
+        for k in range(0, len(steps[0]), self.room):
+            part = [values[k : k + self.room] for values in steps]
+            while self.count + len(part[0][-self._seen % self.stride :: self.stride]) > self.room:
+                half = (self.count + 1) // 2
+                for own in self.arrays:
+                    own[:half] = own[: self.count : 2].copy()
+                self.count, self.stride = half, 2 * self.stride
+            chosen = [values[-self._seen % self.stride :: self.stride] for values in part]
+            begin, self.count = self.count, self.count + len(chosen[0])
+            for own, values in zip(self.arrays, chosen, strict=True):
+                own[begin : self.count] = values
+            self._seen += len(part[0])
 
 
 def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list[int], tuple[int, int, int]]:
