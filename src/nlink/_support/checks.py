@@ -79,7 +79,7 @@ def whole(where: str, value: object, *, least: int = 1, most: int | None = None)
 
 def listed(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether `value` is a list of some kind (a tuple or an array too), not a single value."""
-    return isinstance(value, Sequence | Iterable) and not isinstance(value, str | bytes | dict) and not _zero_dimensional(value)
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | dict) and not _zero_dimensional(value)
 
 
 def number_or_each(
@@ -139,12 +139,8 @@ def printable(text: str) -> str:
     """Return a text with escapes for what would move the cursor of a terminal, break the line or cannot be encoded."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(letter.encode("unicode_escape").decode() if _steers(letter) else letter for letter in text)
-
-
-def _steers(letter: str) -> bool:
-    """Whether a letter is a control character, a line break, half of a pair, or turns the direction of the text."""
-    return unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in TURNS
+    steering = {letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in TURNS}
+    return "".join(letter.encode("unicode_escape").decode() if letter in steering else letter for letter in text)
 
 
 def spread(where: str, value: T | tuple[T, ...], n: int, what: str) -> tuple[T, ...]:

@@ -122,41 +122,27 @@ def check_array(data: h5py.Dataset, dtype: str, shape: Shape, *, rows: int | Non
     """Refuse an array of another type or shape (None: any length), or with less in the file than its rows (all, if None)."""
     import h5py
 
-    name = _name(data)
+    name, size = str(data.name).strip("/"), data.id.get_storage_size()
     if not data.id.get_type().equal(h5py.h5t.py_create(np.dtype(dtype))):
         raise Refused(f"{name} holds no numbers of the type {np.dtype(dtype).name}")
     fits = len(data.shape or ()) == len(shape) and all(want in (None, has) for has, want in zip(data.shape, shape, strict=True))
     if not fits or (rows is not None and data.shape[0] < rows):
         raise Refused(f"{name} has the shape {data.shape}")
-    count = (data.shape[0] if rows is None else rows) * math.prod(data.shape[1:])
-    _check_filters(data, packed)
-    _check_stored(data, count * data.dtype.itemsize, packed)
-
-
-def _name(data: h5py.Dataset) -> str:
-    return str(data.name).strip("/")
-
-
-def _check_filters(data: h5py.Dataset, packed: bool) -> None:
-    settings, name = data.id.get_create_plist(), _name(data)
+    settings = data.id.get_create_plist()
     filters = [settings.get_filter(i)[0] for i in range(settings.get_nfilters())]
     if filters not in ([], [DEFLATE] if packed else []):
         raise Refused(f"{name} is packed in a way that nlink does not use")
     if filters and any(chunk > max(length, 1) for chunk, length in zip(data.chunks or (), data.shape, strict=True)):
         raise Refused(f"{name} has the shape {data.shape} in chunks of {data.chunks}")
-
-
-def _check_stored(data: h5py.Dataset, needed: int, packed: bool) -> None:
-    """Refuse an array that is not all there. What lies in chunks that are not full counts as stored, too."""
-    size = data.id.get_storage_size()
+    needed = (data.shape[0] if rows is None else rows) * math.prod(data.shape[1:]) * data.dtype.itemsize
     most = size * MOST_PACKED if packed and data.chunks else size
-    unflushed = data.file.swmr_mode
+    unflushed = data.file.swmr_mode  # what lies in chunks that are not full counts as stored, too
     if needed > most or (not unflushed and size > Path(data.file.filename).stat().st_size):
-        raise Refused(f"{_name(data)} should hold {needed:,} bytes, and {size:,} are there")
+        raise Refused(f"{name} should hold {needed:,} bytes, and {size:,} are there")
     if packed and data.chunks and data.size:
         chunks = math.prod(-(-length // chunk) for length, chunk in zip(data.shape, data.chunks, strict=True))
         if data.id.get_num_chunks() != chunks:
-            raise Refused(f"{_name(data)} lacks some of its {chunks} chunks")
+            raise Refused(f"{name} lacks some of its {chunks} chunks")
 
 
 def attributes_of(item: Item) -> dict[str, str | list[float]]:

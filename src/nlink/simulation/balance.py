@@ -75,16 +75,12 @@ class Balance:
         """The scale S of the balance, J."""
         return self.kinetic + max(self.high - self.low, 0.0) + self.work
 
-    def _sizes(self) -> tuple[float, float, float]:
-        """Return bounds of the inertia about the pivot, the moment of the weights, and the stiffness against turns."""
-        chain, spring = self.chain, self.chain.load(JointSpring)
-        reach = np.cumsum(chain.length) - chain.length + np.abs(chain.com) + np.abs(chain.offset)
-        stiffness = 4 * float(np.sum(np.broadcast_to(spring.stiffness, chain.n))) if spring else 0.0
-        return float(chain.mass @ reach**2 + chain.inertia.sum()), float(abs(chain.g) * (chain.mass @ reach)), stiffness
-
     def allowed(self, method: Integrator, steps: int) -> float:
         """Return the largest residual, in J, that a run by this method may have after so many steps."""
-        scale, (inertia, weight, stiffness) = self.exchanged, self._sizes()
+        scale, chain, spring = self.exchanged, self.chain, self.chain.load(JointSpring)
+        reach = np.cumsum(chain.length) - chain.length + np.abs(chain.com) + np.abs(chain.offset)
+        stiffness = 4 * float(np.sum(np.broadcast_to(spring.stiffness, chain.n))) if spring else 0.0
+        inertia, weight = float(chain.mass @ reach**2 + chain.inertia.sum()), float(abs(chain.g) * (chain.mass @ reach))
         rounding = EPS * (self.energy + weight + self.work) * (100 + 10 * steps**0.5)
         if method.step_tolerances is None:
             return MOST * scale + rounding

@@ -88,7 +88,7 @@ def simulate(
     ('finished', (201, 3))
     """
     with _claimed(file):
-        system = chain_or_system if isinstance(chain_or_system, System) else _system(_chain(chain_or_system), formulation, progress)
+        system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, progress)
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         method = method_for(system, integrator, rtol, atol)
@@ -169,13 +169,9 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
     return nullcontext() if file is None else Claim(file, going_on)
 
 
-def _chain(value: object) -> Chain:
-    if not isinstance(value, Chain):
-        raise ModelError(f"simulate needs a Chain or a System, got {type(value).__name__}")
-    return value
-
-
-def _system(chain: Chain, formulation: str | Formulation, progress: bool) -> System:
+def _system(chain: object, formulation: str | Formulation, progress: bool) -> System:
+    if not isinstance(chain, Chain):
+        raise ModelError(f"simulate needs a Chain or a System, got {type(chain).__name__}")
     with Notice(COMPILING, progress):
         return formulate(chain, formulation)
 
