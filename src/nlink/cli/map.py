@@ -57,7 +57,7 @@ def chart(
     nlink map flip --links 3 --at 90 --x theta1 --y theta3 -o slice.html | nlink map flip.nc --region 60,90,60,90
     """
     _refuse(output, data)
-    own = {"t_end": until, "region": region, "size": _size(size) if size else None}
+    own = {"t_end": until, "region": region or None, "size": _size(size) if size else None}
     own = {name: value for name, value in own.items() if value is not None}
     with_model = {"--links": links, "--set": settings, "--x": x, "--y": y, "--at": at, "the model": model}
     began = time.perf_counter()
