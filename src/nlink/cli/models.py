@@ -60,7 +60,8 @@ def _text(scenario: Scenario, name: str, state: Table) -> str:
 
 def _links(scenario: Scenario) -> list[str]:
     """Return the table of links in lines; neighbours that are equal in all values share a row."""
-    rows = [("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")]
+    head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
+    rows: list[tuple[str, ...]] = [head]
     chain, last = scenario.chain, 0
     columns = chain.length, chain.mass, chain.com, chain.offset, chain.inertia, np.degrees(scenario.theta), np.array(scenario.omega)
     for row, equal in groupby(tuple(f"{value:.6g}" for value in values) for values in zip(*columns, strict=True)):

@@ -55,7 +55,8 @@ class Stats(NamedTuple):
 
     def plus(self, other: Stats) -> Stats:
         """Return the cost of both."""
-        return Stats(*(a + b for a, b in zip(self, other, strict=True)))
+        steps, rejected = self.steps + other.steps, self.rejected + other.rejected
+        return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
 
 
 class EventRecord(NamedTuple):
