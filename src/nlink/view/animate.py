@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import GifImagePlugin, Image
@@ -40,8 +39,13 @@ def animate(
     *,
     speed: float = 1.0,
     fps: float = 50,
+    size: tuple[int, int] = (640, 640),
+    trail: float = 1.0,
+    hinges: bool = True,
+    timer: bool = True,
+    centres: bool = False,
+    style: str = "bar",
     progress: Progress | None = None,
-    **look: Any,
 ) -> Path:
     """Write an animation of a run, .gif, .mp4 or .html, and return its path.
 
@@ -49,9 +53,11 @@ def animate(
     ----------
     speed : 1 is real time, 2 twice as fast
     fps : frames a second; browsers slow a .gif above 50 down, and a page (.html) keeps to the rate of its screen
+    size : width and height in pixels (an .mp4 is rounded up to even numbers); a page takes the size of its window
+    trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
+    hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
+    style : "bar" or "line"
     progress : called with (done, total) after each frame
-    look : what is drawn, as in `Look`: size (an .mp4 is rounded up to even numbers, a page takes the size of its window), trail,
-        hinges, timer (always on a page), centres, style
 
     >>> import nlink
     >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
@@ -60,7 +66,7 @@ def animate(
     """
     path = Path(path)
     kind = _kind(path, fps)
-    drawn = Look(**look)
+    drawn = Look(size, trail, hinges, timer, centres, style)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
         pace = {} if number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
         run_page(run, path, trail=drawn.trail, hinges=drawn.hinges, centres=drawn.centres, style=drawn.style, **pace)
