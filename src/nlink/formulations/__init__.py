@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import nlink.formulations.series  # noqa: F401  registers the series of the motion
 from nlink._support.records import record
 from nlink.formulations.lagrange import Lagrange
@@ -15,14 +17,15 @@ from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System
 
 FORMULATIONS: dict[str, type[Formulation]] = {
-    "recursive": Recursive,
-    "momentum": Momentum,
-    "lagrange": Lagrange,
-    "projection": TangentProjection,
-    "maximal": Maximal,
-    "natural": Natural,
-    "linear": Linear,
+    kind.name: kind for kind in (Recursive, Momentum, Lagrange, TangentProjection, Maximal, Natural, Linear)
 }
+Kind = TypeVar("Kind", bound=type[Formulation])
+
+
+def register(kind: Kind) -> Kind:
+    """Add a formulation to the table of names."""
+    FORMULATIONS[kind.name] = kind
+    return kind
 
 
 def formulate(chain: Chain, formulation: object = "recursive") -> System:

@@ -15,7 +15,8 @@ State: coordinates q, velocities v, then NA auxiliary values a link (angles of `
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,6 @@ from nlink.formulations.pieces import (
     RIGHT,
     ROWS,
     SECOND,
-    Pieces,
     equations,
     follow,
     height,
@@ -49,7 +49,7 @@ from nlink.formulations.pieces import (
     turning,
 )
 from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
-from nlink.formulations.stabilization import STABILIZATIONS
+from nlink.formulations.stabilization import STABILIZATIONS, Handling
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads
 from nlink.mechanics.moments import JOINTS, POWERS
@@ -60,8 +60,21 @@ from nlink.mechanics.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formul
 joint_elastic = JOINTS.elastic
 
 
+class ConstrainedParameters(NamedTuple):
+    """A chain, the handling of its constraints, and the shape of the state: (NL, NQ, NA) a link, and its size."""
+
+    chain: ChainParameters
+    handling: Handling
+    nl: int
+    nq: int
+    na: int
+    size: int
+
+
 class ConstrainedFormulation(Formulation):
-    """A formulation in redundant coordinates: `shape` is (NL, NQ, NA) a link, `kind` the type of its parameters."""
+    """A formulation in redundant coordinates: `shape` is (NL, NQ, NA) a link, `kind` and `loop` are the types of its parameters for
+    open and closed chains.
+    """
 
     constrained: ClassVar[bool] = True
     closes: ClassVar[bool] = True
@@ -299,8 +312,9 @@ def stored(y, p, w):
     return total
 
 
-def register(kind: type, loop: type, pieces: Pieces) -> None:
-    """Make a formulation's functions known to the shared ones, for open and for closed chains."""
-    PIECES[kind] = PIECES[loop] = pieces
+def register(kinds: tuple[type, type], pieces: Iterable[Callable[..., Any]]) -> None:
+    """Register a formulation's functions by their names, for its parameters of open and of closed chains."""
+    kind, loop = kinds
+    PIECES[kind] = PIECES[loop] = {piece.__name__: piece for piece in pieces}
     RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual
     RIGHT_HAND_SIDES[loop], SETTLERS[loop] = constrained_loop_rates, settle_closed

@@ -24,7 +24,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlink.compiled.jit import entry, kernel
-from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, apply_loads, energy, sincos
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads, energy, sincos
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, TIP, C, S
@@ -398,9 +399,15 @@ def settle_loops(y, p, w):
 
 
 class LoopFormulation(AngleFormulation):
-    """A formulation in angles that takes a pin."""
+    """A formulation in angles that takes a pin; `kind` and `loop` are the types of its parameters for open and closed chains."""
 
     closes: ClassVar[bool] = True
+    kind: ClassVar[type]
+    loop: ClassVar[type]
+
+    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+        """Take every chain and load."""
+        return (self.loop if chain.pin else self.kind)(numbers)
 
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Close states (K, size + ledger), in place; return the largest miss of the pin and rate of it before."""

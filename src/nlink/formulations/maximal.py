@@ -12,44 +12,29 @@ The course project's third method, right for unequal links, offsets, massless li
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink.formulations.constrained import ConstrainedFormulation, register
+from nlink.formulations.constrained import ConstrainedFormulation, ConstrainedParameters, register
 from nlink.formulations.loop import A0, KEPT, OM, TH
-from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
+from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT
 from nlink.formulations.settling import rebuilt
-from nlink.formulations.stabilization import Handling
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import ChainParameters, sincos, turn
+from nlink.mechanics.kernels import sincos, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
 
 PX, PY, TURNX, TURNY, FREE, UX, UY, LX, LY, WXX, WXY, WYY = range(OWN, OWN + 12)
 
 
-class MaximalParameters(NamedTuple):
-    """A chain, the handling of its constraints, and the shape of the state."""
-
-    chain: ChainParameters
-    handling: Handling
-    nl: int
-    nq: int
-    na: int
-    size: int
+class MaximalParameters(ConstrainedParameters):
+    """An open chain."""
 
 
-class MaximalLoopParameters(NamedTuple):
-    """The same for a closed chain."""
-
-    chain: ChainParameters
-    handling: Handling
-    nl: int
-    nq: int
-    na: int
-    size: int
+class MaximalLoopParameters(ConstrainedParameters):
+    """A closed chain."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +277,6 @@ def shift(y, p, w):
 
 
 register(
-    MaximalParameters,
-    MaximalLoopParameters,
-    Pieces(pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
+    (MaximalParameters, MaximalLoopParameters),
+    (pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
 )

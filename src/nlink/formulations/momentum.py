@@ -13,7 +13,7 @@ elimination with row pivots. Seed: the course project's first method.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
@@ -21,8 +21,7 @@ from nlink.formulations.loop import A0 as FREE
 from nlink.formulations.loop import AX as ONE
 from nlink.formulations.loop import AY as TWO
 from nlink.formulations.loop import LOOP_ROWS, OM, LoopFormulation, finish, prepare, settle_loop_state
-from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, C, S
 from nlink.mechanics.system import SETTLERS, right_hand_side
@@ -34,16 +33,12 @@ the matrix follows.
 MATRIX = LOOP_ROWS + 10
 
 
-class MomentumParameters(NamedTuple):
-    """A chain, nothing else."""
-
-    chain: ChainParameters
+class MomentumParameters(BareParameters):
+    """An open chain."""
 
 
-class MomentumLoopParameters(NamedTuple):
+class MomentumLoopParameters(BareParameters):
     """A closed chain."""
-
-    chain: ChainParameters
 
 
 @dataclass(frozen=True)
@@ -51,10 +46,8 @@ class Momentum(LoopFormulation):
     """Angular momentum of sub-chains about their hinges, dense."""
 
     name: ClassVar[str] = "momentum"
-
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
-        """Take every chain and load."""
-        return MomentumLoopParameters(numbers) if chain.pin else MomentumParameters(numbers)
+    kind: ClassVar[type] = MomentumParameters
+    loop: ClassVar[type] = MomentumLoopParameters
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of the tails, and the matrix."""

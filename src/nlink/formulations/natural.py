@@ -15,45 +15,30 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.formulations.constrained import ConstrainedFormulation, register
+from nlink.formulations.constrained import ConstrainedFormulation, ConstrainedParameters, register
 from nlink.formulations.loop import A0, KEPT, OM, TH
-from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT, Pieces
+from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT
 from nlink.formulations.settling import rebuilt
-from nlink.formulations.stabilization import Handling
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import ChainParameters, sincos
+from nlink.mechanics.kernels import sincos
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, C, S
 
 EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY, VX, VY = range(OWN, OWN + 15)
 
 
-class NaturalParameters(NamedTuple):
-    """A chain, the handling of its constraints, and the shape of the state."""
-
-    chain: ChainParameters
-    handling: Handling
-    nl: int
-    nq: int
-    na: int
-    size: int
+class NaturalParameters(ConstrainedParameters):
+    """An open chain."""
 
 
-class NaturalLoopParameters(NamedTuple):
-    """The same for a closed chain."""
-
-    chain: ChainParameters
-    handling: Handling
-    nl: int
-    nq: int
-    na: int
-    size: int
+class NaturalLoopParameters(ConstrainedParameters):
+    """A closed chain."""
 
 
 @dataclass(frozen=True)
@@ -363,7 +348,6 @@ def shift(y, p, w):
 
 
 register(
-    NaturalParameters,
-    NaturalLoopParameters,
-    Pieces(pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
+    (NaturalParameters, NaturalLoopParameters),
+    (pose, equations, solve, inertia, pull, repose, tug, follow, turning, shift, kinetic, height),
 )

@@ -1,31 +1,15 @@
 """The compiled pieces in which `maximal` and `natural` differ, by the type of their parameters, and the scratch rows they share.
 
-A formulation in redundant coordinates registers for its parameters' type:
-
-    pose(y, p, w)                       fill TH, OM, S, C from the state
-    equations(y, p, w)                  fill FORCE, and PHI, RATE, CURVE: Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)
-    solve(p, w, epsilon, forced, plain) fill ACC and LAMBDA from M x + Phi_q^T lambda = FORCE, Phi_q x - epsilon lambda = RIGHT;
-                                        no forces unless `forced`, unit masses if `plain`
-    inertia(p, w)                       fill OUT with M ACC
-    pull(p, w, row)                     fill OUT with Phi_q^T times the rows `row`
-    repose(p, w)                        follow TH, OM, S, C where they were changed after pose, to close a loop
-    tug(p, w, fx, fy)                   fill FORCE with the force (fx, fy) at the last tip
-    follow(p, w)                        fill ACC from the angular accelerations in A0
-    turning(p, w)                       fill OUT with the angular accelerations in ACC
-    shift(y, p, w)                      move the state from the angles and rates in KEPT to those in TH, OM
-    kinetic(y, p, w)                    the kinetic energy
-    height(y, p, i, at)                 of the centre of mass of link i (at = 0), or its rate (at = size)
+A formulation in redundant coordinates registers a function of the same name for each of those here (`constrained.register`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from nlink.compiled.dispatch import dispatched
 from nlink.mechanics.scratch import LOAD_ROWS
-from nlink.mechanics.system import Kernel
 
 PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
 """Two rows each: that of constraint k of link i lies at row + k."""
@@ -40,30 +24,13 @@ FIRST, SECOND = OWN + 15, OWN + 21
 ROWS = OWN + 23
 
 
-@dataclass
-class Pieces:
-    """The compiled functions of a formulation."""
-
-    pose: Kernel
-    equations: Kernel
-    solve: Kernel
-    inertia: Kernel
-    pull: Kernel
-    repose: Kernel
-    tug: Kernel
-    follow: Kernel
-    turning: Kernel
-    shift: Kernel
-    kinetic: Callable[..., float]
-    height: Callable[..., float]
-
-
-PIECES: dict[type, Pieces] = {}
+PIECES: dict[type, dict[str, Callable[..., Any]]] = {}
+"""By the type of the parameters, then by name."""
 
 
 def _piece(function: Callable[..., Any]) -> Any:
     """Let a function stand for the piece of its name."""
-    return dispatched(lambda kind: getattr(PIECES[kind], function.__name__))(function)
+    return dispatched(lambda kind: PIECES[kind][function.__name__])(function)
 
 
 @_piece
@@ -73,32 +40,34 @@ def pose(y, p, w):
 
 @_piece
 def equations(y, p, w):
-    """Fill the forces, and the constraints with their derivatives."""
+    """Fill FORCE, and PHI, RATE, CURVE: Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)."""
 
 
 @_piece
 def solve(p, w, epsilon, forced, plain):
-    """Solve for accelerations and multipliers."""
+    """Fill ACC and LAMBDA from M x + Phi_q^T lambda = FORCE, Phi_q x - epsilon lambda = RIGHT; no forces unless `forced`, unit
+    masses if `plain`.
+    """
 
 
 @_piece
 def inertia(p, w):
-    """Fill OUT with the masses times ACC."""
+    """Fill OUT with M ACC."""
 
 
 @_piece
 def pull(p, w, row):
-    """Fill OUT with the forces of the multipliers in `row` on the coordinates."""
+    """Fill OUT with Phi_q^T times the rows `row`."""
 
 
 @_piece
 def repose(p, w):
-    """Follow changed angles and rates."""
+    """Follow TH, OM, S, C where they were changed after pose, to close a loop."""
 
 
 @_piece
 def tug(p, w, fx, fy):
-    """Fill FORCE with a force at the last tip."""
+    """Fill FORCE with the force (fx, fy) at the last tip."""
 
 
 @_piece

@@ -12,14 +12,14 @@ The note on the chain with a follower force (point masses only) does it so; here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import AngleFormulation, right_hand_side
@@ -29,10 +29,8 @@ TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
 MATRIX = LOAD_ROWS + 9
 
 
-class ProjectionParameters(NamedTuple):
-    """A chain, nothing else."""
-
-    chain: ChainParameters
+class ProjectionParameters(BareParameters):
+    """An open chain."""
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ The same sweep solves M(theta) x = p for the rates of given momenta, which gives
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
-from nlink.mechanics.chain import Chain
-from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, sincos, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, sincos, turn
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import HAMILTON, SETTLERS, Hamilton, right_hand_side
@@ -34,16 +33,12 @@ LONG = 8
 """Links from which sines and cosines are cheaper in a loop of their own, which the compiler turns into vector code."""
 
 
-class RecursiveParameters(NamedTuple):
-    """A chain, nothing else."""
-
-    chain: ChainParameters
+class RecursiveParameters(BareParameters):
+    """An open chain."""
 
 
-class RecursiveLoopParameters(NamedTuple):
+class RecursiveLoopParameters(BareParameters):
     """A closed chain."""
-
-    chain: ChainParameters
 
 
 @dataclass(frozen=True)
@@ -51,10 +46,8 @@ class Recursive(LoopFormulation):
     """O(N) sweep of Newton and Euler."""
 
     name: ClassVar[str] = "recursive"
-
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
-        """Take every chain and load."""
-        return RecursiveLoopParameters(numbers) if chain.pin else RecursiveParameters(numbers)
+    kind: ClassVar[type] = RecursiveParameters
+    loop: ClassVar[type] = RecursiveLoopParameters
 
     def side_by_side(self, numbers: ChainParameters) -> Any:
         """Take every open chain whose loads are compiled."""

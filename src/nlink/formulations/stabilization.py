@@ -11,7 +11,7 @@ Bayo, Garcia de Jalon, Serna (1988) for penalty and augmented Lagrangian; Baumga
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from nlink._support.checks import number, whole
 
@@ -31,7 +31,16 @@ class Handling(NamedTuple):
 
 
 class Stabilization:
-    """A handling of constraints: a frozen record."""
+    """A handling of constraints: a frozen record, whose numbers are those of Handling or give them."""
+
+    def __post_init__(self) -> None:
+        for field in fields(cast("Any", self)):
+            name, value = f"{type(self).__name__}.{field.name}", getattr(self, field.name)
+            if field.name == "iterations":
+                whole(name, value, most=MOST_ITERATIONS)
+            elif value is not None:
+                bound = {"least": 0} if field.name in ("w", "zeta") else {"above": 0}
+                object.__setattr__(self, field.name, number(name, value, **bound))
 
     @property
     def method(self) -> Any:
@@ -39,27 +48,18 @@ class Stabilization:
         return None
 
     def handling(self) -> Handling:
-        """Return the numbers the compiled code needs."""
-        raise NotImplementedError
-
-
-def _check(record: Any, *positive: str) -> None:
-    for name in (field.name for field in fields(record)):
-        value = getattr(record, name)
-        if name == "iterations":
-            whole(f"{type(record).__name__}.{name}", value, most=MOST_ITERATIONS)
-        else:
-            bound = {"above": 0} if name in positive else {"least": 0}
-            object.__setattr__(record, name, number(f"{type(record).__name__}.{name}", value, **bound))
+        """Return the numbers that the compiled code needs."""
+        values = dict(vars(self))
+        if "alpha" in values:
+            values["epsilon"] = 1 / values.pop("alpha")
+        if "iterations" in values:
+            values["sweeps"] = values.pop("iterations")
+        return Handling(**values)
 
 
 @dataclass(frozen=True)
 class Unstabilized(Stabilization):
     """Constraints differentiated twice and left alone: they drift."""
-
-    def handling(self) -> Handling:
-        """Return the plain equations."""
-        return Handling()
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,6 @@ class Baumgarte(Stabilization):
 
     w: float = 10.0
     zeta: float = 0.8
-
-    def __post_init__(self) -> None:
-        _check(self)
-
-    def handling(self) -> Handling:
-        """Return the equations with feedback."""
-        return Handling(w=self.w, zeta=self.zeta)
 
 
 @dataclass(frozen=True)
@@ -85,13 +78,6 @@ class MultiplierFilter(Stabilization):
     w: float = 0.0
     zeta: float = 0.0
 
-    def __post_init__(self) -> None:
-        _check(self, "tau")
-
-    def handling(self) -> Handling:
-        """Return the equations with feedback and filter."""
-        return Handling(w=self.w, zeta=self.zeta, tau=self.tau)
-
 
 @dataclass(frozen=True)
 class Penalty(Stabilization):
@@ -100,13 +86,6 @@ class Penalty(Stabilization):
     alpha: float = 1e8
     w: float = 10.0
     zeta: float = 0.7
-
-    def __post_init__(self) -> None:
-        _check(self, "alpha")
-
-    def handling(self) -> Handling:
-        """Return the softened equations."""
-        return Handling(epsilon=1 / self.alpha, w=self.w, zeta=self.zeta)
 
 
 @dataclass(frozen=True)
@@ -120,13 +99,6 @@ class AugmentedLagrangian(Stabilization):
     w: float = 10.0
     zeta: float = 1.0
     iterations: int = 4
-
-    def __post_init__(self) -> None:
-        _check(self, "alpha")
-
-    def handling(self) -> Handling:
-        """Return the softened equations with their iterations."""
-        return Handling(epsilon=1 / self.alpha, w=self.w, zeta=self.zeta, sweeps=self.iterations)
 
 
 @dataclass(frozen=True)
@@ -147,11 +119,6 @@ class IDA(Stabilization):
 
     rtol: float | None = None
     atol: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("rtol", "atol"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, number(f"IDA.{name}", getattr(self, name), above=0))
 
     @property
     def method(self) -> Any:

@@ -74,6 +74,12 @@ class ChainParameters(NamedTuple):
     """(7,): x, y, distance of the pin, angle of the line to it with sine and cosine, and the length of the chain"""
 
 
+class BareParameters(NamedTuple):
+    """The parameters of a formulation that needs nothing besides the chain."""
+
+    chain: ChainParameters
+
+
 @kernel
 def borrowed(p):
     """Return the parameters with arrays that do not own their memory: to hand them on costs nothing."""
