@@ -3,6 +3,8 @@
 Every file begins with the SHA-256 of the rest, so that neither a crash of the machine nor a flipped bit lets wrong code run.
 A file of code has a name of its own for each process that made one, and is on the disk before the index names it: two processes
 that compile at once cannot exchange their code. What cannot be written (a full disk) is not kept, and that is all.
+
+Code that calls functions of the user (a formulation, an output) is never kept: its sources do not name the folder.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 
 from nlink._support.files import UNFINISHED, discard
@@ -66,6 +69,27 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file = SealedFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for these types of arguments, or None."""
+        return super().load_overload(sig, target_context) if own(getattr(sig, "args", sig)) else None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the code for these types of arguments."""
+        if own(getattr(sig, "args", sig)):
+            super().save_overload(sig, data)
+
+
+def own(kinds: Any) -> bool:
+    """Whether all records among these types, and in them, are classes of nlink, at the top of their modules."""
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            record = kind.instance_class
+            if not record.__module__.startswith("nlink.") or record.__qualname__ != record.__name__:
+                return False
+        if isinstance(kind, types.BaseTuple) and not own(kind):
+            return False
+    return True
 
 
 def write_sealed(path: Path, content: bytes) -> None:

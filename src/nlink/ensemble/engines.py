@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import math
 import threading
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink._support.interrupt import halted_by
-from nlink.compiled.jit import uncached
 from nlink.ensemble.job import STATUS, Job, Results
 from nlink.ensemble.kernels.by_series import BySeries, by_series
 from nlink.ensemble.kernels.by_stages import ByStages, by_stages
@@ -106,10 +104,8 @@ def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
     width = NARROW if isinstance(job.method, Taylor) and job.chain.n >= LONG else WIDTH
     p, members, limits, vary = _compiled_arguments(job, chain, slice(None))
     method, own = _memory_for(job, chain, width, False)
-    watching = [keep for keep in job.keep if keep.watches]
-    observers = tuple(keep.observe(job, HostArrays()) for keep in watching)
-    run = follow if all(keep.built_in for keep in watching) else _uncached(tuple(type(each) for each in observers))
-    if run(p, members, job.members, limits, method, observers, own, (0,) * width, vary, MOTION, halt):
+    observers = tuple(keep.observe(job, HostArrays()) for keep in job.keep if keep.watches)
+    if follow(p, members, job.members, limits, method, observers, own, (0,) * width, vary, MOTION, halt):
         raise Halted
     results = named(job, members, observers)
     if job.keeps(FTLE):
@@ -162,12 +158,6 @@ def _way(chain: ChainParameters, tangent: bool) -> Way:
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.swept:
         return way_by(UNROLLED_LANES, chain.n, chain.loaded)
     return way_by(ORDER_BY_ORDER) if tangent else way_by(LINK_BY_LINK, 0, chain.loaded, chain.swept > 0)
-
-
-@cache
-def _uncached(observers: tuple[type, ...]) -> Any:
-    """Return the loop for observers of the user, which cannot be kept on disk."""
-    return uncached(follow.py_func)
 
 
 def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:

@@ -61,11 +61,6 @@ class Keep:
         """What may be kept once only."""
         return type(self).__name__
 
-    @property
-    def built_in(self) -> bool:
-        """Whether compiled code that observes this can be cached: it is made from sources of nlink alone."""
-        return type(self).__module__.startswith("nlink.")
-
     def outputs(self, n: int) -> dict[str, Output]:
         """Return the arrays it gives for chains of n links."""
         raise NotImplementedError

@@ -48,11 +48,6 @@ class Reducer(Keep):
         """Several are kept if their names differ."""
         return self.name
 
-    @property
-    def built_in(self) -> bool:
-        """The function is the user's."""
-        return False
-
     def outputs(self, n: int) -> dict[str, Output]:
         """Return its memory."""
         return {self.name: Output((f"{self.name}_part",), (self.size,), "f8", "", "kept by a function of the user")}
