@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.ensemble.kernels.lanes import AT, NEW, OLD, SEAT, member_in
+from nlink.compiled.simd import anywhere
+from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
 from nlink.mechanics.kernels import energies, turn
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Energies(NamedTuple):
-    """The observer: the drift (M,), and the energy at the start (M,), NaN until it is known."""
+    """The observer: the drift (M,), and the energy at the start (M,)."""
 
     drift: np.ndarray
     start: np.ndarray
@@ -56,14 +56,12 @@ class EnergyDrift(Keep):
 @kernel
 def compare(observer, view, _):
     """Compare the energy after the step with that at the start, which is found in the first step."""
-    unknown = False
-    for k in range(len(view.lanes)):
-        unknown = unknown or (view.own.clocks[SEAT, k] >= 0.0 and math.isnan(observer.start[member_in(view, k)]))
-    if unknown:
+    if anywhere(view.clocks[COUNT] == 1.0):
         view.clocks[AT] = balanced_energy(view, view.states[OLD])
         for k in range(len(view.lanes)):
-            if view.own.clocks[SEAT, k] >= 0.0 and math.isnan(observer.start[member_in(view, k)]):
-                observer.start[member_in(view, k)], observer.drift[member_in(view, k)] = view.own.clocks[AT, k], 0.0
+            if view.own.clocks[SEAT, k] >= 0.0 and view.own.clocks[COUNT, k] == 1.0:
+                member = member_in(view, k)
+                observer.start[member], observer.drift[member] = view.own.clocks[AT, k], 0.0
     view.clocks[AT] = balanced_energy(view, view.states[NEW])
     for k in range(len(view.lanes)):
         if view.own.clocks[SEAT, k] >= 0.0:

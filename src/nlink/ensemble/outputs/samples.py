@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -21,11 +22,14 @@ if TYPE_CHECKING:
 
 
 class SampledStates(NamedTuple):
-    """The observer: angles and rates (M, T, N), how many times a member has passed (M,), and the times (T,)."""
+    """The observer: angles and rates (M, T, N), how many times a member has passed (M,), its next time (M,), and the times (T,),
+    of which the last is NaN: it never comes.
+    """
 
     theta: np.ndarray
     omega: np.ndarray
     passed: np.ndarray
+    due: np.ndarray
     times: np.ndarray
 
 
@@ -52,8 +56,9 @@ class Samples(Keep):
         }
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
-        """Return how many times each member has passed, and the times."""
-        return arrays.new((job.members,), "i4"), arrays.constant(np.array(self.times))
+        """Return how many times each member has passed, its next time, and the times."""
+        due = arrays.new((job.members,), "f8", self.times[0])
+        return arrays.new((job.members,), "i4"), due, arrays.constant(np.array([*self.times, math.nan]))
 
     def points(self, t_end: float) -> Sequence[float]:
         """Return the times."""
@@ -73,7 +78,7 @@ class Samples(Keep):
 @kernel
 def write_start(observer, view, k):
     """Write down the start of the member in lane k for the times 0."""
-    while is_due(observer, view, k) and observer.times[int(observer.passed[member_in(view, k)])] == 0.0:
+    while observer.due[member_in(view, k)] == 0.0:
         write(observer, view, k, OLD)
 
 
@@ -86,7 +91,7 @@ def write_within(observer, view, _):
         for k in range(len(view.lanes)):
             own.clocks[AT, k] = 0.0
             if is_due(observer, view, k):
-                own.clocks[AT, k] = observer.times[int(observer.passed[member_in(view, k)])] - own.clocks[T, k]
+                own.clocks[AT, k] = observer.due[member_in(view, k)] - own.clocks[T, k]
                 some = True
         if some:
             interpolate(view.method, view, view.clocks[AT], view.states[BETWEEN])
@@ -97,13 +102,9 @@ def write_within(observer, view, _):
 
 @kernel
 def is_due(observer, view, k):
-    """Whether the next time of the member in lane k lies within its step, or is that of its start."""
-    if view.own.clocks[SEAT, k] < 0.0:
-        return False
-    passed = int(observer.passed[member_in(view, k)])
-    if passed >= len(observer.times):
-        return False
-    return abs(observer.times[passed] - view.own.clocks[T, k]) <= abs(view.own.clocks[SPAN, k])
+    """Whether the next time of the member in lane k lies within its step."""
+    clocks = view.own.clocks
+    return clocks[SEAT, k] >= 0.0 and abs(observer.due[member_in(view, k)] - clocks[T, k]) <= abs(clocks[SPAN, k])
 
 
 @kernel
@@ -113,7 +114,7 @@ def write(observer, view, k, row):
     at = int(observer.passed[member])
     for i in range(n):
         observer.theta[member, at, i], observer.omega[member, at, i] = y[row, i, k], y[row, n + i, k]
-    observer.passed[member] += 1
+    observer.passed[member], observer.due[member] = at + 1, observer.times[at + 1]
 
 
 HOOKS[SampledStates] = Hooks(start=write_start, after_step=write_within)
