@@ -107,3 +107,23 @@ def test_a_registered_integrator_has_a_name_in_texts_and_files(pair, tmp_path):
     np.testing.assert_array_equal(resumed.theta, whole.theta)
     with pytest.raises(nlink.ModelError, match=r"BogackiShampine\.max_steps must be a whole number, at least 1, got 0"):
         pair(max_steps=0)
+
+
+def test_a_formulation_works_with_every_load_and_integrator(monkeypatch):
+    monkeypatch.setattr("nlink.formulations.FORMULATIONS", dict(nlink.FORMULATIONS))
+    relative = example("A formulation")["Relative"]
+    loads = [
+        nlink.Gravity(9.81),
+        nlink.JointDamper(0.1),
+        nlink.JointSpring(1.0),
+        nlink.Drag(0.1, 0.2),
+        nlink.TipForce(0.3, 0.2),
+    ]
+    chain, theta = nlink.Chain.uniform(3, loads=loads), [1.0, 0.5, -0.2]
+    wanted = nlink.simulate(chain, theta, t_end=2.0, integrator="DOP853", save=0.1)
+    for method in ("DOP853", "RK4(step=0.002)", "LSODA"):
+        run = nlink.simulate(chain, theta, t_end=2.0, formulation=relative(), integrator=method, save=0.1)
+        np.testing.assert_allclose(run.theta, wanted.theta, atol=1e-6)
+        assert np.abs(run.energy().residual).max() < 1e-5
+    with pytest.raises(nlink.ModelError, match="Taylor takes the formulation recursive, not relative"):
+        nlink.simulate(chain, theta, t_end=1.0, formulation="relative", integrator="Taylor")
