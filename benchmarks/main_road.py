@@ -25,7 +25,8 @@ import numpy as np
 from numba import njit
 
 import nlink
-from nlink.mechanics.system import rates, rhs
+from nlink.mechanics.contract import rhs
+from nlink.mechanics.system import rates
 
 TOLERANCE = 1e-9
 COMMAND = Path(sys.executable).with_name("nlink")

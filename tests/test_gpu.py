@@ -24,7 +24,7 @@ from nlink.ensemble.kernels.lanes import ONE, TANGENT, lanes_for
 from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates, stretching
 from nlink.formulations import formulate
-from nlink.mechanics.system import ORDER_BY_ORDER, UNROLLED_LANES, way_by
+from nlink.mechanics.series import ORDER_BY_ORDER, UNROLLED, series_layout
 
 SWING = (JointSpring(1.0), JointDamper(0.1), JointTorque(Sine(1.0, 0.5, 0.0)))
 LOADS = {
@@ -57,15 +57,15 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
     numbers = system.parameters.chain._replace(ledger=0)
     p, members, limits, shared = engines._compiled_arguments(job, numbers, slice(None))
     if method == "stages":
-        way = by_stages(numbers, (1e-10, 1e-10), np.inf, system.formulation.scratch(n), 1, True)
+        layout = by_stages(numbers, (1e-10, 1e-10), np.inf, system.formulation.scratch(n), 1, True)
     else:
-        kind = way_by(UNROLLED_LANES, n, True) if method == "series" else way_by(ORDER_BY_ORDER)
-        way = by_series(numbers, 1e-12, kind, 12, 1, True)
+        kind = series_layout(UNROLLED, n, True) if method == "series" else series_layout(ORDER_BY_ORDER)
+        layout = by_series(numbers, 1e-12, kind, 12, 1, True)
     own, rate = lanes_for(numbers, 1, True), np.empty(1)
-    fastest_rates(p, members, limits, way, own, ONE, shared, rate)
+    fastest_rates(p, members, limits, layout, own, ONE, shared, rate)
     observer = Deviations(np.full((1, 2 * n, 2 * n), np.nan), 1.0, steady(job.method) / rate)
     loop = uncached(follow.py_func)
-    assert loop(p, members, 2 * n, limits, way, (observer,), own, ONE, shared, TANGENT, ON) == 0
+    assert loop(p, members, 2 * n, limits, layout, (observer,), own, ONE, shared, TANGENT, ON) == 0
     want = deviations(job, np.arange(1), ON)
     assert_allclose(observer.derivatives, want, rtol=1e-9, atol=1e-9)
 

@@ -8,12 +8,12 @@ import pytest
 from nlink import Chain, formulate
 from nlink.compiled.jit import uncached
 from nlink.ensemble.kernels.stages import STAGES, TABLEAU, StagesRoom, begin, step
-from nlink.formulations.side_by_side import SideBySide, straight_accelerations
+from nlink.formulations.side_by_side import SideBySide, unrolled_accelerations
 
 
 @uncached
 def accelerations(y, constants, lift, out, links):
-    straight_accelerations(y, constants, lift, out, links)
+    unrolled_accelerations(y, constants, lift, out, links)
 
 
 @uncached

@@ -133,7 +133,7 @@ def test_any_chain_with_anything_varied(chain, omega, data):
     numbers, own = chain_parameters(varied.chain(0)), written(varied)
     for name in ("links", "tip", "g", "table", "spans"):
         np.testing.assert_array_equal(getattr(numbers, name), getattr(own, name), err_msg=name)
-    for flag in ("loaded", "timed", "swept", "ledger"):
+    for flag in ("loaded", "timed", "force_level", "ledger"):
         assert getattr(own, flag) >= getattr(numbers, flag), flag
     made = formulate(by_hand(chain, vary))
     theta, omega = np.linspace(-1, 2, chain.n), omega[: chain.n]
@@ -206,7 +206,7 @@ def test_a_massless_link_between_others_is_valid():
 def test_quadratic_drag_of_one_link_is_not_for_series_in_lanes():
     job = make_job(Chain.uniform(2), [0.5, 1.0], None, 1.0, {"drag.quadratic[2]": [0.3]}, Final())
     assert isinstance(job.method, DOP853)
-    assert not side_by_side(formulate(job.chain), Taylor(1e-12), job.vary)
+    assert not side_by_side(formulate(job.chain), Taylor(1e-12), job.varied)
 
 
 def test_a_card_gets_the_same_numbers_as_lanes():

@@ -35,13 +35,13 @@ from nlink import (
 )
 from nlink.compiled.interpreted import DualVector, Vector, Vectors
 from nlink.formulations import recursive
-from nlink.formulations.series import loads, motion, resistance, rows, straight, sweep
+from nlink.formulations.series import loads, motion, resistance, rows, sweep, unrolled
 from nlink.mechanics import kernels, kinematics, moments
 from nlink.mechanics.kernels import turn
 from nlink.mechanics.loads import Law
 from nlink.mechanics.moments import LEDGER
 from nlink.mechanics.scratch import LOAD_ROWS, S
-from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED, UNROLLED_LANES, SeriesRoom, way_by
+from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED, SeriesRoom, series_layout
 from nlink.mechanics.torques import from_table, piece
 
 LEFT = -7.0
@@ -179,7 +179,7 @@ def test_what_a_chain_asks_of_the_kernels():
         (wind, (True, False, 2, 7)),
     ):
         numbers = formulate(Chain.uniform(2).with_loads(*([load] if load else []))).parameters.chain
-        got = (numbers.loaded, numbers.timed, numbers.swept, numbers.ledger)
+        got = (numbers.loaded, numbers.timed, numbers.force_level, numbers.ledger)
         assert got == wanted, load
         assert [type(value) for value in got] == [bool, bool, int, int], load
 
@@ -382,7 +382,7 @@ def room_of(chain, order):
     terms[[rows.X, rows.Y], :2] = terms[rows.SPEED_SIZE, order - 1 :] = 0.0
     terms[rows.X, 0] = 1.0
     w, u = np.full((2, SERIES_SCRATCH, chain.n), LEFT)
-    return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, way_by(ORDER_BY_ORDER), (0,) * order)
+    return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, series_layout(ORDER_BY_ORDER), (0,) * order)
 
 
 def made_series(chain, theta, omega, t, bound, order):
@@ -425,7 +425,7 @@ def check_series(chain, theta, omega, t, bound, order):
     *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
     for errors in both:
         falls(errors, order - 1, 1e-12)
-    falls(works, order if room.chain.swept < 2 else order - 2, 1e-12)  # of |v| the last coefficient is not found
+    falls(works, order if room.chain.force_level < 2 else order - 2, 1e-12)  # of |v| the last coefficient is not found
     ends = []
     for step in (h, h / 2):
         new = np.empty(2 * n)
@@ -435,7 +435,7 @@ def check_series(chain, theta, omega, t, bound, order):
     falls([end[n:] for end in ends], order, 1e-13)
     last = np.abs(room.terms[[rows.X, rows.Y]]).sum(0).max(-1)
     close(sizes, [last[order], last[order - 1], np.abs(omega).max()])
-    assert motion.chain_horizon(h, None, room, order) == h or room.chain.swept == 2
+    assert motion.chain_horizon(h, None, room, order) == h or room.chain.force_level == 2
 
 
 SHARE = 0.04
@@ -628,8 +628,10 @@ def test_every_layout_of_the_series_is_the_same(n, order):
     """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains."""
     for _, chain, theta, omega in cases(n):
         room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
-        kept = [rows.RATE] if room.chain.swept else [rows.RATE, rows.MOMENT]
-        layouts = [in_lanes] if room.chain.swept else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
+        kept = [rows.RATE] if room.chain.force_level else [rows.RATE, rows.MOMENT]
+        layouts = (
+            [in_lanes] if room.chain.force_level else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
+        )
         for layout in layouts:
             other = begun(room)
             layout(other, order)
@@ -668,22 +670,26 @@ def begun(room):
 
 
 def in_lanes(room, order):
-    straight.straight_links(room, True)
+    unrolled.link_by_link(room, True)
 
 
 def in_a_vector(room, order):
-    wide, v, way = Vectors(room.terms[..., None, :]), Vectors(room.w[:, None]), way_by(UNROLLED, moments=room.chain.loaded)
-    straight.straight(room._replace(wide=wide, v=v, way=way))
+    wide, v, layout = (
+        Vectors(room.terms[..., None, :]),
+        Vectors(room.w[:, None]),
+        series_layout(ONE_VECTOR, moments=room.chain.loaded),
+    )
+    unrolled.in_one_vector(room._replace(wide=wide, v=v, layout=layout))
 
 
 def few_links(paired, room, order):
     room.w[rows.LC : rows.GY + 1] = np.nan
     sweep.levers(room.chain, room.w)
     if paired:
-        straight.straight_lanes(room._replace(way=way_by(UNROLLED_LANES, room.chain.n, room.chain.loaded)))
+        unrolled.unrolled_links(room._replace(layout=series_layout(UNROLLED, room.chain.n, room.chain.loaded)))
     else:
-        loads_of = straight.Loads(room.chain.n, room.chain.loaded)
-        straight.lanes_orders(order, loads_of, room.terms, room.w, sweep.products)
+        loads_of = unrolled.Loads(room.chain.n, room.chain.loaded)
+        unrolled.lanes_orders(order, loads_of, room.terms, room.w, sweep.products)
 
 
 def test_angles_of_vectors():

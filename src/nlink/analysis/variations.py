@@ -58,7 +58,7 @@ class Segment(NamedTuple):
 def tangent_engine(chain: Chain, tol: float) -> Duals | Collocation:
     """Return the engine for deviations from the motions of this chain; `tol` bounds the error of a step."""
     system = formulate(chain)
-    rough = Taylor.refusal(system) or system.parameters.chain.swept > 1
+    rough = Taylor.refusal(system) or system.parameters.chain.force_level > 1
     return Collocation(system, tol) if rough else Duals(system, tol)
 
 

@@ -4,7 +4,7 @@ Numba's own cache watches only the file of the cached function, so after an edit
 folder per state of the sources cannot. Import this before any other use of Numba.
 
     kernel      a small compiled function, inlined into its callers
-    apart       a large one that is not
+    outlined    a large one that is not
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
 
@@ -70,7 +70,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _compiled(function, **INLINE)
 
 
-def apart(function: Callable[..., Any]) -> Any:
+def outlined(function: Callable[..., Any]) -> Any:
     """Compile a large function that several places of a kernel call, once for all of them."""
     return _compiled(function, fastmath={"contract"}, error_model="numpy")
 

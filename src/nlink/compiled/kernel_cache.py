@@ -84,7 +84,7 @@ def own(kinds: Any) -> bool:
     """Whether all records among these types, and in them, are classes of nlink, at the top of their modules."""
     for kind in kinds:
         if isinstance(kind, types.BaseNamedTuple):
-            record = kind.instance_class
+            record: type = kind.instance_class  # pyright: ignore[reportAttributeAccessIssue]
             if not record.__module__.startswith("nlink.") or record.__qualname__ != record.__name__:
                 return False
         if isinstance(kind, types.BaseTuple) and not own(kind):

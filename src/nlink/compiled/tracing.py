@@ -22,7 +22,7 @@ from nlink.compiled.lowering import Builder, Context, Kind, Operand, Value
 from nlink.compiled.simd import VecArray, polynomial_sincos, sincos, vector_of, where
 
 
-def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
+def traced(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
     """Return the Python source of a kernel, calling the sources of other kernels; without the compiler it is the kernel itself."""
     if not COMPILING:
         return function
@@ -34,7 +34,7 @@ def plain(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., A
         for name, value in source.__globals__.items():
             if name in source.__code__.co_names:
                 value = polynomial_sincos if value is sincos else selected if value is where else value
-                names[name] = plain(value, known) if isinstance(value, Dispatcher) else value
+                names[name] = traced(value, known) if isinstance(value, Dispatcher) else value
     return known[source]
 
 

@@ -136,12 +136,12 @@ def make_job(
         if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
             span = f"{each.times[0]:g} to {each.times[-1]:g}"
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
-    method = _method(formulate(chain), integrator, rtol, atol, vary, several, on_card)
+    method = _method(formulate(chain), integrator, rtol, atol, varied, several, on_card)
     return Job(chain, angles, rates, t_end, several, method, vary)
 
 
 def _method(
-    system: System, integrator: Any, rtol: float, atol: float, vary: Any, keep: tuple[Keep, ...], on_card: bool
+    system: System, integrator: Any, rtol: float, atol: float, varied: Varied, keep: tuple[Keep, ...], on_card: bool
 ) -> Integrator:
     """Return the method that was asked for; by default series, but stages for loads whose series are dear, and for chains whose
     series a GPU cannot hold: there with tolerances that make them as accurate as the series.
@@ -151,7 +151,7 @@ def _method(
     method = method_for(system, integrator, rtol, atol)
     if integrator is not None or not isinstance(method, Taylor):
         return method
-    if not side_by_side(system, method, vary):
+    if not side_by_side(system, method, varied):
         return method_for(system, "DOP853", rtol, atol)
     if on_card and system.chain.n > FEW_ON_CARD:
         return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)

@@ -142,7 +142,7 @@ def block_size(job: Job, seconds: float, workers: int = 1) -> int:
 
     Everything is compiled when this returns.
     """
-    least = WIDTH if side_by_side(job.system, job.method, job.vary) else 1
+    least = WIDTH if side_by_side(job.system, job.method, job.varied) else 1
     if not job.members:
         return least
     fair = job.members / workers

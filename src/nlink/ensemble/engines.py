@@ -20,12 +20,14 @@ from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
 from nlink.ensemble.outputs import FTLE
+from nlink.ensemble.varied import Varied
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
-from nlink.mechanics.system import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED_LANES, System, Way, way_by
+from nlink.mechanics.series import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED, SeriesLayout, series_layout
+from nlink.mechanics.system import System
 
 WIDTH = 16
 """Members side by side."""
@@ -60,19 +62,19 @@ class HostArrays:
         return values
 
 
-def side_by_side(system: System, method: Integrator, vary: Any) -> bool:
+def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
     """Whether members can be computed in lanes: open chains without Python torques, by DOP853, or by Taylor where the loads have a
     plain series (no tables of torques, no quadratic drag).
     """
     if type(system.parameters) is not RecursiveParameters or system.callback:
         return False
-    quadratic = system.parameters.chain.swept > 1 or any("drag.quadratic" in str(name) for name in (vary or {}))
-    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not len(system.breaks()) and not quadratic)
+    plain = varied.flagged(system.parameters.chain).force_level < 2 and not len(system.breaks())
+    return isinstance(method, DOP853) or (isinstance(method, Taylor) and plain)
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
-    engine = compute_in_lanes if side_by_side(job.system, job.method, job.vary) else compute_each
+    engine = compute_in_lanes if side_by_side(job.system, job.method, job.varied) else compute_each
     return engine(job, halt)
 
 
@@ -139,11 +141,11 @@ def _compiled_arguments(job: Job, chain: ChainParameters, rows: Any) -> tuple[An
 def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> tuple[BySeries | ByStages, Lanes]:
     """Return the method of a job and its lanes; the memory of this thread is used again if it fits."""
     record: Any = job.method
-    way = _way(chain, tangent) if isinstance(job.method, Taylor) else None
-    key = (way, record, chain.n, chain.loaded, chain.swept, chain.ledger, width, tangent)
+    layout = _layout(chain, tangent) if isinstance(job.method, Taylor) else None
+    key = (layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
-        if way is not None:
-            method = by_series(chain, record.tol, way, record.order, width, tangent)
+        if layout is not None:
+            method = by_series(chain, record.tol, layout, record.order, width, tangent)
         else:
             rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)
@@ -153,11 +155,11 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     return method, own
 
 
-def _way(chain: ChainParameters, tangent: bool) -> Way:
+def _layout(chain: ChainParameters, tangent: bool) -> SeriesLayout:
     """Return the way to compute the series of a chain: unrolled if it has few links."""
-    if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.swept:
-        return way_by(UNROLLED_LANES, chain.n, chain.loaded)
-    return way_by(ORDER_BY_ORDER) if tangent else way_by(LINK_BY_LINK, 0, chain.loaded, chain.swept > 0)
+    if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
+        return series_layout(UNROLLED, chain.n, chain.loaded)
+    return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)
 
 
 def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:

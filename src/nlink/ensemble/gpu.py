@@ -135,7 +135,7 @@ class Card:
     def __init__(self, job: Job, cuda: Any, stop: Callable[[], bool]) -> None:
         from nlink.ensemble.gpu_kernels import Settings
 
-        if not side_by_side(job.system, job.method, job.vary):
+        if not side_by_side(job.system, job.method, job.varied):
             what = "by DOP853, or by Taylor without tables and quadratic drag"
             raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
         self.cuda, self.stop = cuda, stop
@@ -262,7 +262,7 @@ def kernels_for(job: Job, chain: ChainParameters, plain: bool) -> list[Any]:
     from nlink.ensemble.gpu_kernels import Kind, kernel_for
 
     varied, order, none = bool(job.vary), job.method.order if isinstance(job.method, Taylor) else 0, job.part(0, 0)
-    flags = chain.loaded, chain.timed, chain.swept, chain.ledger
+    flags = chain.loaded, chain.timed, chain.force_level, chain.ledger
     kind = Kind(chain.n, *flags, order, plain and not varied, varied, False)
     observers = tuple(type(keep.observe(none, HostArrays())) for keep in job.keep if keep.watches)
     tangent = [kernel_for(kind._replace(ledger=0, tangent=True), (Deviations,))] if job.keeps(FTLE) else []

@@ -27,7 +27,7 @@ from nlink.integrators.tableaus import Accelerations
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import ROWS, SINGLES
 from nlink.mechanics.scratch import LOAD_ROWS
-from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED_LANES, way_by
+from nlink.mechanics.series import ORDER_BY_ORDER, SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH, UNROLLED, series_layout
 
 cuda: Any = numba_cuda
 SHORT = 6
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
     loaded: bool
     """flags of the chain, as in `ChainParameters`"""
     timed: bool
-    swept: int
+    force_level: int
     ledger: int
     order: int
     """of the series; 0, if it steps by stages"""
@@ -105,8 +105,8 @@ def share(own, chain):
 def by_series(kind: Kind) -> tuple[Any, tuple[tuple[int, ...], ...]]:
     """Return what makes the method of a thread from its memory, and the shapes of that: the method steps by series."""
     n, orders, wide = kind.n, (0,) * kind.order, 1 + kind.tangent
-    unrolled = n <= SHORT and not kind.swept and not kind.tangent  # with deviations they would not stay in registers
-    way = way_by(UNROLLED_LANES, n, kind.loaded) if unrolled else way_by(ORDER_BY_ORDER)
+    unrolled = n <= SHORT and not kind.force_level and not kind.tangent  # with deviations they would not stay in registers
+    layout = series_layout(UNROLLED, n, kind.loaded) if unrolled else series_layout(ORDER_BY_ORDER)
     rows = SERIES_ROWS if kind.loaded else SERIES_ROWS_OF_GRAVITY
     ledger = (kind.order, 2 * n + kind.ledger, 1) if kind.ledger else (1, 1, 1)
 
@@ -116,7 +116,7 @@ def by_series(kind: Kind) -> tuple[Any, tuple[tuple[int, ...], ...]]:
             for part in range(wide):
                 terms[0, 0, i, part] = 1.0 if part == 0 else 0.0
                 terms[1, 0, i, part] = terms[0, 1, i, part] = 0.0
-        return BySeries(settings.rtol, settings.longest, way, orders, terms, w, u, q)
+        return BySeries(settings.rtol, settings.longest, layout, orders, terms, w, u, q)
 
     return made, ((rows, kind.order + 2, n, wide), (SERIES_SCRATCH, n, wide), (ROWS_OF_ONE_ORDER, n, wide), ledger)
 
@@ -138,7 +138,7 @@ def by_stages(kind: Kind) -> tuple[Any, tuple[tuple[int, ...], ...]]:
 @lru_cache(maxsize=64)
 def kernel_for(kind: Kind, observers: tuple[type, ...]) -> Any:
     """Return a kernel (members, chain, limits, settings, observers, halt, counter, count)."""
-    n, loaded, timed, swept, ledger, _, _, own_numbers, deviates = kind
+    n, loaded, timed, force_level, ledger, _, _, own_numbers, deviates = kind
     method_of, (first_shape, second_shape, third_shape, fourth_shape) = by_series(kind) if kind.order else by_stages(kind)
     y_shape, links_shape = (3, 2 * n + ledger, 1 + deviates), (ROWS, n, 1) if own_numbers else (1, 1, 1)
     varied, tangent = VARIED if own_numbers else SHARED, TANGENT if deviates else MOTION
@@ -158,7 +158,7 @@ def kernel_for(kind: Kind, observers: tuple[type, ...]) -> Any:
             cuda.local.array(third_shape, float64), cuda.local.array(fourth_shape, float64),
         )  # fmt: skip
         numbers = ChainParameters(
-            n, chain.g, chain.links, chain.tip, chain.table, chain.spans, 0, loaded, timed, swept, ledger, False, chain.pin
+            n, chain.g, chain.links, chain.tip, chain.table, chain.spans, 0, loaded, timed, force_level, ledger, False, chain.pin
         )
         if own_numbers:
             share(own, chain)

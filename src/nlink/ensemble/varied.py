@@ -118,8 +118,10 @@ class Varied:
 
     def flagged(self, numbers: ChainParameters) -> ChainParameters:
         """Return the chain's numbers with the flags of a chain that has all that varies."""
+        if not self.columns:
+            return numbers
         flags = chain_parameters(self._chain([1.0] * len(self.columns)))
-        return numbers._replace(loaded=flags.loaded, timed=flags.timed, swept=flags.swept, ledger=flags.ledger)
+        return numbers._replace(loaded=flags.loaded, timed=flags.timed, force_level=flags.force_level, ledger=flags.ledger)
 
     def check(self) -> None:
         """Refuse the first member whose chain is not valid, by its number."""

@@ -51,11 +51,12 @@ from nlink.formulations.pieces import (
 from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
 from nlink.formulations.stabilization import STABILIZATIONS, Handling
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.contract import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS
 from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads
 from nlink.mechanics.moments import JOINTS, POWERS
 from nlink.mechanics.parameters import LENGTH, MASS
 from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
-from nlink.mechanics.system import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS, Formulation
+from nlink.mechanics.system import Formulation
 
 joint_elastic = JOINTS.elastic
 

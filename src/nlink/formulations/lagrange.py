@@ -33,9 +33,10 @@ from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
 from nlink.mechanics.scratch import LOAD_ROWS
-from nlink.mechanics.system import AngleFormulation, right_hand_side
+from nlink.mechanics.system import AngleFormulation
 
 LARGEST = 20
 """Links: beyond, deriving and compiling takes minutes, and each evaluation longer than that of any other formulation."""
@@ -89,7 +90,7 @@ def lagrange_rates(t, y, p, out, w):
     level = 0
     if chain.loaded:
         apply_loads(t, y, y, n, chain, w, out, 2 * n, chain.tip[TIP_X], chain.tip[TIP_Y])
-        level = 2 if chain.swept else 1
+        level = 2 if chain.force_level else 1
     call_generated(p.address, level, chain.g, y, chain.links, chain.tip, w)
     if p.dense:
         solve(n, w, MATRIX, FORCE, 1)

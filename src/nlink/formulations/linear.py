@@ -19,12 +19,13 @@ import numpy as np
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import DRIVEN, ChainParameters
 from nlink.mechanics.linearised import conservative, differences, mass_matrix, working
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.scratch import LOAD_ROWS, TQ
-from nlink.mechanics.system import AngleFormulation, right_hand_side
+from nlink.mechanics.system import AngleFormulation
 from nlink.mechanics.torques import drive
 
 BALANCE = 1e-9

@@ -21,10 +21,10 @@ from nlink.formulations.loop import A0 as FREE
 from nlink.formulations.loop import AX as ONE
 from nlink.formulations.loop import AY as TWO
 from nlink.formulations.loop import LOOP_ROWS, OM, LoopFormulation, finish, prepare, settle_loop_state
+from nlink.mechanics.contract import SETTLERS, right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, C, S
-from nlink.mechanics.system import SETTLERS, right_hand_side
 
 AX, AY, GX, GY, TM, TX, TY, B = range(LOOP_ROWS, LOOP_ROWS + 8)
 """Rows: hinge and centre positions; tails of mass, first moment (x, y); B the right-hand side, and two more for a closed chain;

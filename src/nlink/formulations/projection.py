@@ -19,10 +19,11 @@ import numpy as np
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
-from nlink.mechanics.system import AngleFormulation, right_hand_side
+from nlink.mechanics.system import AngleFormulation
 
 TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
 """Rows: angles, rates, hinges, centres, f - M B theta'^2 of each centre, right-hand side; the matrix follows."""

@@ -23,10 +23,10 @@ from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
+from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, sincos, turn
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
-from nlink.mechanics.system import HAMILTON, SETTLERS, Hamilton, right_hand_side
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8

@@ -27,7 +27,7 @@ from numba import types
 
 from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.simd import aligned, alike, columns, numbers, sincos
-from nlink.compiled.tracing import Cells, Number, plain
+from nlink.compiled.tracing import Cells, Number, traced
 from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, borrowed, turn
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
@@ -307,8 +307,8 @@ def three(y, k, out, to):
 
 
 @intrinsic
-def straight_accelerations(_typing, y, k, lift, x, links):
-    """Fill x[:n] with the accelerations of one chain as `plain_columns` does for many, by straight code.
+def unrolled_accelerations(_typing, y, k, lift, x, links):
+    """Fill x[:n] with the accelerations of one chain as `plain_columns` does for many, unrolled.
 
     n, the length of `links`, is known when compiling.
     """
@@ -318,21 +318,21 @@ def straight_accelerations(_typing, y, k, lift, x, links):
         state, constants, out = (Cells(context, builder, sig.args[i], args[i]) for i in (0, 1, 3))
         written = {2: two, 3: three}.get(n)
         if written:
-            plain(written)(state, constants, out, 0)
+            traced(written)(state, constants, out, 0)
         else:
-            straight_links(n, state, constants, Number(builder, args[2]), out)
+            unrolled_sweeps(n, state, constants, Number(builder, args[2]), out)
         return context.get_dummy_value()
 
     return types.void(y, k, lift, x, links), build
 
 
-def straight_links(n, y, k, lift, out):
+def unrolled_sweeps(n, y, k, lift, out):
     """Write down the sweeps over the links."""
     w: dict[Any, Any] = {}
-    plain(fan)(y, n, k, lift, False, out, 0, w, w, False)
-    below = plain(pull_tip)(n - 1, k, w)
+    traced(fan)(y, n, k, lift, False, out, 0, w, w, False)
+    below = traced(pull_tip)(n - 1, k, w)
     for i in range(n - 2, 0, -1):
-        below = plain(pull_link)(i, k, w, below)
-    w[0, FREE] = plain(pull_first)(k, lift, w, below)
-    ax, ay = plain(spread)(n - 1, w, out, 0)
-    out[n - 1] = plain(swing)(n - 1, k, w, ax, ay)
+        below = traced(pull_link)(i, k, w, below)
+    w[0, FREE] = traced(pull_first)(k, lift, w, below)
+    ax, ay = traced(spread)(n - 1, w, out, 0)
+    out[n - 1] = traced(swing)(n - 1, k, w, ax, ay)

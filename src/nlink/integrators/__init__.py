@@ -28,7 +28,8 @@ def method_for(system: System, spec: object, rtol: float, atol: float) -> Integr
     """Return the integrator that `spec` stands for; None is the fastest by measurement: Taylor for what it takes, but for quadratic
     drag, whose series is dear; else DOP853.
     """
-    if spec is None and system.formulation.method is None and not Taylor.refusal(system) and system.parameters.chain.swept < 2:
+    rough = Taylor.refusal(system) or system.parameters.chain.force_level > 1
+    if spec is None and system.formulation.method is None and not rough:
         return Taylor.like(number("rtol", rtol, above=0), number("atol", atol, above=0)).with_order(system)
     made = integrator_record(spec, rtol, atol, system.formulation.method)
     return made.with_order(system) if isinstance(made, Taylor) else made

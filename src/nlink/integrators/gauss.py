@@ -21,7 +21,8 @@ from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim, horner
-from nlink.mechanics.system import HAMILTON, System, from_canonical, hamilton, rhs, to_canonical
+from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
+from nlink.mechanics.system import System
 
 ROOT = math.sqrt(15.0)
 NODES = np.array([0.5 - ROOT / 10, 0.5, 0.5 + ROOT / 10])

@@ -19,7 +19,8 @@ from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, 
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
 from nlink.integrators.steps import PolynomialChunk
-from nlink.mechanics.system import RESIDUALS, System, residual_of, rhs
+from nlink.mechanics.contract import RESIDUALS, rhs
+from nlink.mechanics.system import System, residual_of
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from nlink.compiled.jit import kernel
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Adaptive, FixedStep, Restart, Stepper
 from nlink.integrators.steps import REJECTED, STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
-from nlink.mechanics.system import System, rhs, settled
+from nlink.mechanics.contract import rhs, settled
+from nlink.mechanics.system import System
 
 
 @dataclass(frozen=True)

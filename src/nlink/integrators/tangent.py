@@ -17,9 +17,10 @@ from nlink.compiled.simd import lane, value_of
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
 from nlink.mechanics.kernels import borrowed
-from nlink.mechanics.system import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, System, arrival, series, way_by
+from nlink.mechanics.series import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, series, series_layout
+from nlink.mechanics.system import System
 
-WAY = way_by(ORDER_BY_ORDER)
+LAYOUT = series_layout(ORDER_BY_ORDER)
 DIRECTIONS = (0,) * 8
 """As long as the number of directions that are followed side by side."""
 
@@ -29,7 +30,7 @@ class TangentStepper:
 
     def __init__(self, system: System, record: Taylor) -> None:
         refusal = record.refusal(system)
-        if refusal or system.parameters.chain.swept > 1:
+        if refusal or system.parameters.chain.force_level > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
         n, width, record = system.chain.n, 2 * len(DIRECTIONS), replace(record, order=record.order or MANY_ORDER)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
@@ -65,7 +66,7 @@ def follow(p, tol, t, bounds, ahead, state, deviations, arrays, lanes, orders):
     terms, w, u, states = arrays
     n, order = p.chain.n, len(orders)
     rows, constants, scratch = duals(terms, lanes), duals(w, lanes), duals(u, lanes)
-    room = SeriesRoom(borrowed(p.chain), rows, rows, constants, constants, scratch, scratch, WAY, orders)
+    room = SeriesRoom(borrowed(p.chain), rows, rows, constants, constants, scratch, scratch, LAYOUT, orders)
     both = duals(states, lanes)
     y, new = both[0], both[1]
     for i in range(2 * n):

@@ -20,22 +20,22 @@ from nlink.integrators.accuracy import series_tolerance
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.kernels import borrowed
-from nlink.mechanics.system import (
+from nlink.mechanics.series import (
+    ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
     SERIES_ROWS,
     SERIES_SCRATCH,
-    UNROLLED,
+    SeriesLayout,
     SeriesRoom,
-    System,
-    Way,
     arrival,
     horizon,
     polynomials,
     powers,
     series,
-    way_by,
+    series_layout,
 )
+from nlink.mechanics.system import System
 
 WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
@@ -103,7 +103,7 @@ class TaylorStep(NamedTuple):
     w: np.ndarray
     u: np.ndarray
     lanes: tuple[int, ...]
-    way: Way
+    layout: SeriesLayout
     orders: tuple[int, ...]
     q: np.ndarray
     """(order, m): the polynomials of the state in time"""
@@ -118,12 +118,13 @@ class TaylorStepper(CompiledStepper):
         super().__init__(system, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
         width = next((width for width in WIDTHS if n <= width), LANES)
-        way = way_by(ORDER_BY_ORDER) if n > width or chain.swept else way_by(UNROLLED, moments=chain.loaded)
+        in_loops = n > width or chain.force_level > 0
+        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, moments=chain.loaded)
         lanes = -(-n // width) * width
         terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
         terms[0, 0] = 1.0
         q = np.zeros((order, system.full_size))
-        self.method = TaylorStep(record.tol, terms, w, u, (0,) * width, way, (0,) * order, q, np.empty(3))
+        self.method = TaylorStep(record.tol, terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3))
         self.restart(point, t_end)
 
     def restart(self, point: Restart, t_end: float) -> None:
@@ -147,7 +148,7 @@ def series_room(method, p):
     terms, w, u, lanes = method.terms, method.w, method.u, method.lanes
     return SeriesRoom(
         borrowed(p.chain), numbers(terms), vectors(terms, lanes), numbers(w), vectors(w, lanes), numbers(u), vectors(u, lanes),
-        method.way, method.orders,
+        method.layout, method.orders,
     )  # fmt: skip
 
 

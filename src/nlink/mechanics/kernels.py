@@ -64,7 +64,7 @@ class ChainParameters(NamedTuple):
     """whether anything but gravity acts"""
     timed: bool
     """whether torques change in time"""
-    swept: int
+    force_level: int
     """1 if velocities are needed (drag or a force at the tip), 2 if their size is too (quadratic drag)"""
     ledger: int
     """rows of the ledger that follow the state: 0 or POWERS"""
@@ -84,8 +84,8 @@ class BareParameters(NamedTuple):
 def borrowed(p):
     """Return the parameters with arrays that do not own their memory: to hand them on costs nothing."""
     return ChainParameters(
-        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), numbers(p.spans), p.callback, p.loaded, p.timed, p.swept,
-        p.ledger, p.closed, numbers(p.pin),
+        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), numbers(p.spans), p.callback, p.loaded, p.timed,
+        p.force_level, p.ledger, p.closed, numbers(p.pin),
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         callback=callback,
         loaded=any(kind is not Gravity for kind in loads),
         timed=bool(callback or links[AMPLITUDE].any() or len(table)),
-        swept=int(any(kind.moves for kind in loads)) + bool(links[QUADRATIC_DRAG].any()),
+        force_level=int(any(kind.moves for kind in loads)) + bool(links[QUADRATIC_DRAG].any()),
         ledger=POWERS if constrained or chain.pin or any(kind.works() for kind in loads) else 0,
         closed=chain.pin is not None,
         pin=_pin(x, y, math.fsum(chain.length)),
@@ -171,7 +171,7 @@ def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
         power[row + DRIVEN] = driven
         joint_store(joints, power, row)
         link_store(links, power, row)
-    if p.swept:
+    if p.force_level:
         apply_forces(omega, at, p, w, power, row, tipx, tipy)
 
 

@@ -1,22 +1,12 @@
-"""Formulation (the contract), System, and the generic compiled right-hand side in which formulations and integrators meet.
+"""Formulation, which describes one way to write the equations of motion, and System: a chain in one of them, ready to be evaluated.
 
-To add a formulation:
-
-1. a NamedTuple of parameters, its first field `chain: ChainParameters`;
-2. a plain function `f(t, y, p, out, w)`, decorated `@right_hand_side(Parameters)`: y is the state followed by
-   `p.chain.ledger` rows of work, out their rates, w scratch of `scratch(n)` rows of length n;
-3. a frozen record, a subclass of Formulation, that builds the parameters and translates states to and from angles;
-4. its name in `formulations.FORMULATIONS`.
-
-Integrators call `rhs(t, y, p, out, w)`, and nothing else of a formulation; it is chosen at compile time by the type of p.
-A method that needs more (Hamilton's form, a series) has a table like RIGHT_HAND_SIDES of its own.
+`contract` has the compiled functions that a formulation brings. docs/extending.md adds a formulation.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,165 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
-from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import entry
-from nlink.compiled.lowering import Operand
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
 from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torques import TorqueCallback
-
-Kernel = Callable[..., None]
-RIGHT_HAND_SIDES: dict[type, Kernel] = {}
-HAMILTON: dict[type, Hamilton] = {}
-SETTLERS: dict[type, Callable[..., bool]] = {}
-RESIDUALS: dict[type, Kernel] = {}
-SERIES: dict[type, Series] = {}
-
-
-def right_hand_side(parameters: type) -> Callable[[Kernel], Kernel]:
-    """Register the decorated plain function as the right-hand side for this type of parameters."""
-
-    def register(function: Kernel) -> Kernel:
-        RIGHT_HAND_SIDES[parameters] = function
-        return function
-
-    return register
-
-
-@dispatched(RIGHT_HAND_SIDES.get)
-def rhs(t, y, p, out, w):
-    """Fill `out` with the rates of the state y (and of the ledger behind it) at time t."""
-
-
-@dispatched(lambda kind: SETTLERS.get(kind, _leave))
-def settled(y, p, w):
-    """Bring a state back onto its constraints after a step, if its formulation does so; return whether it was changed."""
-
-
-def _leave(y, p, w):
-    return False
-
-
-@dispatched(lambda kind: HAMILTON[kind].to_canonical)
-def to_canonical(y, p, z, w):
-    """Fill z with angles and momenta of the state y: Hamilton's coordinates."""
-
-
-@dispatched(lambda kind: HAMILTON[kind].from_canonical)
-def from_canonical(z, p, y, w):
-    """Fill y with the state of angles and momenta z."""
-
-
-@dispatched(lambda kind: HAMILTON[kind].hamilton)
-def hamilton(t, z, p, out, w):
-    """Fill `out` with the rates of angles and momenta z (and of the ledger behind them)."""
-
-
-class Hamilton(NamedTuple):
-    """Angles and momenta: plain functions that a formulation brings for the generic ones of the same names."""
-
-    to_canonical: Kernel
-    from_canonical: Kernel
-    hamilton: Kernel
-
-
-class Series(NamedTuple):
-    """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
-
-    series: Callable[..., Any]
-    horizon: Callable[..., Any]
-    arrival: Callable[..., None]
-    polynomials: Callable[..., None]
-    powers: Callable[..., None]
-
-
-class SeriesRoom(NamedTuple):
-    """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors of links or chains over the same."""
-
-    chain: Operand
-    """the parameters of the chain, borrowed"""
-    terms: Operand
-    """(SERIES_ROWS, order + 2, links): coefficients by order"""
-    wide: Operand
-    w: Operand
-    """(SERIES_SCRATCH, links): what stays the same for a step"""
-    v: Operand
-    u: Operand
-    """(SERIES_SCRATCH, links): what is of one order"""
-    uv: Operand
-    way: Operand
-    order: Operand
-    """the order as a constant of the compiled code: only the length of the tuple matters"""
-
-
-SERIES_ROWS, SERIES_SCRATCH = 10, 27
-SERIES_ROWS_OF_GRAVITY = 3
-"""What of the coefficients there is without loads and ledger."""
-ORDER_BY_ORDER, UNROLLED, LINK_BY_LINK, UNROLLED_LANES = range(4)
-"""Ways to compute a series: in loops; unrolled, for a chain whose links fit into a vector; lanes of chains of any length, unrolled
-over the coefficients; lanes of chains of few links, all unrolled."""
-
-
-class Way(NamedTuple):
-    """How to compute a series, in numbers that are known when compiling: in a room they are the lengths of tuples."""
-
-    kind: Any
-    links: Any
-    """of UNROLLED_LANES"""
-    moments: Any
-    """whether moments act on links, if unrolled"""
-    forces: Any
-    """whether drag or a force at the tip acts, if LINK_BY_LINK"""
-
-
-def way_by(kind: int, links: int = 0, moments: bool = False, forces: bool = False) -> Way:
-    """Return a way to compute a series."""
-    return Way(*((0,) * number for number in (kind, links, moments, forces)))
-
-
-def numbers_of_way(room: Operand) -> Way:
-    """Return the numbers of the way that a room goes, or rooms of a Numba type."""
-    return Way(*map(len, room[SeriesRoom._fields.index("way")]))
-
-
-@dispatched(lambda kind: SERIES[kind].series)
-def series(t, bound, ahead, y, p, room, order):
-    """Fill the room with the coefficients of the motion from the state y; return the sizes of the last two, and the largest rate.
-
-    `bound` is the end of the time in which the loads are smooth; it lies later if `ahead`.
-    """
-
-
-@dispatched(lambda kind: SERIES[kind].horizon)
-def horizon(h, p, room, order):
-    """Return the part of a step h in which the series in the room stays true: a load may have a kink."""
-
-
-@dispatched(lambda kind: SERIES[kind].arrival)
-def arrival(h, y, p, room, order, new):
-    """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
-
-
-@dispatched(lambda kind: SERIES[kind].polynomials)
-def polynomials(p, room, order, q):
-    """Fill q (order, m) with the coefficients of the state, for powers of time from the first on."""
-
-
-@dispatched(lambda kind: SERIES[kind].powers)
-def powers(p, room, order, q):
-    """Fill q (order, m) with the coefficients of the ledger, for powers of time from the first on."""
-
-
-@dispatched(RESIDUALS.__getitem__)
-def residual(t, z, rate, p, y, out, w):
-    """Fill `out` with what is left of the equations with their constraints kept as they are, for a DAE solver.
-
-    Link by link z holds coordinates, velocities, multipliers of the constraints and of their rates, and `rate` their rates;
-    coordinates and velocities go into the state y too, whose other values are read.
-    """
 
 
 @entry

@@ -15,12 +15,12 @@ from nlink.ensemble.kernels.lanes import BAD, BOUND, COUNT, FLAG, LONGEST, NEW, 
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
 from nlink.integrators.taylor import reach
 from nlink.mechanics.kernels import ChainParameters
-from nlink.mechanics.system import (
+from nlink.mechanics.series import (
     SERIES_ROWS,
     SERIES_ROWS_OF_GRAVITY,
     SERIES_SCRATCH,
+    SeriesLayout,
     SeriesRoom,
-    Way,
     arrival,
     powers,
     series,
@@ -32,7 +32,7 @@ class BySeries(NamedTuple):
 
     tol: float
     longest: float
-    way: Operand
+    layout: Operand
     orders: tuple[int, ...]
     terms: np.ndarray
     """(rows, order + 2, N, W): coefficients"""
@@ -50,14 +50,14 @@ class SeriesPath(NamedTuple):
     order: int
 
 
-def by_series(chain: ChainParameters, tol: float, way: Way, order: int, width: int, tangent: bool = False) -> BySeries:
+def by_series(chain: ChainParameters, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False) -> BySeries:
     """Return the method with memory for so many lanes of this chain; what belongs to a link lies together."""
     n, m, wide = chain.n, 2 * chain.n + chain.ledger, width * (1 + tangent)
-    rows = SERIES_ROWS if chain.loaded or chain.swept or chain.ledger else SERIES_ROWS_OF_GRAVITY
+    rows = SERIES_ROWS if chain.loaded or chain.force_level or chain.ledger else SERIES_ROWS_OF_GRAVITY
     terms = np.moveaxis(aligned(n, rows, order + 2, wide), 0, 2)
     terms[0, 0, :, :width] = 1.0
     w, u = (np.moveaxis(aligned(n, SERIES_SCRATCH, wide), 0, 1) for _ in range(2))
-    return BySeries(tol, math.inf, way, (0,) * order, terms, w, u, aligned(order, m, width))
+    return BySeries(tol, math.inf, layout, (0,) * order, terms, w, u, aligned(order, m, width))
 
 
 @kernel
@@ -66,7 +66,7 @@ def room_by_series(method, chain, lanes, tangent):
     terms, w, u = (
         vectors_of(method.terms, lanes, tangent), vectors_of(method.w, lanes, tangent), vectors_of(method.u, lanes, tangent)
     )  # fmt: skip
-    return SeriesRoom(chain, terms, terms, w, w, u, u, method.way, method.orders)
+    return SeriesRoom(chain, terms, terms, w, w, u, u, method.layout, method.orders)
 
 
 @kernel

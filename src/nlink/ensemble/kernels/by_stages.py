@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.compiled.jit import apart, kernel
+from nlink.compiled.jit import kernel, outlined
 from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, alike, columns, power, value_of, where
 from nlink.ensemble.kernels.lanes import (
@@ -137,7 +137,7 @@ def path_of_stages(method, view, k):
     return StagesPath(p, method.weights, room, columns(own.y, k, ONE), columns(own.clocks, k, ONE))
 
 
-@apart
+@outlined
 def step_within(s, path):
     """Fill the state BETWEEN of a lane with that at the time s into its step."""
     step(path.clocks[T], s, path.states[OLD], path.p, path.weights, path.room, path.states[BETWEEN], False)

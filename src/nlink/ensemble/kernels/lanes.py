@@ -135,7 +135,7 @@ def _shared_chain(chain, own, first, lanes, varied):
 def _own_chain(chain, own, first, lanes, varied):
     return ChainParameters(
         chain.n, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes), chain.table,
-        chain.spans, chain.callback, chain.loaded, chain.timed, chain.swept, chain.ledger, chain.closed, chain.pin,
+        chain.spans, chain.callback, chain.loaded, chain.timed, chain.force_level, chain.ledger, chain.closed, chain.pin,
     )  # fmt: skip
 
 

@@ -17,9 +17,9 @@ from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.lowering import Builder, Context, Operand, Signature, Value, Values
 from nlink.compiled.simd import alike, value_of, where
 from nlink.compiled.tracing import Cells, Number
-from nlink.formulations.side_by_side import straight_accelerations
+from nlink.formulations.side_by_side import unrolled_accelerations
 from nlink.integrators.tableaus import DOP853_TABLEAU, of_accelerations
-from nlink.mechanics.system import rhs
+from nlink.mechanics.contract import rhs
 
 TABLEAU = of_accelerations(DOP853_TABLEAU)
 STAGES = DOP853_TABLEAU.stages
@@ -79,7 +79,7 @@ def evaluate(s, t, y, p, room):
 
 @kernel
 def _evaluate_unrolled(s, t, y, p, room):
-    straight_accelerations(y, room.constants, room.lift, room.k[s], room.links)
+    unrolled_accelerations(y, room.constants, room.lift, room.k[s], room.links)
 
 
 @kernel
@@ -97,10 +97,10 @@ def move(s, h, y, n, weights, room, point):
 
 @kernel
 def _move_unrolled(s, h, y, n, weights, room, point):
-    straight_clear(room.sums, room.links)
+    unrolled_clear(room.sums, room.links)
     for j in range(s):
-        straight_add(room.sums, room.k[j], weights.rate[s, j], weights.turn[s, j], room.links)
-    straight_place(point, y, room.sums, h, weights.c[s], room.links)
+        unrolled_add(room.sums, room.k[j], weights.rate[s, j], weights.turn[s, j], room.links)
+    unrolled_place(point, y, room.sums, h, weights.c[s], room.links)
 
 
 @kernel
@@ -116,7 +116,7 @@ def _move(s, h, y, n, weights, room, point):
 
 
 def unrolled(source: Any, arrays: int) -> Any:
-    """Return a way to run a source, whose first argument is the number of links, as straight code: it takes arrays (so many), then
+    """Return a way to run a source, whose first argument is the number of links, unrolled: it takes arrays (so many), then
     numbers, then a tuple as long as the chain.
     """
 
@@ -147,19 +147,19 @@ def place(n, point, y, sums, h, c):
 
 
 @intrinsic
-def straight_clear(_typing, sums, links):
+def unrolled_clear(_typing, sums, links):
     """Run `clear`."""
     return types.void(sums, links), unrolled(clear, 1)
 
 
 @intrinsic
-def straight_add(_typing, sums, k, rate, turn, links):
+def unrolled_add(_typing, sums, k, rate, turn, links):
     """Run `add`."""
     return types.void(sums, k, rate, turn, links), unrolled(add, 2)
 
 
 @intrinsic
-def straight_place(_typing, point, y, sums, h, c, links):
+def unrolled_place(_typing, point, y, sums, h, c, links):
     """Run `place`."""
     return types.void(point, y, sums, h, c, links), unrolled(place, 3)
 

@@ -28,8 +28,8 @@ from nlink.ensemble.kernels.lanes import (
 )
 from nlink.ensemble.kernels.loop import view_of
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
+from nlink.mechanics.contract import rhs
 from nlink.mechanics.kernels import borrowed
-from nlink.mechanics.system import rhs
 
 SWEEPS = 30
 """Over the columns of a matrix, to turn them: more than it takes."""

@@ -101,7 +101,7 @@ def forces(k, ahead, p, terms, w, u):
         gx, gy = vx + d * ex - b * ey, vy + d * ey + b * ex
         u[ACROSS, i] = -p.links[LINEAR_DRAG, i] * gx
         u[DRAWN, i] = -p.links[LINEAR_DRAG, i] * gy
-        if p.swept > 1:
+        if p.force_level > 1:
             resist(k, i, ahead, gx, gy, p, terms, w, u)
         vx += p.links[LENGTH, i] * ex
         vy += p.links[LENGTH, i] * ey
@@ -127,7 +127,7 @@ def acting_loads(k, room, ahead):
     if chain.loaded:
         rates(len(room.uv[ACROSS]), k, room.wide)
         moments(k, chain, terms[RATE], terms[DRIVE], terms[MOMENT], room.w)
-    if chain.swept:
+    if chain.force_level:
         forces(k, ahead, chain, terms, room.w, room.u)
 
 
@@ -155,7 +155,7 @@ def chain_ledger(p, room, order, q):
         q[k, row + DRAGGED] = q[k, row + FOLLOWED] = q[k, row + TIPPED] = q[k, row + CONSTRAINED] = zero
         joint_store(joints, q, k, row, share)
         link_store(links, q, k, row, share)
-    if chain.swept:
+    if chain.force_level:
         sweep_powers(chain, terms, order, q, w)
 
 
@@ -199,7 +199,7 @@ def sweep_powers(p, terms, order, q, w):
         lost, follow, share = zero, zero, 1.0 / (k + 1)
         for i in range(n):
             lost -= p.links[LINEAR_DRAG, i] * (square(k, speedx, i) + square(k, speedy, i))
-            if p.swept > 1:
+            if p.force_level > 1:
                 lost -= resisted(k, i, p, terms)
         s, c = w[S, last], w[C, last]
         for m in range(k + 1):

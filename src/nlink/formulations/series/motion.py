@@ -26,10 +26,10 @@ from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPEED, X, Y
-from nlink.formulations.series.straight import straight, straight_lanes, straight_links
 from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
+from nlink.formulations.series.unrolled import in_one_vector, link_by_link, unrolled_links
 from nlink.mechanics.kernels import turn
-from nlink.mechanics.system import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, UNROLLED_LANES, Series, numbers_of_way
+from nlink.mechanics.series import LINK_BY_LINK, ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
 
 
 def chain_series(t, bound, ahead, y, p, room, order):
@@ -63,7 +63,7 @@ def chain_series(t, bound, ahead, y, p, room, order):
 
 def chain_horizon(h, p, room, order):
     """Return the part of a step h in which the series stays true."""
-    return drag_horizon(h, room.chain, room.terms, room.w, order) if room.chain.swept > 1 else h
+    return drag_horizon(h, room.chain, room.terms, room.w, order) if room.chain.force_level > 1 else h
 
 
 def chain_arrival(h, y, p, room, order, new):
@@ -138,22 +138,22 @@ def orders(room, order, ahead):
         sweep(k, room.chain, room.wide, room.w, room.v, room.u, room.uv)
 
 
-PREPARE = {UNROLLED_LANES: lambda room: levers(room.chain, room.w)}
+PREPARE = {UNROLLED: lambda room: levers(room.chain, room.w)}
 COEFFICIENTS = {
     ORDER_BY_ORDER: orders,
-    UNROLLED: lambda room, order, ahead: straight(room),
-    LINK_BY_LINK: lambda room, order, ahead: straight_links(room, ahead),
-    UNROLLED_LANES: lambda room, order, ahead: straight_lanes(room),
+    ONE_VECTOR: lambda room, order, ahead: in_one_vector(room),
+    LINK_BY_LINK: lambda room, order, ahead: link_by_link(room, ahead),
+    UNROLLED: lambda room, order, ahead: unrolled_links(room),
 }
-"""By the way in which a series is computed."""
+"""By the layout of the series."""
 
 
-@dispatched(lambda way: PREPARE.get(way.kind, lambda room: factorise(room.chain, room.w)), "room", of=numbers_of_way)
+@dispatched(lambda layout: PREPARE.get(layout.kind, lambda room: factorise(room.chain, room.w)), "room", of=layout_of)
 def prepare(room):
     """Fill the rows of `w` that do not change with the order."""
 
 
-@dispatched(lambda way: COEFFICIENTS[way.kind], "room", of=numbers_of_way)
+@dispatched(lambda layout: COEFFICIENTS[layout.kind], "room", of=layout_of)
 def coefficients(room, order, ahead):
     """Find the coefficients: unrolled for chains that fit into one vector, or few links in lanes of chains; else order by order."""
 

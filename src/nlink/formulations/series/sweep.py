@@ -94,7 +94,10 @@ def levers(p, w):
 
 @kernel
 def products(k, loaded, wide, j):
-    """Return x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k."""
+    """Return x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k.
+
+    What the order before has found comes last: nothing else waits for it.
+    """
     along = alike(0.0, wide[X, 0, j])
     across = pull = along
     if k % 2 == 0:
@@ -102,9 +105,6 @@ def products(k, loaded, wide, j):
         along = -0.5 * (x * x + y * y)
     for m in range((k + 1) // 2, 1, -1):
         along -= wide[X, m, j] * wide[X, k + 2 - m, j] + wide[Y, m, j] * wide[Y, k + 2 - m, j]
-    if k > 0:
-        along -= wide[Y, 1, j] * wide[Y, k + 1, j]
-        across += wide[LAM, k - 1, j] * wide[Y, 1, j]  # x_1 is zero
     for m in range(k - 1):
         lam = wide[LAM, m, j]
         pull -= lam * wide[X, k - m, j]
@@ -115,6 +115,9 @@ def products(k, loaded, wide, j):
             pull += moment * wide[Y, k - m, j]
             across += moment * wide[X, k - m, j]
         across += wide[MOMENT, k, j]
+    if k > 0:
+        along -= wide[Y, 1, j] * wide[Y, k + 1, j]
+        across += wide[LAM, k - 1, j] * wide[Y, 1, j]  # x_1 is zero
     return along, across, pull
 
 
@@ -176,7 +179,7 @@ def acting(k, p, v, uv, j, sums):
     if k == 0:
         across -= v[GY, j]
         pull -= v[GX, j]
-    if p.swept:
+    if p.force_level:
         across += uv[ACROSS, j]
         pull += uv[DRAWN, j]
     return x, across, pull
@@ -307,21 +310,36 @@ def sweep_lanes(k, p, wide, w, u):
 def link_inward(k, p, wide, w, u, i, bx, by):
     """Find x_{k+2} of link i and what is known of its turning and pull from the bias b behind it; return the bias with it."""
     x, across, pull = acting(k, p, w, u, i, products_in_pairs(k, p.loaded, wide, u, i))
-    lc, ls, along = w[LC, i], w[LS, i], x * ((k + 1.0) * (k + 2.0))
-    turned = ((across - along * w[H, i]) - lc * bx) - ls * by
-    wide[X, k + 2, i], wide[LAM, k, i] = x, ((pull + w[J, i] * along) + ls * bx) - lc * by
-    u[ALONG, i], u[FREE, i] = along, turned * w[INVERSE, i]
-    return (bx + along * w[ZX, i]) + w[QX, i] * turned, (by + along * w[ZY, i]) + w[QY, i] * turned
+    along = x * ((k + 1.0) * (k + 2.0))
+    wide[X, k + 2, i], u[ALONG, i] = x, along
+    u[FREE, i], wide[LAM, k, i], bx, by = gather(w, i, along, across, pull, bx, by)
+    return bx, by
 
 
 @kernel
 def link_outward(k, wide, w, u, i, ax, ay):
     """Find y_{k+2} and lambda_k of link i from the acceleration a of its hinge; return that of the next."""
-    lc, ls, along = w[LC, i], w[LS, i], u[ALONG, i]
-    alpha = (u[FREE, i] - w[QX, i] * ax) - w[QY, i] * ay
+    alpha, wide[LAM, k, i], ax, ay = spread(w, i, u[ALONG, i], u[FREE, i], wide[LAM, k, i], ax, ay)
     wide[Y, k + 2, i] = alpha * (1.0 / ((k + 1.0) * (k + 2.0)))
-    wide[LAM, k, i] = ((wide[LAM, k, i] + w[ZX, i] * ax) + w[ZY, i] * ay) + w[H, i] * alpha
-    return (ax + ls * along) + lc * alpha, (ay - lc * along) + ls * alpha
+    return ax, ay
+
+
+@kernel
+def gather(w, i, along, across, pull, bx, by):
+    """Return what is known of the turning and pull of link i, with the bias b behind it, and the bias with it."""
+    lc, ls = w[LC, i], w[LS, i]
+    turned = ((across - along * w[H, i]) - lc * bx) - ls * by
+    lam = ((pull + w[J, i] * along) + ls * bx) - lc * by
+    return turned * w[INVERSE, i], lam, (bx + along * w[ZX, i]) + w[QX, i] * turned, (by + along * w[ZY, i]) + w[QY, i] * turned
+
+
+@kernel
+def spread(w, i, along, free, lam, ax, ay):
+    """Return turning and pull of link i with the acceleration a of its hinge, and that of the next."""
+    lc, ls = w[LC, i], w[LS, i]
+    alpha = (free - w[QX, i] * ax) - w[QY, i] * ay
+    lam = ((lam + w[ZX, i] * ax) + w[ZY, i] * ay) + w[H, i] * alpha
+    return alpha, lam, (ax + ls * along) + lc * alpha, (ay - lc * along) + ls * alpha
 
 
 @kernel

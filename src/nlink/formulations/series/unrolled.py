@@ -1,0 +1,263 @@
+"""Small chains: all orders unrolled, all links in one vector, the mass matrix inverted once a step."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from nlink.compiled import interpreted
+from nlink.compiled.jit import intrinsic
+from nlink.compiled.simd import VecArray
+from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, traced, unit
+from nlink.formulations.series.loads import acting_loads, moments
+from nlink.formulations.series.rows import (
+    BEND,
+    BRAKE,
+    DAMP,
+    DRIVE,
+    LAM,
+    LC,
+    LS,
+    MOMENT,
+    PUSH,
+    QX,
+    QY,
+    RATE,
+    STIFF,
+    J,
+    X,
+    Y,
+)
+from nlink.formulations.series.sweep import (
+    acting,
+    gather,
+    link_inward,
+    link_outward,
+    products,
+    products_in_pairs,
+    rates,
+    spread,
+    sweep_lanes,
+)
+from nlink.mechanics.series import layout_of
+
+
+class Loads(NamedTuple):
+    """What the sources look at of a chain of n links with neither drag nor forces at its tip."""
+
+    n: int
+    loaded: bool
+    force_level: bool = False
+
+
+def in_one_vector_in_python(room: Any) -> None:
+    """Do what `in_one_vector` does."""
+    width = room.wide.numbers.shape[-1]
+    columns = responses(width, room.w, partial(interpreted.unit, width=width))
+    vector_orders(len(room.order), layout_of(room).moments, room.wide, room.v, columns)
+
+
+@intrinsic(python=in_one_vector_in_python)
+def in_one_vector(_typing, room):
+    """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
+        columns = responses(wide.width, w, partial(unit, builder, width=wide.width))
+        vector_orders(parts["order"][0].count, layout_of(room).moments, wide, v, columns)
+        return context.get_dummy_value()
+
+    return types.void(room), build
+
+
+def unrolled_links_in_python(room: Any) -> None:
+    """Do what `unrolled_links` does."""
+    _, n, loaded, _ = layout_of(room)
+    lanes_orders(len(room.order), Loads(n, bool(loaded)), room.terms, room.w, partial(paired_products, {}))
+
+
+@intrinsic(python=unrolled_links_in_python)
+def unrolled_links(_typing, room):
+    """Find the coefficients of chains of few links with neither drag nor forces at their tips, a chain in each lane, unrolled."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        _, n, loaded, _ = layout_of(room)
+        order, kind = parts["order"][0].count, parts["terms"][0]
+        w, p = Cells(context, builder, *parts["w"]), Loads(n, bool(loaded))
+        if isinstance(kind, VecArray) and kind.holds == "vector":
+            terms = CellsByLink(Cells(context, builder, *parts["terms"]), n, order + 2)
+            lanes_orders(order, p, terms, w, partial(paired_products, {}), terms.forget)
+        else:
+            stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
+            lanes_orders(order, p, Cells(context, builder, *parts["terms"], stored=stored), w, traced(products))
+        return context.get_dummy_value()
+
+    return types.void(room), build
+
+
+def link_by_link_in_python(room: Any, ahead: bool) -> None:
+    """Do what `link_by_link` does."""
+    for k in range(len(room.order) - 1):
+        acting_loads(k, room, ahead)
+        sweep_lanes(k, room.chain, room.wide, room.w, room.u)
+
+
+@intrinsic(python=link_by_link_in_python)
+def link_by_link(_typing, room, ahead):
+    """Find the coefficients of chains of any length, a chain in each lane, unrolled over the coefficients, links in loops. Arrays
+    have what belongs to a link together.
+    """
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, room, args[0])
+        (_, _, loaded, force_level), order = layout_of(room), parts["order"][0].count
+        p, n = Loads(0, bool(loaded), bool(force_level)), fields(builder, *parts["chain"])["n"][1]
+        shapes = {"terms": (order + 2,), "w": (), "u": ()}
+        arrays = {name: Cells(context, builder, *parts[name]) for name in shapes}
+
+        def sweep(step, first, by):
+            """Write down a way along the chain, from the first link on, that hands on two numbers."""
+            handed = [Handed(builder, arrays["w"].width) for _ in range(2)]
+            with cgutils.for_range(builder, n) as loop:
+                i = builder.add(first, builder.mul(loop.index, ir.Constant(loop.index.type, by)))
+                cells = [arrays[name].of_last(i, *shape) for name, shape in shapes.items()]
+                for each, value in zip(handed, step(*cells, 0, *(each.get() for each in handed)), strict=True):
+                    each.set(value)
+
+        for k in range(order - 1):
+            if loaded or force_level:
+                at = context.get_constant(types.int64, k)
+                context.compile_internal(builder, acting_loads.py_func, types.void(types.int64, *sig.args), [at, *args])
+            sweep(partial(traced(link_inward), k, p), builder.sub(n, ir.Constant(n.type, 1)), -1)
+            sweep(partial(traced(link_outward), k), ir.Constant(n.type, 0), 1)
+        return context.get_dummy_value()
+
+    return types.void(room, ahead), build
+
+
+def write_orders(order, p, terms, w, moment, sums, solve, forget=lambda: None):
+    """Write the orders down, links or vectors of links one after another.
+
+    moment(k) fills the moments of the loads, sums(k, loaded, terms, j) are of products of lower orders, and
+    solve(scale, [(x, across, pull)]) gives y_{k+2} and lambda_k. Call `forget` after each order.
+    """
+    for k in range(order - 1):
+        if p.loaded:
+            traced(rates)(p.n, k, terms)
+            moment(k)
+        known = [traced(acting)(k, p, w, {}, j, sums(k, p.loaded, terms, j)) for j in range(p.n)]
+        for j, (y, lam) in enumerate(solve((k + 1.0) * (k + 2.0), known)):
+            terms[X, k + 2, j], terms[Y, k + 2, j], terms[LAM, k, j] = known[j][0], y, lam
+        forget()
+
+
+def lanes_orders(order, p, terms, w, sums, forget=lambda: None):
+    """Write the orders of few links down: the moments across the links give their turning by the inverse of the mass matrix,
+    accelerations along and across them their pull.
+    """
+    mass, skew = coupling(p.n, w)
+    inverse = inverted(mass)
+
+    def moment(k):
+        traced(moments)(k, p, terms[RATE], terms[DRIVE], terms[MOMENT], w)
+
+    def solve(scale, known):
+        along = [scale * x for x, _, _ in known]
+        rest = [across - added(skew[i], along) for i, (_, across, _) in enumerate(known)]
+        turned = [added(row, rest) for row in inverse]
+        pulls = [added(mass[i], along, pull) - added(skew[i], turned) for i, (_, _, pull) in enumerate(known)]
+        return [(alpha * (1.0 / scale), lam) for alpha, lam in zip(turned, pulls, strict=True)]
+
+    write_orders(order, p, terms, w, moment, sums, solve, forget)
+
+
+def coupling(n, w):
+    """Write down what accelerations of link j across and along it do across link i, in the frames of both: two matrices, the mass
+    matrix and a skew one. Along link i they do the same, the skew one with the other sign.
+    """
+    mass, skew = [[0.0] * n for _ in range(n)], [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        mass[i][i] = w[J, i]
+        for j in range(i + 1, n):
+            mass[i][j] = mass[j][i] = w[LC, i] * w[QX, j] + w[LS, i] * w[QY, j]
+            skew[i][j] = w[LC, i] * w[QY, j] - w[LS, i] * w[QX, j]
+            skew[j][i] = -skew[i][j]
+    return mass, skew
+
+
+def inverted(matrix):
+    """Write down the inverse of a symmetric matrix, one link more at a time."""
+    inverse = []
+    for m, row in enumerate(matrix):
+        by = [added(known, row[:m]) for known in inverse]
+        last = 1.0 / (row[m] - added(by, row[:m]))
+        shares = [-each * last for each in by]
+        inverse = [[known[j] - by[i] * shares[j] for j in range(m)] + [shares[i]] for i, known in enumerate(inverse)]
+        inverse.append([*shares, last])
+    return inverse
+
+
+def added(factors, values, total: Any = 0.0) -> Any:
+    """Write down the sum of products."""
+    for factor, value in zip(factors, values, strict=True):
+        total = total + factor * value
+    return total
+
+
+def paired_products(kept, k, loaded, terms, i):
+    """Write down what `products` does, most of it for two orders at a time; those of the next are kept."""
+    return traced(products_in_pairs)(k, loaded, terms, kept, i)
+
+
+def vector_orders(order, loaded, wide, v, columns):
+    """Write the orders of one chain down, all links in one vector: turning and pull follow from the columns of two matrices."""
+
+    def moment(k):
+        rate = [wide[RATE, m, 0] for m in range(k + 1)]
+        wide[MOMENT, k, 0] = vector_moment(k, rate, wide[DRIVE, k, 0], v)
+
+    def solve(scale, known):
+        [(x, across, pull)] = known
+        shares, bends = (value.beside(value) for value in (across * (1.0 / scale), x))
+        turned = added((forced for forced, _ in columns), map(shares.lane, range(len(columns))))
+        bent = added((moved for _, moved in columns), map(bends.lane, range(len(columns))))
+        both = turned + bent
+        return [(both.first(), pull + scale * both.second())]
+
+    write_orders(order, Loads(1, loaded), wide, v, moment, traced(products), solve)
+
+
+def responses(n, w, unit):
+    """Write down what a moment on link i, and an acceleration along it, do to all links: turning and pull beside each other, by
+    sweeps with one cause in each lane, unit(i).
+
+    Turning by moments and pull by accelerations are symmetric, and pull by moments is minus the transpose of turning by
+    accelerations: so a row of a matrix, which is what the sweeps give, serves as its column, which is what is needed.
+    """
+    rows = []
+    for forced in (True, False):
+        bx = by = ax = ay = 0.0
+        known = {}
+        for i in range(n - 1, -1, -1):
+            along, across = (0.0, unit(i)) if forced else (unit(i), 0.0)
+            *known[i], bx, by = along, *traced(gather)(w, i, along, across, 0.0, bx, by)
+        turned = []
+        for i in range(n):
+            alpha, lam, ax, ay = traced(spread)(w, i, *known[i], ax, ay)
+            turned.append((alpha, lam))
+        rows.append(turned)
+    return [(alpha.beside(-turned), (-pull).beside(drawn)) for (alpha, pull), (turned, drawn) in zip(*rows, strict=True)]
+
+
+def vector_moment(k, rate, drive, v):
+    """Write down coefficient k of the moments on the links."""
+    bent = v[BEND, 0] if k == 0 else -v[STIFF, 0] * ((rate[k - 1] - rate[k - 1].moved(1)) * (1.0 / k))
+    joint = drive + bent - v[DAMP, 0] * (rate[k] - rate[k].moved(1))
+    moment = joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
+    return moment + v[PUSH, 0] if k == 0 else moment

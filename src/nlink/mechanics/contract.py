@@ -1,0 +1,74 @@
+"""What a formulation brings for its parameters, and what integrators call: compiled functions, chosen by the type of p.
+
+A table has the plain functions of all formulations, by the type of their parameters. Integrators call the generic function of that
+name, and nothing else of a formulation. A method that needs more than rates has a table of its own, as the series has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nlink.compiled.dispatch import dispatched
+
+Kernel = Callable[..., None]
+RIGHT_HAND_SIDES: dict[type, Kernel] = {}
+HAMILTON: dict[type, Hamilton] = {}
+SETTLERS: dict[type, Callable[..., bool]] = {}
+RESIDUALS: dict[type, Kernel] = {}
+
+
+def right_hand_side(parameters: type) -> Callable[[Kernel], Kernel]:
+    """Register the decorated plain function as the right-hand side for this type of parameters."""
+
+    def register(function: Kernel) -> Kernel:
+        RIGHT_HAND_SIDES[parameters] = function
+        return function
+
+    return register
+
+
+@dispatched(RIGHT_HAND_SIDES.get)
+def rhs(t, y, p, out, w):
+    """Fill `out` with the rates of the state y (and of the ledger behind it) at time t."""
+
+
+@dispatched(lambda kind: SETTLERS.get(kind, _leave))
+def settled(y, p, w):
+    """Bring a state back onto its constraints after a step, if its formulation does so; return whether it was changed."""
+
+
+def _leave(y, p, w):
+    return False
+
+
+@dispatched(lambda kind: HAMILTON[kind].to_canonical)
+def to_canonical(y, p, z, w):
+    """Fill z with angles and momenta of the state y: Hamilton's coordinates."""
+
+
+@dispatched(lambda kind: HAMILTON[kind].from_canonical)
+def from_canonical(z, p, y, w):
+    """Fill y with the state of angles and momenta z."""
+
+
+@dispatched(lambda kind: HAMILTON[kind].hamilton)
+def hamilton(t, z, p, out, w):
+    """Fill `out` with the rates of angles and momenta z (and of the ledger behind them)."""
+
+
+class Hamilton(NamedTuple):
+    """Angles and momenta: plain functions that a formulation brings for the generic ones of the same names."""
+
+    to_canonical: Kernel
+    from_canonical: Kernel
+    hamilton: Kernel
+
+
+@dispatched(RESIDUALS.__getitem__)
+def residual(t, z, rate, p, y, out, w):
+    """Fill `out` with what is left of the equations with their constraints kept as they are, for a DAE solver.
+
+    Link by link z holds coordinates, velocities, multipliers of the constraints and of their rates, and `rate` their rates;
+    coordinates and velocities go into the state y too, whose other values are read.
+    """

@@ -1,0 +1,100 @@
+"""The motion as a power series in time, as integrators ask for it: see `formulations/series` for how it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.lowering import Operand
+
+
+class Series(NamedTuple):
+    """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
+
+    series: Callable[..., Any]
+    horizon: Callable[..., Any]
+    arrival: Callable[..., None]
+    polynomials: Callable[..., None]
+    powers: Callable[..., None]
+
+
+SERIES: dict[type, Series] = {}
+"""By the type of the parameters."""
+
+
+class SeriesRoom(NamedTuple):
+    """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors of links or chains over the same."""
+
+    chain: Operand
+    """the parameters of the chain, borrowed"""
+    terms: Operand
+    """(SERIES_ROWS, order + 2, links): coefficients by order"""
+    wide: Operand
+    w: Operand
+    """(SERIES_SCRATCH, links): what stays the same for a step"""
+    v: Operand
+    u: Operand
+    """(SERIES_SCRATCH, links): what is of one order"""
+    uv: Operand
+    layout: Operand
+    order: Operand
+    """the order as a constant of the compiled code: only the length of the tuple matters"""
+
+
+SERIES_ROWS, SERIES_SCRATCH = 10, 27
+SERIES_ROWS_OF_GRAVITY = 3
+"""What of the coefficients there is without loads and ledger."""
+ORDER_BY_ORDER, ONE_VECTOR, LINK_BY_LINK, UNROLLED = range(4)
+"""Ways to compute a series: in loops; unrolled, for a chain whose links fit into a vector; lanes of chains of any length, unrolled
+over the coefficients; lanes of chains of few links, all unrolled."""
+
+
+class SeriesLayout(NamedTuple):
+    """How to compute a series, in numbers that are known when compiling: in a room they are the lengths of tuples."""
+
+    kind: Any
+    links: Any
+    """of UNROLLED"""
+    moments: Any
+    """whether moments act on links, if unrolled"""
+    forces: Any
+    """whether drag or a force at the tip acts, if LINK_BY_LINK"""
+
+
+def series_layout(kind: int, links: int = 0, moments: bool = False, forces: bool = False) -> SeriesLayout:
+    """Return a way to compute a series."""
+    return SeriesLayout(*((0,) * number for number in (kind, links, moments, forces)))
+
+
+def layout_of(room: Operand) -> SeriesLayout:
+    """Return the numbers of the way that a room goes, or rooms of a Numba type."""
+    return SeriesLayout(*map(len, room[SeriesRoom._fields.index("layout")]))
+
+
+@dispatched(lambda kind: SERIES[kind].series)
+def series(t, bound, ahead, y, p, room, order):
+    """Fill the room with the coefficients of the motion from the state y; return the sizes of the last two, and the largest rate.
+
+    `bound` is the end of the time in which the loads are smooth; it lies later if `ahead`.
+    """
+
+
+@dispatched(lambda kind: SERIES[kind].horizon)
+def horizon(h, p, room, order):
+    """Return the part of a step h in which the series in the room stays true: a load may have a kink."""
+
+
+@dispatched(lambda kind: SERIES[kind].arrival)
+def arrival(h, y, p, room, order, new):
+    """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
+
+
+@dispatched(lambda kind: SERIES[kind].polynomials)
+def polynomials(p, room, order, q):
+    """Fill q (order, m) with the coefficients of the state, for powers of time from the first on."""
+
+
+@dispatched(lambda kind: SERIES[kind].powers)
+def powers(p, room, order, q):
+    """Fill q (order, m) with the coefficients of the ledger, for powers of time from the first on."""
