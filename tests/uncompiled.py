@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from functools import partial
 from types import SimpleNamespace
 from unittest import mock
 
@@ -629,9 +628,7 @@ def test_every_layout_of_the_series_is_the_same(n, order):
     for _, chain, theta, omega in cases(n):
         room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
         kept = [rows.RATE] if room.chain.force_level else [rows.RATE, rows.MOMENT]
-        layouts = (
-            [in_lanes] if room.chain.force_level else [in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)]
-        )
+        layouts = [in_lanes] if room.chain.force_level else [in_lanes, in_a_vector, few_links]
         for layout in layouts:
             other = begun(room)
             layout(other, order)
@@ -653,8 +650,8 @@ def test_pushes_on_links_in_every_layout():
 
     with mock.patch.object(loads, "link_affine", affine):
         room, *_ = made_series(Chain(made, still), *given)
-    others = [begun(room) for _ in range(4)]
-    for other, layout in zip(others, (in_lanes, in_a_vector, partial(few_links, True), partial(few_links, False)), strict=True):
+    others = [begun(room) for _ in range(3)]
+    for other, layout in zip(others, (in_lanes, in_a_vector, few_links), strict=True):
         layout(other, order)
     pushed, *_ = made_series(Chain(made, wanted), *given)
     for got in (room, *others):
@@ -682,14 +679,10 @@ def in_a_vector(room, order):
     unrolled.in_one_vector(room._replace(wide=wide, v=v, layout=layout))
 
 
-def few_links(paired, room, order):
+def few_links(room, order):
     room.w[rows.LC : rows.GY + 1] = np.nan
     sweep.levers(room.chain, room.w)
-    if paired:
-        unrolled.unrolled_links(room._replace(layout=series_layout(UNROLLED, room.chain.n, room.chain.loaded)))
-    else:
-        loads_of = unrolled.Loads(room.chain.n, room.chain.loaded)
-        unrolled.lanes_orders(order, loads_of, room.terms, room.w, sweep.products)
+    unrolled.unrolled_links(room._replace(layout=series_layout(UNROLLED, room.chain.n, room.chain.loaded)))
 
 
 def test_angles_of_vectors():

@@ -93,38 +93,23 @@ def levers(p, w):
 
 
 @kernel
-def products(k, loaded, wide, j):
-    """Return x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k.
+def products(k, loaded, wide, uv, j):
+    """Return x_{k+2}, and what series of lower order add to the turning and to the pull of links j at order k, order after order.
 
-    What the order before has found comes last: nothing else waits for it.
+    Every other order has most of its sums from the one before. What the order before gives comes last: all else is ready sooner.
     """
-    along = alike(0.0, wide[X, 0, j])
-    across = pull = along
     if k % 2 == 0:
-        x, y = wide[X, k // 2 + 1, j], wide[Y, k // 2 + 1, j]
-        along = -0.5 * (x * x + y * y)
-    for m in range((k + 1) // 2, 1, -1):
-        along -= wide[X, m, j] * wide[X, k + 2 - m, j] + wide[Y, m, j] * wide[Y, k + 2 - m, j]
-    for m in range(k - 1):
-        lam = wide[LAM, m, j]
-        pull -= lam * wide[X, k - m, j]
-        across += lam * wide[Y, k - m, j]
+        return products_of_two(k, loaded, wide, uv, j)
+    first, across = wide[Y, 1, j], uv[NEXT_ACROSS, j]
     if loaded:
-        for m in range(k):
-            moment = wide[MOMENT, m, j]
-            pull += moment * wide[Y, k - m, j]
-            across += moment * wide[X, k - m, j]
         across += wide[MOMENT, k, j]
-    if k > 0:
-        along -= wide[Y, 1, j] * wide[Y, k + 1, j]
-        across += wide[LAM, k - 1, j] * wide[Y, 1, j]  # x_1 is zero
-    return along, across, pull
+    return uv[NEXT_ALONG, j] - first * wide[Y, k + 1, j], across + first * wide[LAM, k - 1, j], uv[NEXT_PULL, j]
 
 
 @kernel
 def products_of_two(k, loaded, wide, uv, j):
-    """Return what `products` does for an even order k, and keep most of the sums of the next: it needs the same series, and to have
-    them at hand takes longer than to multiply them.
+    """Return the sums of an even order k, and keep most of those of the next, which needs the same coefficients: to load them takes
+    longer than to multiply them.
     """
     middle, zero = k // 2 + 1, alike(0.0, wide[X, 0, j])
     xm, ym = wide[X, middle, j], wide[Y, middle, j]
@@ -132,7 +117,6 @@ def products_of_two(k, loaded, wide, uv, j):
     across = pull = next_across = next_pull = zero
     if k > 0:
         x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
-        along -= wide[Y, 1, j] * y
         for m in range(2, middle):
             xm, ym = wide[X, m, j], wide[Y, m, j]
             next_along = (next_along - xm * x) - ym * y
@@ -145,9 +129,6 @@ def products_of_two(k, loaded, wide, uv, j):
             next_pull, next_across = next_pull - lam * x, next_across + lam * y
             x, y = wide[X, k - m, j], wide[Y, k - m, j]
             pull, across = pull - lam * x, across + lam * y
-        lam = wide[LAM, k - 1, j]
-        next_pull, next_across = next_pull - lam * x, next_across + lam * y
-        across += lam * wide[Y, 1, j]  # x_1 is zero
     if loaded:
         x, y = wide[X, k + 1, j], wide[Y, k + 1, j]
         for m in range(k):
@@ -157,19 +138,13 @@ def products_of_two(k, loaded, wide, uv, j):
             pull, across = pull + moment * y, across + moment * x
         across += wide[MOMENT, k, j]
         next_pull += wide[MOMENT, k, j] * wide[Y, 1, j]
+    if k > 0:
+        lam = wide[LAM, k - 1, j]
+        next_pull, next_across = next_pull - lam * wide[X, 2, j], next_across + lam * wide[Y, 2, j]
+        along -= wide[Y, 1, j] * wide[Y, k + 1, j]
+        across += lam * wide[Y, 1, j]  # x_1 is zero
     uv[NEXT_ALONG, j], uv[NEXT_ACROSS, j], uv[NEXT_PULL, j] = next_along, next_across, next_pull
     return along, across, pull
-
-
-@kernel
-def products_in_pairs(k, loaded, wide, uv, j):
-    """Return what `products` does, order after order: every other one has its sums from the one before."""
-    if k % 2 == 0:
-        return products_of_two(k, loaded, wide, uv, j)
-    first, across = wide[Y, 1, j], uv[NEXT_ACROSS, j]
-    if loaded:
-        across += wide[MOMENT, k, j]
-    return uv[NEXT_ALONG, j] - first * wide[Y, k + 1, j], across + first * wide[LAM, k - 1, j], uv[NEXT_PULL, j]
 
 
 @kernel
@@ -189,22 +164,12 @@ def acting(k, p, v, uv, j, sums):
 def known(count, k, p, wide, v, uv):
     """Find x_{k+2}, and fill what does not depend on the neighbours."""
     for j in range(count):
-        x, across, pull = acting(k, p, v, uv, j, products_in_pairs(k, p.loaded, wide, uv, j))
+        x, across, pull = acting(k, p, v, uv, j, products(k, p.loaded, wide, uv, j))
         along = x * ((k + 1.0) * (k + 2.0))
         across -= along * v[H, j]
         wide[X, k + 2, j], wide[LAM, k, j] = x, pull + v[J, j] * along
         uv[ALONG, j], uv[FREE, j] = along, across * v[INVERSE, j]
         uv[CX, j], uv[CY, j] = along * v[ZX, j] + v[QX, j] * across, along * v[ZY, j] + v[QY, j] * across
-
-
-@kernel
-def inward(n, w, u):
-    """Pass the bias b from the tip to the pivot."""
-    bx = by = alike(0.0, u[CX, 0])
-    for j in range(n):
-        i = n - 1 - j
-        u[BX, i], u[BY, i] = bx, by
-        bx, by = w[A11, i] * bx + (w[A12, i] * by + u[CX, i]), w[A22, i] * by + (w[A21, i] * bx + u[CY, i])
 
 
 @kernel
@@ -215,15 +180,6 @@ def hinges(count, v, uv):
         free = uv[FREE, j] - (lc * uv[BX, j] + ls * uv[BY, j]) * v[INVERSE, j]
         uv[FREE, j] = free
         uv[CX, j], uv[CY, j] = lc * free + ls * along, ls * free - lc * along
-
-
-@kernel
-def outward(n, w, u):
-    """Pass the acceleration a of the hinges from the pivot to the tip."""
-    ax = ay = alike(0.0, u[CX, 0])
-    for i in range(n):
-        u[AX, i], u[AY, i] = ax, ay
-        ax, ay = w[A11, i] * ax + (w[A21, i] * ay + u[CX, i]), w[A22, i] * ay + (w[A12, i] * ax + u[CY, i])
 
 
 @kernel
@@ -309,7 +265,7 @@ def sweep_lanes(k, p, wide, w, u):
 @kernel
 def link_inward(k, p, wide, w, u, i, bx, by):
     """Find x_{k+2} of link i and what is known of its turning and pull from the bias b behind it; return the bias with it."""
-    x, across, pull = acting(k, p, w, u, i, products_in_pairs(k, p.loaded, wide, u, i))
+    x, across, pull = acting(k, p, w, u, i, products(k, p.loaded, wide, u, i))
     along = x * ((k + 1.0) * (k + 2.0))
     wide[X, k + 2, i], u[ALONG, i] = x, along
     u[FREE, i], wide[LAM, k, i], bx, by = gather(w, i, along, across, pull, bx, by)

@@ -38,7 +38,6 @@ from nlink.formulations.series.sweep import (
     link_inward,
     link_outward,
     products,
-    products_in_pairs,
     rates,
     spread,
     sweep_lanes,
@@ -78,7 +77,7 @@ def in_one_vector(_typing, room):
 def unrolled_links_in_python(room: Any) -> None:
     """Do what `unrolled_links` does."""
     _, n, loaded, _ = layout_of(room)
-    lanes_orders(len(room.order), Loads(n, bool(loaded)), room.terms, room.w, partial(paired_products, {}))
+    lanes_orders(len(room.order), Loads(n, bool(loaded)), room.terms, room.w)
 
 
 @intrinsic(python=unrolled_links_in_python)
@@ -92,10 +91,10 @@ def unrolled_links(_typing, room):
         w, p = Cells(context, builder, *parts["w"]), Loads(n, bool(loaded))
         if isinstance(kind, VecArray) and kind.holds == "vector":
             terms = CellsByLink(Cells(context, builder, *parts["terms"]), n, order + 2)
-            lanes_orders(order, p, terms, w, partial(paired_products, {}), terms.forget)
+            lanes_orders(order, p, terms, w, terms.forget)
         else:
             stored = (X, Y, RATE, MOMENT) if loaded else (X, Y)
-            lanes_orders(order, p, Cells(context, builder, *parts["terms"], stored=stored), w, traced(products))
+            lanes_orders(order, p, Cells(context, builder, *parts["terms"], stored=stored), w)
         return context.get_dummy_value()
 
     return types.void(room), build
@@ -141,23 +140,24 @@ def link_by_link(_typing, room, ahead):
     return types.void(room, ahead), build
 
 
-def write_orders(order, p, terms, w, moment, sums, solve, forget=lambda: None):
+def write_orders(order, p, terms, w, moment, solve, forget=lambda: None):
     """Write the orders down, links or vectors of links one after another.
 
-    moment(k) fills the moments of the loads, sums(k, loaded, terms, j) are of products of lower orders, and
-    solve(scale, [(x, across, pull)]) gives y_{k+2} and lambda_k. Call `forget` after each order.
+    moment(k) fills the moments of the loads, solve(scale, [(x, across, pull)]) gives y_{k+2} and lambda_k. Call `forget` after each
+    order.
     """
+    uv = {}
     for k in range(order - 1):
         if p.loaded:
             traced(rates)(p.n, k, terms)
             moment(k)
-        known = [traced(acting)(k, p, w, {}, j, sums(k, p.loaded, terms, j)) for j in range(p.n)]
+        known = [traced(acting)(k, p, w, uv, j, traced(products)(k, p.loaded, terms, uv, j)) for j in range(p.n)]
         for j, (y, lam) in enumerate(solve((k + 1.0) * (k + 2.0), known)):
             terms[X, k + 2, j], terms[Y, k + 2, j], terms[LAM, k, j] = known[j][0], y, lam
         forget()
 
 
-def lanes_orders(order, p, terms, w, sums, forget=lambda: None):
+def lanes_orders(order, p, terms, w, forget=lambda: None):
     """Write the orders of few links down: the moments across the links give their turning by the inverse of the mass matrix,
     accelerations along and across them their pull.
     """
@@ -174,7 +174,7 @@ def lanes_orders(order, p, terms, w, sums, forget=lambda: None):
         pulls = [added(mass[i], along, pull) - added(skew[i], turned) for i, (_, _, pull) in enumerate(known)]
         return [(alpha * (1.0 / scale), lam) for alpha, lam in zip(turned, pulls, strict=True)]
 
-    write_orders(order, p, terms, w, moment, sums, solve, forget)
+    write_orders(order, p, terms, w, moment, solve, forget)
 
 
 def coupling(n, w):
@@ -210,11 +210,6 @@ def added(factors, values, total: Any = 0.0) -> Any:
     return total
 
 
-def paired_products(kept, k, loaded, terms, i):
-    """Write down what `products` does, most of it for two orders at a time; those of the next are kept."""
-    return traced(products_in_pairs)(k, loaded, terms, kept, i)
-
-
 def vector_orders(order, loaded, wide, v, columns):
     """Write the orders of one chain down, all links in one vector: turning and pull follow from the columns of two matrices."""
 
@@ -230,7 +225,7 @@ def vector_orders(order, loaded, wide, v, columns):
         both = turned + bent
         return [(both.first(), pull + scale * both.second())]
 
-    write_orders(order, Loads(1, loaded), wide, v, moment, traced(products), solve)
+    write_orders(order, Loads(1, loaded), wide, v, moment, solve)
 
 
 def responses(n, w, unit):
