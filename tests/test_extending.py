@@ -127,3 +127,22 @@ def test_a_formulation_works_with_every_load_and_integrator(monkeypatch):
         assert np.abs(run.energy().residual).max() < 1e-5
     with pytest.raises(nlink.ModelError, match="Taylor takes the formulation recursive, not relative"):
         nlink.simulate(chain, theta, t_end=1.0, formulation="relative", integrator="Taylor")
+
+
+def test_an_analysis_follows_a_motion_to_its_end_or_says_why_not():
+    turning = example("An analysis")["turning"]
+    chain, theta, omega = nlink.Chain.uniform(2), [0.5, 2.0], [8.0, 1.0]
+    found, run = turning(chain, theta, omega, t_end=5.0), nlink.simulate(chain, theta, omega, t_end=5.0)
+    np.testing.assert_allclose(found.rate, (run.theta[-1] - run.theta[0]) / 5.0, atol=1e-7)
+    assert (found.status.code, found.t) == ("finished", 5.0)
+
+    def raises(t):
+        if t > 0.5:
+            raise ZeroDivisionError("too late")
+        return 0.1
+
+    failed = turning(chain.with_loads(nlink.JointTorque(raises)), theta, omega, t_end=5.0)
+    assert failed.status.code == "torque_failed"
+    assert "ZeroDivisionError: too late" in failed.status.message
+    assert 0 < failed.t < 0.6
+    assert np.isfinite(failed.rate).all()
