@@ -14,15 +14,16 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, signature
-from numba.extending import lower_builtin, models, register_model
+from numba.extending import models, register_model
 
 from nlink.compiled import interpreted
 from nlink.compiled.interpreted import DualVector, DualVectors
 from nlink.compiled.jit import intrinsic, kernel
-from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
+from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Operand, Signature, Value, Values
 from nlink.compiled.simd import (
     ALIKE,
+    ARITHMETIC,
+    COMPARISONS,
     DOUBLE,
     ELEMENTS,
     SINCOS,
@@ -31,9 +32,10 @@ from nlink.compiled.simd import (
     Mask,
     Vec,
     VecArray,
+    Wide,
     constant_of,
-    infer_global,
     laid_over,
+    overload_for,
     sincos,
     splat,
 )
@@ -41,14 +43,10 @@ from nlink.compiled.simd import (
 FLAGS = ("contract",)
 
 
-class Dual(types.Type):
+class Dual(Wide):
     """n doubles side by side, each with its rate."""
 
     instance_class = DualVector
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"Dual({width})")
 
 
 @register_model(Dual)
@@ -88,32 +86,14 @@ def _made(context: Context, builder: Builder, width: int, value: Value, rate: Op
     return builder.insert_value(out, zero if rate is None else rate, 1)
 
 
-def _width(kinds: tuple[types.Type, ...]) -> int:
-    widths = {kind.width for kind in kinds if isinstance(kind, Dual)}
-    fits = all(isinstance(kind, Dual | Vec | types.Float | types.Integer) for kind in kinds)
-    return widths.pop() if fits and len(widths) == 1 else 0
-
-
 def _register(function: Any, arity: int, build: Callable[..., Any], compares: bool = False) -> None:
     """Let `function` take duals, and plain numbers and vectors beside them."""
 
-    class Template(AbstractTemplate):
-        def generic(self, args: Kinds, kws: object) -> Signature | None:
-            width = _width(args) if len(args) == arity else 0
-            return signature((_truth_type if compares else Dual)(width), *args) if width else None
-
-    infer_global(function)(Template)
-
-    def lower(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-        width = _width(sig.args)
-        parts = [_parts(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)]
-        made = build(builder, *parts)
+    def lower(context: Context, builder: Builder, sig: Signature, args: Values, width: int) -> Value:
+        made = build(builder, *(_parts(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
         return made if compares else _made(context, builder, width, *made)
 
-    plain = (Dual, Vec, types.Number)
-    kinds = [(Dual,)] if arity == 1 else [(a, b) for a in plain for b in plain if Dual in (a, b)]
-    for each in kinds:
-        lower_builtin(function, *each)(lower)
+    overload_for(function, arity, Dual, (Vec, types.Number), _truth_type if compares else Dual, lower)
 
 
 def _sum(builder: Builder, a: Operand, b: Operand) -> Value:
@@ -175,15 +155,9 @@ def _root(builder: Builder, a: Operand) -> Value:
 
 RULES: dict[str, Callable[..., Any]] = {"fadd": _add, "fsub": _subtract, "fmul": _multiply, "fdiv": _divide}
 """How values with rates (None for 0) are joined, by the name of what is done to the values."""
-for _name, _plain, _inplace in (
-    ("fadd", operator.add, operator.iadd),
-    ("fsub", operator.sub, operator.isub),
-    ("fmul", operator.mul, operator.imul),
-    ("fdiv", operator.truediv, operator.itruediv),
-):
-    _register(_plain, 2, RULES[_name])
-    _register(_inplace, 2, RULES[_name])
-for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
+for _operator, _name in ARITHMETIC.items():
+    _register(_operator, 2, RULES[_name])
+for _operator, _sign in COMPARISONS.items():
     _register(_operator, 2, lambda builder, a, b, sign=_sign: builder.fcmp_ordered(sign, a[0], b[0]), compares=True)
 _register(operator.neg, 1, lambda builder, a: (negated(builder, a[0]), negated(builder, a[1])))
 _register(abs, 1, _absolute)

@@ -46,10 +46,6 @@ class Vector(np.ndarray):
         """Return the second half."""
         return self[len(self) // 2 :]
 
-    def swapped(self) -> Vector:
-        """Return the second half beside the first."""
-        return self.second().beside(self.first())
-
     def moved(self, by: int) -> Vector:
         """Return a vector with everything some lanes later, and zeros for what comes in."""
         out = np.zeros_like(self)

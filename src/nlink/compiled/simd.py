@@ -12,6 +12,7 @@ Built on Numba's extension API: types, typing by templates, lowering to LLVM's v
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -35,24 +36,24 @@ infer_global: Any = templates.infer_global
 DOUBLE, WORD, FLAG = ir.DoubleType(), ir.IntType(64), ir.IntType(1)
 
 
-class Vec(types.Type):
+class Wide(types.Type):
+    """Values of several lanes side by side."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        super().__init__(name=f"{type(self).__name__}({width})")
+
+
+class Vec(Wide):
     """n doubles side by side."""
 
     instance_class = Vector
 
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"Vec({width})")
 
-
-class Mask(types.Type):
+class Mask(Wide):
     """n truth values side by side."""
 
     instance_class = Vector
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        super().__init__(name=f"Mask({width})")
 
 
 class VecArray(types.Type):
@@ -127,30 +128,37 @@ def vector_of(builder: Builder, number: Operand, width: int) -> Value:
     return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), order)
 
 
-def _width(kinds: tuple[types.Type, ...]) -> int:
-    """Return the width of the vectors among these types, 0 if there are none or others that do not fit."""
-    widths = {kind.width for kind in kinds if isinstance(kind, Vec)}
-    fits = all(isinstance(kind, Vec | types.Float | types.Integer) for kind in kinds)
-    return widths.pop() if fits and len(widths) == 1 else 0
+def overload_for(function: Any, arity: int, kind: type, beside: tuple[type, ...], result: Callable[[int], Any], build: Any) -> None:
+    """Let `function` take values of a kind, and of others beside them; build(context, builder, sig, args, width) emits its code."""
 
-
-def _register(function: Any, arity: int, result: Callable[[int], types.Type], build: Callable[..., Any]) -> None:
-    """Let `function` take vectors, and numbers beside them."""
+    def width_of(kinds: Kinds) -> int:
+        """Return the width of the lanes, 0 if there are none, or if a type does not fit."""
+        widths = {each.width for each in kinds if isinstance(each, kind)}
+        fits = len(kinds) == arity and all(isinstance(each, (kind, *beside)) for each in kinds)
+        return widths.pop() if fits and len(widths) == 1 else 0
 
     class Template(AbstractTemplate):
         def generic(self, args: Kinds, kws: object) -> Signature | None:
-            width = _width(args) if len(args) == arity else 0
+            width = width_of(args)
             return signature(result(width), *args) if width else None
 
     infer_global(function)(Template)
 
     def lower(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-        width = _width(sig.args)
+        return build(context, builder, sig, args, width_of(sig.args))
+
+    for kinds in itertools.product((kind, *beside), repeat=arity):
+        if kind in kinds:
+            lower_builtin(function, *kinds)(lower)
+
+
+def _register(function: Any, arity: int, result: Callable[[int], types.Type], build: Callable[..., Any]) -> None:
+    """Let `function` take vectors, and numbers beside them."""
+
+    def lower(context: Context, builder: Builder, sig: Signature, args: Values, width: int) -> Value:
         return build(builder, *(splat(context, builder, k, a, width) for k, a in zip(sig.args, args, strict=True)))
 
-    kinds = [(Vec,)] if arity == 1 else [(Vec, Vec), (Vec, types.Number), (types.Number, Vec)]
-    for each in kinds:
-        lower_builtin(function, *each)(lower)
+    overload_for(function, arity, Vec, (types.Number,), result, lower)
 
 
 def _unary(name: str) -> Callable[..., Any]:
@@ -169,15 +177,14 @@ def _compare(sign: str) -> Callable[..., Any]:
     return lambda builder, a, b: builder.fcmp_ordered(sign, a, b)
 
 
-for _name, _plain, _inplace in (
-    ("fadd", operator.add, operator.iadd),
-    ("fsub", operator.sub, operator.isub),
-    ("fmul", operator.mul, operator.imul),
-    ("fdiv", operator.truediv, operator.itruediv),
-):
-    _register(_plain, 2, Vec, _binary(_name))
-    _register(_inplace, 2, Vec, _binary(_name))
-for _sign, _operator in ((">", operator.gt), ("<", operator.lt), (">=", operator.ge), ("<=", operator.le), ("==", operator.eq)):
+ARITHMETIC = {
+    operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv",
+    operator.iadd: "fadd", operator.isub: "fsub", operator.imul: "fmul", operator.itruediv: "fdiv",
+}  # fmt: skip
+COMPARISONS = {operator.gt: ">", operator.lt: "<", operator.ge: ">=", operator.le: "<=", operator.eq: "=="}
+for _operator, _name in ARITHMETIC.items():
+    _register(_operator, 2, Vec, _binary(_name))
+for _operator, _sign in COMPARISONS.items():
     _register(_operator, 2, Mask, _compare(_sign))
 _register(operator.neg, 1, Vec, lambda builder, a: builder.fneg(a))
 _register(math.sqrt, 1, Vec, _unary("sqrt"))
@@ -186,21 +193,8 @@ _register(max, 2, Vec, lambda builder, a, b: builder.select(builder.fcmp_ordered
 _register(min, 2, Vec, lambda builder, a, b: builder.select(builder.fcmp_ordered("<", a, b), a, b))
 
 
-@infer_global(operator.and_)
-@infer_global(operator.or_)
-class _MaskLogic(AbstractTemplate):
-    def generic(self, args: Kinds, kws: object) -> Signature | None:
-        return signature(args[0], *args) if len(args) == 2 and isinstance(args[0], Mask) and args[0] == args[1] else None
-
-
-@lower_builtin(operator.and_, Mask, Mask)
-def _and(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-    return builder.and_(*args)
-
-
-@lower_builtin(operator.or_, Mask, Mask)
-def _or(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-    return builder.or_(*args)
+overload_for(operator.and_, 2, Mask, (), Mask, lambda context, builder, sig, args, width: builder.and_(*args))
+overload_for(operator.or_, 2, Mask, (), Mask, lambda context, builder, sig, args, width: builder.or_(*args))
 
 
 @intrinsic(python=interpreted.chosen)

@@ -123,11 +123,6 @@ class Number:
         count = self.value.type.count
         return self._chosen(self, list(range(count // 2, count)))
 
-    def swapped(self) -> Number:
-        """Return the second half beside the first."""
-        count = self.value.type.count
-        return self._chosen(self, [(k + count // 2) % count for k in range(count)])
-
     def moved(self, by: int) -> Number:
         """Return a vector with everything some lanes later, and zeros for what comes in."""
         count = self.value.type.count
