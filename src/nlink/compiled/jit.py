@@ -32,7 +32,7 @@ from nlink.compiled.kernel_cache import KernelCache
 PACKAGE = Path(__file__).parents[1]
 COMPILED = (
     "compiled", "mechanics", "symbolic", "formulations", "integrators", "ensemble/kernels", "ensemble/outputs",
-    "ensemble/gpu.py", "ensemble/gpu_kernels.py",
+    "ensemble/gpu_kernels.py",
 )  # fmt: skip
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
