@@ -404,7 +404,9 @@ def at(q, start, h):
 def falls(errors, order, floor):
     """Whether an error at h is that much larger than at h/2, unless both are rounding."""
     large, small = (float(np.max(np.abs(error), initial=0.0)) for error in errors)
-    assert small <= floor or large >= 2 ** (order - 0.7) * small, (large, small, large / small, 2**order)
+    power = math.log2(large / small) if min(large, small) > 0 else math.inf
+    told = f"the error {large:.2g} falls as h^{power:.1f}, not as h^{order}: coefficient {power:.0f} is the first wrong one"
+    assert small <= floor or large >= 2 ** (order - 0.7) * small, told
 
 
 def residuals(chain, y, t, q, h):
@@ -540,7 +542,7 @@ def test_steps_of_quadratic_drag_are_short_where_the_speed_converges_slowly():
 
 def test_a_link_at_rest_has_no_speed_whatever_its_neighbours_do():
     order, room = 8, room_of(Chain.uniform(2).with_loads(Drag(0.0, 0.3)), 8)
-    u = np.zeros((max(rows.ACROSS, rows.DRAWN) + 1, 2))
+    u = np.zeros((max(rows.ACROSS, rows.PULL) + 1, 2))
     for i in range(2):
         room.w[rows.FIRST], room.terms[:] = 0.0, 0.0
         for k in range(order - 1):
@@ -624,7 +626,10 @@ def test_positions_are_polynomials(order):
 
 @pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8)])
 def test_every_layout_of_the_series_is_the_same(n, order):
-    """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains."""
+    """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains.
+
+    All have the same products and rates, which this does not check: `test_series` does.
+    """
     for _, chain, theta, omega in cases(n):
         room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
         kept = [rows.RATE] if room.chain.force_level else [rows.RATE, rows.MOMENT]

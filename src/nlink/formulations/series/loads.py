@@ -10,12 +10,12 @@ from nlink.formulations.series.rows import (
     BEND,
     BRAKE,
     DAMP,
-    DRAWN,
     DRIVE,
     LC,
     LS,
     MOMENT,
     POWER,
+    PULL,
     PUSH,
     RATE,
     RATE_SQUARE,
@@ -91,7 +91,7 @@ def moments(k, p, rate, drive, moment, w):
 
 @kernel
 def forces(k, ahead, p, terms, w, u):
-    """Fill ACROSS and DRAWN with coefficient k of the moments and pulls of drag and of the forces at the tip."""
+    """Fill ACROSS and PULL with coefficient k of the moments and pulls of drag and of the forces at the tip."""
     n, zero, x, yy = p.n, alike(0.0, w[S, 0]), terms[X], terms[Y]
     vx = vy = zero
     for i in range(n):
@@ -99,8 +99,8 @@ def forces(k, ahead, p, terms, w, u):
         a, t = (k + 1.0) * x[k + 1, i], (k + 1.0) * yy[k + 1, i]
         ex, ey = a * s + t * c, t * s - a * c
         gx, gy = vx + d * ex - b * ey, vy + d * ey + b * ex
-        u[ACROSS, i] = -p.links[LINEAR_DRAG, i] * gx
-        u[DRAWN, i] = -p.links[LINEAR_DRAG, i] * gy
+        u[ACROSS, i] = -p.links[LINEAR_DRAG, i] * gx  # up to the second loop these rows hold the force itself
+        u[PULL, i] = -p.links[LINEAR_DRAG, i] * gy
         if p.force_level > 1:
             resist(k, i, ahead, gx, gy, p, terms, w, u)
         vx += p.links[LENGTH, i] * ex
@@ -112,10 +112,10 @@ def forces(k, ahead, p, terms, w, u):
         taily += p.tip[TIP_Y]
     for j in range(n):
         i = n - 1 - j
-        s, c, lc, ls, fx, fy = w[S, i], w[C, i], w[LC, i], w[LS, i], u[ACROSS, i], u[DRAWN, i]
+        s, c, lc, ls, fx, fy = w[S, i], w[C, i], w[LC, i], w[LS, i], u[ACROSS, i], u[PULL, i]
         px, py = p.links[COM, i] * c - p.links[OFFSET, i] * s, p.links[COM, i] * s + p.links[OFFSET, i] * c
         u[ACROSS, i] = (px * fx + py * fy) + (lc * tailx + ls * taily)
-        u[DRAWN, i] = (px * fy - py * fx) + (lc * taily - ls * tailx)
+        u[PULL, i] = (px * fy - py * fx) + (lc * taily - ls * tailx)
         tailx += fx
         taily += fy
 

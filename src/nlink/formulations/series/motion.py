@@ -6,9 +6,15 @@ With e the unit vector of a link and S the turn by 90 degrees, the kinetic energ
     sum_j C_ij e_j'' = f_i + tau_i t_i + lambda_i e_i        |e_i| = 1
 
 f_i are forces mapped by the lengths, tau_i the moment on link i. In the frame of each link at the start (x = 1, y = 0, x' = 0,
-y' = omega) one order costs a few products of series: the length gives x_{k+2}, `recursive`'s sweep y_{k+2}, and the equation along
-the link lambda_k. Of the sweep all but two recursions is done once a step, or for all links side by side. With l = l t, q and D as
-in `recursive`, and b the bias and a the acceleration that are passed on,
+y' = omega) one order costs a few products of series. The length, the equation across the link and that along it are
+
+    2 x_{k+2} = -sum_{0 < m < k+2} (x_m x_{k+2-m} + y_m y_{k+2-m})
+    [C e'']_y = across,   across = f_y + sum_{m <= k} (tau_m x_{k-m} + lambda_m y_{k-m})
+    lambda_k  = pull + [C e'']_x,   pull = -f_x - sum_{m < k} (lambda_m x_{k-m} - tau_m y_{k-m})
+
+The first gives x_{k+2}, `recursive`'s sweep solves the second for y_{k+2}, and the third gives lambda_k. All of the sweep but two
+recursions is done once a step, or for all links side by side. With l = l t, q and D as in `recursive`, and b the bias and a the
+acceleration that are passed on,
 
     b <- b - q (l.b) / D + known        a <- a - l (q.a) / D + known
 

@@ -14,7 +14,7 @@ import math
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import of_numbers
-from nlink.formulations.series.rows import ACROSS, DRAWN, FIRST, SPEED_SIZE, SPEEDX, SPEEDY
+from nlink.formulations.series.rows import ACROSS, FIRST, PULL, SPEED_SIZE, SPEEDX, SPEEDY
 from nlink.mechanics.kernels import QUADRATIC_DRAG
 
 SMALL = 1e-12
@@ -48,7 +48,7 @@ def one_resist(k, i, ahead, gx, gy, p, terms, w, u):
         size[k, i] = total / (2.0 * size[f, i])
     for m in range(k + 1):
         u[ACROSS, i] -= p.links[QUADRATIC_DRAG, i] * size[m, i] * vx[k - m, i]
-        u[DRAWN, i] -= p.links[QUADRATIC_DRAG, i] * size[m, i] * vy[k - m, i]
+        u[PULL, i] -= p.links[QUADRATIC_DRAG, i] * size[m, i] * vy[k - m, i]
 
 
 @kernel

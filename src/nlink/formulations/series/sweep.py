@@ -17,7 +17,6 @@ from nlink.formulations.series.rows import (
     BY,
     CX,
     CY,
-    DRAWN,
     FREE,
     GX,
     GY,
@@ -33,6 +32,7 @@ from nlink.formulations.series.rows import (
     P12,
     P21,
     P22,
+    PULL,
     QX,
     QY,
     RATE,
@@ -108,8 +108,11 @@ def products(k, loaded, wide, uv, j):
 
 @kernel
 def products_of_two(k, loaded, wide, uv, j):
-    """Return the sums of an even order k, and keep most of those of the next, which needs the same coefficients: to load them takes
-    longer than to multiply them.
+    """Return the sums of an even order k, and keep those of the next, which needs the same coefficients: to load them takes longer
+    than to multiply them.
+
+    Of order k + 1 three terms are left out, which need what order k finds: y_1 y_{k+2}, lambda_k y_1 and moment_{k+1}. `products`
+    adds them.
     """
     middle, zero = k // 2 + 1, alike(0.0, wide[X, 0, j])
     xm, ym = wide[X, middle, j], wide[Y, middle, j]
@@ -137,10 +140,10 @@ def products_of_two(k, loaded, wide, uv, j):
             x, y = wide[X, k - m, j], wide[Y, k - m, j]
             pull, across = pull + moment * y, across + moment * x
         across += wide[MOMENT, k, j]
-        next_pull += wide[MOMENT, k, j] * wide[Y, 1, j]
+        next_pull += wide[MOMENT, k, j] * wide[Y, 1, j]  # m = k; x_1 is zero
     if k > 0:
         lam = wide[LAM, k - 1, j]
-        next_pull, next_across = next_pull - lam * wide[X, 2, j], next_across + lam * wide[Y, 2, j]
+        next_pull, next_across = next_pull - lam * wide[X, 2, j], next_across + lam * wide[Y, 2, j]  # m = k - 1
         along -= wide[Y, 1, j] * wide[Y, k + 1, j]
         across += lam * wide[Y, 1, j]  # x_1 is zero
     uv[NEXT_ALONG, j], uv[NEXT_ACROSS, j], uv[NEXT_PULL, j] = next_along, next_across, next_pull
@@ -156,7 +159,7 @@ def acting(k, p, v, uv, j, sums):
         pull -= v[GX, j]
     if p.force_level:
         across += uv[ACROSS, j]
-        pull += uv[DRAWN, j]
+        pull += uv[PULL, j]
     return x, across, pull
 
 
@@ -193,7 +196,7 @@ def pair(n, w):
 
 @kernel
 def inward_by_two(n, w, u):
-    """Do what `inward` does two links at a time: one waits for the other half as long."""
+    """Pass the bias b from the tip to the pivot, two links at a time: one waits for the other half as long."""
     bx = by = 0.0
     if n % 2 == 1:
         u[BX, n - 1], u[BY, n - 1] = bx, by
@@ -209,7 +212,7 @@ def inward_by_two(n, w, u):
 
 @kernel
 def outward_by_two(n, w, u):
-    """Do what `outward` does two links at a time."""
+    """Pass the acceleration a of the hinges from the pivot to the tip, two links at a time."""
     ax = ay = 0.0
     for i in range(0, n - 1, 2):
         j = i + 1
