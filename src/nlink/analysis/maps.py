@@ -44,6 +44,7 @@ QUANTITIES = {
     output.quantity: Quantity(keep, name, output.units, output.label, bool(output.dims))
     for keep in PLAIN
     for name, output in keep().outputs(1).items()
+    if output.quantity
 } | {"steps": Quantity(Final, "steps", "", "steps", of_links=False)}
 FLIPS = ("flip", "link")
 MOST_SIDE, MOST_PIXELS = 1_000_000, 100_000_000

@@ -90,7 +90,10 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     settings: Any = {"t_end": job.t_end, "integrator": job.method, "save": save, "events": events, "strict": False}
     for k in range(job.members):
         with halted_by(lambda: bool(halt[0])):
-            run = simulate(job.varied.chain(k), job.theta[k], job.omega[k], **settings)
+            try:
+                run = simulate(job.varied.chain(k), job.theta[k], job.omega[k], **settings)
+            except ModelError as error:
+                raise ModelError(f"member {k}: {error}") from None
         if run.status.code == "interrupted":
             raise Halted
         results["status"][k] = STATUS.index(run.status.code if run.status.code in STATUS else "not_finite")

@@ -28,8 +28,8 @@ FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
 SEAT, T, SPAN, COUNT, BAD, FLAG, STOP, AT, NEXT, RETRY, BOUND, LONGEST = range(12)
 """Rows of numbers of a lane: its member (-1 if there is none; with a deviation 2 N times that, and the number of the deviation),
 its time, step (0 if the step was rejected) and number of steps, whether it is not finite, whether it may have come to its end,
-whether an observer ends it, a time within the step, the size to try next, whether the last step was rejected, the time at which the
-next step must end at the latest, and its longest step."""
+whether an observer ends it, scratch of a hook (a time within the step, say), the size to try next, whether the last step was
+rejected, the time at which the next step must end at the latest, and its longest step."""
 CLOCKS = 12
 OLD, NEW, BETWEEN = range(3)
 """States of a lane: before and after the step, and one within."""
@@ -72,7 +72,7 @@ class Lanes(NamedTuple):
     """(3, m, W): states OLD, NEW, BETWEEN"""
     clocks: np.ndarray
     levels: np.ndarray
-    """(N, W): whole turns of each link at the start"""
+    """(N, W): 2 pi times the whole turns of each link at the start, in rad"""
     links: np.ndarray
     """(rows, N, W), tip (singles, W) and g (1, W): numbers of the chain, if they vary"""
     tip: np.ndarray

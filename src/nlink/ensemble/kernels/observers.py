@@ -7,6 +7,7 @@ An observer is a NamedTuple of arrays, rows being members. It has up to three ho
     end          the member in lane k has come to its end
 
 A hook may end the member in lane k by writing 1 to its rows FLAG and STOP. It sees a step that is not accepted yet: T is its start.
+Where BAD is not 0, the states NEW may not be finite, and OLD are the last good ones; `end` is called all the same.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from nlink.ensemble.outputs.reducer import Reducer
 from nlink.ensemble.outputs.samples import Samples
 
 PLAIN: tuple[type[Keep], ...] = (FlipTime, FTLE, EnergyDrift, Final, Extremes)
-"""Outputs without settings: what maps can show."""
+"""Outputs without settings. Maps show those of their arrays that have a `quantity`."""
 __all__ = ["FTLE", "PLAIN", "EnergyDrift", "Extremes", "Final", "FlipTime", "Keep", "Output", "Reducer", "Samples"]
 
 
@@ -24,7 +24,7 @@ def checked(given: Any) -> tuple[Keep, ...]:
     several = tuple(given) if listed(given) else (given,)
     for each in several:
         if not isinstance(each, Keep):
-            names = ", ".join(f"{kind.__name__}()" for kind in (Final, FlipTime, EnergyDrift, FTLE, Extremes))
+            names = ", ".join(f"{kind.__name__}()" for kind in PLAIN)
             raise ModelError(f"keep must list what to keep ({names}, Samples(times), Reducer(...)), got {shown(each)}")
     if not several or len({each.key for each in several}) < len(several):
         raise ModelError("keep must name at least one thing, and each once")
