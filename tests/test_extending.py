@@ -1,5 +1,6 @@
 """What a user adds to nlink works everywhere."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
@@ -146,3 +147,48 @@ def test_an_analysis_follows_a_motion_to_its_end_or_says_why_not():
     assert "ZeroDivisionError: too late" in failed.status.message
     assert 0 < failed.t < 0.6
     assert np.isfinite(failed.rate).all()
+
+
+def test_the_letter_of_a_parameter_is_new(tmp_path):
+    program = """if True:
+        from dataclasses import dataclass
+        from typing import ClassVar
+        from nlink.mechanics.loads import Each, Law, Load, each, register
+        @register
+        @dataclass(frozen=True)
+        class Brake(Load):
+            name: ClassVar[str] = "brake"
+            label: ClassVar[str] = "brakes"
+            law: ClassVar = Law("link", damping="damping")
+            damping: Each = each("N m s/rad", "Damping", LETTER, least=0)
+        from nlink.mechanics.parameters import PARAMETERS
+        print([name for name in PARAMETERS if name.startswith("brake")])
+        """
+    told = {
+        "kappa": "ModelError: Brake.damping: the letter 'kappa' is that of link_damper; choose another",
+        "f": "ModelError: Brake.damping: the letter 'f' is that of angles, links or written code; choose another",
+        "beta": "['brake.damping']",
+    }
+    for letter, answer in told.items():
+        words = [sys.executable, "-c", program.replace("LETTER", repr(letter))]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+        assert answer in done.stdout + done.stderr
+
+
+def test_a_run_is_resumed_by_a_process_that_knows_more_loads(tmp_path):
+    """Without the compiler, for a set of loads has kernels of its own."""
+    options = "integrator='RK4(step=0.01)', save=0.05"
+    start = f"nlink.simulate(nlink.Chain.uniform(2).with_loads(nlink.JointDamper(0.1)), [1.0, 0.5], {options}, "
+    write = f"import nlink; {start} t_end=0.1, file='a.nc')"
+    go_on = f"""
+from pathlib import Path
+exec(Path({str(PAGE)!r}).read_text().split('```python')[1].split('```')[0])
+import nlink
+run, whole = nlink.load('a.nc').resume(0.2), {start} t_end=0.2)
+print(abs(run.theta[-1] - whole.theta[-1]).max(), abs(run.work['joint_damper'][-1] - whole.work['joint_damper'][-1]))
+"""
+    plain = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    for program, answer in ((write, ""), (go_on, "0.0 0.0")):
+        words = [sys.executable, "-c", program]
+        done = subprocess.run(words, cwd=tmp_path, env=plain, capture_output=True, text=True, timeout=600, check=False)
+        assert (done.returncode, done.stdout.strip()) == (0, answer), done.stderr

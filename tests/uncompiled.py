@@ -168,14 +168,14 @@ def test_what_a_chain_asks_of_the_kernels():
     for load, wanted in (
         (None, (False, False, 0, 0)),
         (JointSpring(1.0), (True, False, 0, 0)),
-        (JointTorque(1.0), (True, False, 0, 7)),
-        (sine, (True, True, 0, 7)),
-        (JointTorque(Table([0.0], [1.0])), (True, True, 0, 7)),
-        (JointTorque(math.sin), (True, True, 0, 7)),
-        (Drag(0.1), (True, False, 1, 7)),
-        (TipForce(1.0, 0.0), (True, False, 1, 7)),
-        (FollowerForce(1.0), (True, False, 1, 7)),
-        (wind, (True, False, 2, 7)),
+        (JointTorque(1.0), (True, False, 0, len(LEDGER))),
+        (sine, (True, True, 0, len(LEDGER))),
+        (JointTorque(Table([0.0], [1.0])), (True, True, 0, len(LEDGER))),
+        (JointTorque(math.sin), (True, True, 0, len(LEDGER))),
+        (Drag(0.1), (True, False, 1, len(LEDGER))),
+        (TipForce(1.0, 0.0), (True, False, 1, len(LEDGER))),
+        (FollowerForce(1.0), (True, False, 1, len(LEDGER))),
+        (wind, (True, False, 2, len(LEDGER))),
     ):
         numbers = formulate(Chain.uniform(2).with_loads(*([load] if load else []))).parameters.chain
         got = (numbers.loaded, numbers.timed, numbers.force_level, numbers.ledger)

@@ -263,7 +263,7 @@ def settle_rows(p, w):
 
 @kernel
 def settle_loop(y, p, w):
-    """Settle a state (theta, omega, ledger); the energy it takes goes into the ledger's last row. Return the miss and its rate."""
+    """Settle a state (theta, omega, ledger); the energy it takes goes to its row of constraints. Return the miss and its rate."""
     for i in range(p.n):
         w[TH, i] = y[i]
         w[OM, i] = y[p.n + i]

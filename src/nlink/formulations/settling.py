@@ -28,7 +28,7 @@ def energy(y, p, w):
 def settle(y, p, w, plain):
     """Bring position and velocity back onto the constraints by the smallest change, in the metric of the masses or plain.
 
-    The energy it takes goes into the ledger's last row. Return the largest |Phi| and |Phi'| that were there before.
+    The energy it takes goes into the ledger's row of constraints. Return the largest |Phi| and |Phi'| that were there before.
     """
     n, size = p.chain.n, p.nq * p.chain.n
     first = speed = taken = 0.0
@@ -89,7 +89,7 @@ def rebuilt(handling):
 
 @kernel
 def close(y, p, w):
-    """Move a state onto the closure; the energy it takes goes into the ledger's last row. Return the miss and its rate before."""
+    """Move a state onto the closure; the energy it takes goes to its row of constraints. Return the miss and its rate before."""
     pose(y, p, w)
     for i in range(p.chain.n):
         w[KEPT, i], w[KEPT + 1, i] = w[TH, i], w[OM, i]

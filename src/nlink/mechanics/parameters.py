@@ -32,8 +32,8 @@ def _places() -> dict[str, Place]:
     rows, singles = len(found) + 1, 0
     for load, kind in LOADS.items():
         for field, parameter in kind.parameters().items():
-            alone = field == "constant" or (parameter.single and len(kind.parameters()) == 1)
-            name = load if alone else f"{load}.{field}"
+            known_by_load = (kind is JointTorque and field == "constant") or (parameter.single and len(kind.parameters()) == 1)
+            name = load if known_by_load else f"{load}.{field}"
             if kind is Gravity:
                 found[name] = Place(kind, field, parameter, GRAVITY, 0)
             elif parameter.single:

@@ -122,8 +122,17 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
     with _claimed(file, going_on=True):
         system = _system(scenario.chain, settings.formulation, progress)
-        start = Restart(point.t, point.step, point.state, point.rates, point.origin, point.count)
+        state, rates = (_with_rows(system, values) for values in (point.state, point.rates))
+        start = Restart(point.t, point.step, state, rates, point.origin, point.count)
         return _simulate(scenario, system, start, events, progress, strict, file, earlier=run)
+
+
+def _with_rows(system: System, values: np.ndarray) -> np.ndarray:
+    """Return a state or its rates with the rows of the ledger that this process has: those of loads that were not there are 0."""
+    missing = system.full_size - len(values)
+    if missing < 0:
+        raise ModelError("this run was written with loads that are not registered here; register them, or simulate again")
+    return np.concatenate([values, np.zeros(missing)]) if missing else values
 
 
 def _simulate(

@@ -29,6 +29,10 @@ LOADS: dict[str, type] = {kind.name: kind for kind in BUILT_IN}
 """The loads by their names in model files."""
 CONSTRAINTS = "constraints"
 """The row of the ledger for the constraints of a formulation that has some."""
+FIRST_ROWS = (*(kind.name for kind in (JointTorque, JointDamper, LinkDamper, Drag, FollowerForce, TipForce)), CONSTRAINTS)
+"""The rows with which every ledger begins: run files hold them in this order. Those of other loads follow."""
+RESERVED = ("theta", "omega", "phi", "phidot", "vx", "vy", "l", "m", "d", "b", "I", "M", "f", "t", "sin", "cos")
+"""Letters of angles, links and of the code that is written from equations."""
 
 
 def register(kind: type[Load]) -> type[Load]:
@@ -39,12 +43,17 @@ def register(kind: type[Load]) -> type[Load]:
         raise ModelError(f"{kind.__name__}.name must be new, got {kind.name!r}, which {LOADS[kind.name].__name__} has")
     if kind.law is None or (kind.law.on == "link" and kind.law.stiffness):
         raise ModelError(f"{kind.__name__}.law must be a Law on joints, or one on links without stiffness")
+    taken = {parameter.symbol: load for load, other in LOADS.items() for parameter in other.parameters().values()}
+    for field, parameter in kind.parameters().items():
+        if parameter.symbol in taken or parameter.symbol in RESERVED:
+            owner = taken.get(parameter.symbol, "angles, links or written code")
+            raise ModelError(f"{kind.__name__}.{field}: the letter {parameter.symbol!r} is that of {owner}; choose another")
+        taken[parameter.symbol] = kind.name
     LOADS[kind.name] = kind
     sources.note(f"{kind.name} {kind.law} {list(kind.parameters())}")
     return kind
 
 
 def ledger() -> tuple[str, ...]:
-    """Return whose work is kept in the ledger, in the order of its rows: torques, the other loads that do work, constraints."""
-    works = (name for name, kind in LOADS.items() if kind.works() and kind is not JointTorque)
-    return JointTorque.name, *works, CONSTRAINTS
+    """Return whose work is kept in the ledger, in the order of its rows."""
+    return *FIRST_ROWS, *(name for name, kind in LOADS.items() if kind.works() and name not in FIRST_ROWS)

@@ -1,7 +1,8 @@
 """What a load is: a frozen record of parameters, and the law by which it acts.
 
-To add a load, write a record and register it:
+To add a load, write a record and register it (a load of nlink itself stands in `BUILT_IN`):
 
+    @register
     @dataclass(frozen=True)
     class LinkMoment(Load):
         '''A constant moment on each link: moment in N m.'''
