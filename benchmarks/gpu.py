@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import nlink
+from nlink.compiled.cuda import usable_cuda
 from nlink.ensemble import gpu
-from nlink.ensemble.gpu import found_cuda
 
-found_cuda()
+usable_cuda()
 from nlink.ensemble import gpu_kernels
 
 
@@ -48,7 +48,7 @@ class Timed:
 
     def __getitem__(self, shape: Any) -> Any:
         def run(*given: Any) -> None:
-            cuda = found_cuda()
+            cuda = usable_cuda()
             cuda.synchronize()
             begun = time.perf_counter()
             self.kernel[shape](*given)
@@ -129,7 +129,7 @@ def peer(n: int, members: int, error: float, t_end: float = 10.0) -> None:
 
 
 def main() -> None:
-    found_cuda()
+    usable_cuda()
     if "--quick" not in sys.argv:
         agreement()
     for n, members, method in CASES:

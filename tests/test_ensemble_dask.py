@@ -86,8 +86,8 @@ class Watched(Dask):
 
 
 def noted(log, what):
-    """Return members and process of each block that was begun or ended."""
-    lines = [line.split() for line in log.read_text().splitlines()]
+    """Return members and process of each block that was begun or ended; a line that is being written has no end yet."""
+    lines = [line.split() for line in log.read_text().split("\n")[:-1]]
     return [(int(members), int(pid)) for word, members, pid in lines if word == what]
 
 

@@ -108,7 +108,7 @@ class Device:
 @pytest.fixture
 def pretended(monkeypatch):
     made = Recorded()
-    monkeypatch.setattr(gpu, "found_cuda", Device)
+    monkeypatch.setattr(gpu, "usable_cuda", Device)
     monkeypatch.setattr(gpu, "Card", lambda *_: made)
     return made
 
@@ -189,7 +189,7 @@ def test_what_does_not_fit_goes_in_halves(monkeypatch):
 
     def small(self, shape, kind, order="C"):
         if np.prod(shape) > 600:
-            raise gpu.found_cuda().cudadrv.driver.CudaAPIError(2, "CUDA_ERROR_OUT_OF_MEMORY")
+            raise gpu.usable_cuda().cudadrv.driver.CudaAPIError(2, "CUDA_ERROR_OUT_OF_MEMORY")
         return array(self, shape, kind, order)
 
     monkeypatch.setattr(gpu.Card, "array", small)

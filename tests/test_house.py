@@ -52,6 +52,6 @@ def test_own_types_are_not_asked_for_their_attributes():
         if path.suffix == ".py" and "hasattr(" in path.read_text(encoding="utf-8")
     }
     assert asked <= {
-        "_support/checks.py", "_support/interrupt.py", "cli/__init__.py", "compiled/cache_folder.py", "ensemble/cluster.py",
-        "ensemble/fingerprint.py", "ensemble/gpu.py",
+        "_support/checks.py", "_support/interrupt.py", "cli/__init__.py", "compiled/cache_folder.py", "compiled/cuda.py",
+        "ensemble/cluster.py", "ensemble/fingerprint.py",
     }  # fmt: skip

@@ -48,9 +48,9 @@ print(digest.hexdigest())
 
 def has_card() -> bool:
     try:
-        from nlink.ensemble.gpu import found_cuda
+        from nlink.compiled.cuda import usable_cuda
 
-        found_cuda()
+        usable_cuda()
     except Exception:
         return False
     return True

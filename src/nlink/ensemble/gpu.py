@@ -7,19 +7,18 @@ the next is sent to the card, and the one before is fetched from it.
 from __future__ import annotations
 
 import contextlib
-import logging
 import math
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 
 from nlink._support.checks import BackendError, ModelError
+from nlink.compiled.cuda import usable_cuda
 from nlink.ensemble.backends import CALLER, Sink
 from nlink.ensemble.engines import Halted, HostArrays, flagged, named, side_by_side, steady
 from nlink.ensemble.job import Block, Job, Results
@@ -54,7 +53,7 @@ class Cuda:
 
     def size(self, job: Job) -> int:
         """Return blocks that keep the threads busy for a while. Everything is compiled when this returns."""
-        cuda = found_cuda()
+        cuda = usable_cuda()
         with cuda.gpus[self.device]:
             few = replace(job.part(0, 1), t_end=1e-6 * job.t_end)
             card = Card(few, cuda, lambda: False)
@@ -64,7 +63,7 @@ class Cuda:
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
         """Compute block after block."""
-        cuda = found_cuda()
+        cuda = usable_cuda()
         with cuda.gpus[self.device]:
             card, under_way = Card(job, cuda, stop), deque[tuple[Block, Landing]]()
             try:
@@ -109,24 +108,6 @@ def landed(block: Block, landing: Landing, sink: Sink) -> tuple[Block, Results]:
     """Wait for a block, and give its results to the sink; a block that the sink has already has none."""
     found = landing()
     return block, sink.take(block, found) if found else found
-
-
-@cache
-def found_cuda() -> Any:
-    """Return numba's cuda, or say in a sentence that there is none."""
-    if not hasattr(np, "row_stack"):  # numba-cuda up to 0.30 asks for it, NumPy has dropped it
-        np.row_stack = np.vstack  # pyright: ignore[reportAttributeAccessIssue]
-    try:
-        from numba import config, cuda
-
-        config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # pyright: ignore[reportAttributeAccessIssue]
-        logging.getLogger("numba.cuda.cudadrv.driver").setLevel(logging.CRITICAL)  # "not ready" is an answer, no error
-        usable = cuda.is_available()
-    except ImportError:
-        raise ModelError("Cuda needs numba-cuda: install nlink[gpu], or use Threads()") from None
-    if not usable:
-        raise ModelError("Cuda found no NVIDIA GPU with a working driver here; use Threads()")
-    return cuda
 
 
 class Card:
