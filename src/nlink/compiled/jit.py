@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from nlink.compiled import sources
 from nlink.compiled.cache_folder import kernel_folder, tidy
 from nlink.compiled.interpreted import BUILTINS
 from nlink.compiled.kernel_cache import KernelCache
+from nlink.compiled.pipeline import InnerCompiler
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = (
@@ -37,7 +38,9 @@ COMPILED = (
 """Where compiled code lives, and nowhere else: a change outside does not compile anything again."""
 COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 """False with NUMBA_DISABLE_JIT=1."""
-INLINE: Any = {"fastmath": {"contract"}, "error_model": "numpy", "forceinline": True}
+OPTIONS: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
+OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True}
+INLINE: Any = OPTIONS | {"forceinline": True, "pipeline_class": InnerCompiler}
 
 
 def compiled(path: Path) -> bool:
@@ -67,12 +70,12 @@ def get_ready() -> None:
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a small function to be inlined into its callers."""
-    return _compiled(function, **INLINE)
+    return _inner(function, **INLINE)
 
 
 def outlined(function: Callable[..., Any]) -> Any:
     """Compile a large function that several places of a kernel call, once for all of them."""
-    return _compiled(function, fastmath={"contract"}, error_model="numpy")
+    return _inner(function, **OPTIONS, pipeline_class=InnerCompiler)
 
 
 def entry(function: Callable[..., Any]) -> Any:
@@ -85,19 +88,28 @@ def entry(function: Callable[..., Any]) -> Any:
 
 def uncached(function: Callable[..., Any]) -> Any:
     """Compile an outermost function that cannot be kept on disk: it calls a function of the user."""
-    return _compiled(function, nogil=True, fastmath={"contract"}, error_model="numpy")
-
-
-def _compiled(function: Callable[..., Any], **options: Any) -> Any:
-    """Compile a function, or let Python run it: with the same names, and without warnings of divisions by zero."""
     if COMPILING:
-        return njit(**options)(function)
-    function.__globals__.update(BUILTINS)
-    if "nogil" not in options:
-        return function
-    outermost: Any = np.errstate(all="ignore")(function)
+        return njit(**OUTERMOST)(function)
+    outermost: Any = np.errstate(all="ignore")(_interpreted(function))
     outermost.py_func = function
     return outermost
+
+
+def _inner(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function for compiled callers. A call from Python compiles it once more, as an outermost function."""
+    if not COMPILING:
+        return _interpreted(function)
+    compiled: Any = njit(**options)(function)
+    outermost = cache(partial(uncached, function))
+    compiled._insert = lambda *_: None  # what Python would call has no machine code
+    compiled._compile_for_args = lambda *arguments: outermost()._compile_for_args(*arguments)
+    return compiled
+
+
+def _interpreted(function: Callable[..., Any]) -> Any:
+    """Let Python run a function, with the names that Numba knows."""
+    function.__globals__.update(BUILTINS)
+    return function
 
 
 def intrinsic(build: Any = None, *, python: Any = None, **options: Any) -> Any:

@@ -28,7 +28,7 @@ from numba.core.ccallback import CFunc
 
 from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
-from nlink.compiled.jit import FOLDER, INLINE, intrinsic
+from nlink.compiled.jit import FOLDER, OPTIONS, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.formulations.dense import solve
@@ -45,7 +45,6 @@ PACKAGE = "nlink_generated"
 SEAL = "# nlink "
 """How a generated module begins, before the checksum of what follows."""
 POINTER = types.CPointer(types.float64)
-OPTIONS = {name: INLINE[name] for name in ("fastmath", "error_model")}
 
 
 class LagrangeParameters(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep, Restart, Stepper
-from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim, horner
+from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim, copy_row, horner
 from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
 from nlink.mechanics.system import System
 
@@ -153,7 +153,8 @@ def interpolate(method, p, clock, knots, k):
 
 def polynomial(method, clock, q):
     """Copy the quintic."""
-    q[:] = method.q
+    for power in range(len(q)):
+        copy_row(method.q[power], q[power])
 
 
 def point(method, clock, knots, k, time, out):

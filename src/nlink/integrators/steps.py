@@ -164,7 +164,7 @@ def save(method, p, clock, knots, k, times, saved, first):
         point(method, clock, knots, k, times[first], saved[first])
         first += 1
     if first < len(times) and times[first] == clock.target:
-        saved[first] = knots.y[k + 1]
+        copy_row(knots.y[k + 1], saved[first])
         first += 1
     return first
 
@@ -293,10 +293,17 @@ def evaluate(t, y, q, times, out):
         while k < last and (times[i] - t[k + 1]) * sign > 0:
             k += 1
         if times[i] == t[k + 1]:
-            out[i] = y[k + 1]
+            copy_row(y[k + 1], out[i])
         else:
             h = t[k + 1] - t[k]
             horner((times[i] - t[k]) / h, h, y[k], q[k], out[i])
+
+
+@kernel
+def copy_row(row, out):
+    """Copy a row, number by number: the message of Numba's slice assignment about unequal shapes takes 4 s to compile."""
+    for i in range(len(row)):
+        out[i] = row[i]
 
 
 @kernel
