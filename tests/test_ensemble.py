@@ -274,6 +274,15 @@ def test_a_function_of_the_user(method):
     assert (many.highest[:, 0] >= np.abs(many.theta[:, 0])).all()
 
 
+@pytest.mark.parametrize("count", [10.0, 100.0])
+def test_another_function_of_the_user_is_not_the_one_before(count):
+    def add(memory, t, theta, omega):
+        memory[0] += count
+
+    many = simulate_many(Chain.uniform(2), starts(3, 2), t_end=0.1, keep=Reducer("sum", 1, add), integrator=DOP853())
+    assert (many["sum"][:, 0] == count * (many.steps + 1)).all()
+
+
 def test_closed_chains_and_random_ones():
     four = nlink.preset("four-bar")
     many = simulate_many(four.chain, np.array([four.theta]), np.array([four.omega]), t_end=0.5)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
 from numba.extending import overload
 
@@ -24,6 +24,20 @@ from nlink.compiled.jit import INLINE
 def class_of(argument: Any) -> Any:
     """Return the class of a value, or of the values of a Numba type; that of the type itself if it names none."""
     return getattr(argument, "instance_class", type(argument))
+
+
+class ByClass(dict[type, Any]):
+    """A table by the class of a record. Each class gets a name of its own: Numba cannot tell records with equal fields apart if the
+    names of their classes are equal, as after a class is defined anew.
+    """
+
+    names: ClassVar[dict[str, type]] = {}
+
+    def __setitem__(self, kind: type, value: Any) -> None:
+        if self.names.setdefault(kind.__name__, kind) is not kind:
+            kind.__name__ = f"{kind.__name__}_{len(self.names)}"
+            self.names[kind.__name__] = kind
+        super().__setitem__(kind, value)
 
 
 def dispatched(choose: Callable[..., Any], *by: str, of: Callable[[Any], Any] = class_of) -> Callable[[Callable[..., Any]], Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.mechanics.scratch import LOAD_ROWS
 
 PHI, RATE, CURVE, RIGHT, LAMBDA = range(LOAD_ROWS + 2, LOAD_ROWS + 12, 2)
@@ -24,7 +24,7 @@ FIRST, SECOND = OWN + 15, OWN + 21
 ROWS = OWN + 23
 
 
-PIECES: dict[type, dict[str, Callable[..., Any]]] = {}
+PIECES: dict[type, dict[str, Callable[..., Any]]] = ByClass()
 """By the type of the parameters, then by name."""
 
 

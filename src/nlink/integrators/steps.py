@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, kernel
 from nlink.compiled.views import unowned
 from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
@@ -87,7 +87,7 @@ class StepKernels(NamedTuple):
     prepare: Callable[..., None] = lambda method, p, clock, knots, k, bound, fresh: None
 
 
-STEPS: dict[type, StepKernels] = {}
+STEPS: dict[type, StepKernels] = ByClass()
 
 
 @dispatched(lambda kind: STEPS[kind].prepare, "method")

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import ByClass, dispatched
 
 Kernel = Callable[..., None]
-RIGHT_HAND_SIDES: dict[type, Kernel] = {}
-HAMILTON: dict[type, Hamilton] = {}
-SETTLERS: dict[type, Callable[..., bool]] = {}
-RESIDUALS: dict[type, Kernel] = {}
+RIGHT_HAND_SIDES: dict[type, Kernel] = ByClass()
+HAMILTON: dict[type, Hamilton] = ByClass()
+SETTLERS: dict[type, Callable[..., bool]] = ByClass()
+RESIDUALS: dict[type, Kernel] = ByClass()
 
 
 def right_hand_side(parameters: type) -> Callable[[Kernel], Kernel]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.lowering import Operand
 
 
@@ -31,7 +31,7 @@ class Series(NamedTuple):
     powers: Callable[..., None]
 
 
-SERIES: dict[type, Series] = {}
+SERIES: dict[type, Series] = ByClass()
 """By the type of the parameters."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import ByClass, dispatched
 
 
 class Method(NamedTuple):
@@ -17,9 +17,9 @@ class Method(NamedTuple):
     path: Callable[..., Any]
 
 
-METHODS: dict[type, Method] = {}
+METHODS: dict[type, Method] = ByClass()
 """By the type of the record that a method works with."""
-PATHS: dict[type, Callable[..., tuple[float, float]]] = {}
+PATHS: dict[type, Callable[..., tuple[float, float]]] = ByClass()
 """How to look at a link on a path of this type."""
 
 

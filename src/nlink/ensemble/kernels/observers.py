@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from numba.extending import overload
 
+from nlink.compiled.dispatch import ByClass
 from nlink.compiled.jit import INLINE
 
 
@@ -28,7 +29,7 @@ class Hooks(NamedTuple):
     end: Any = None
 
 
-HOOKS: dict[type, Hooks] = {}
+HOOKS: dict[type, Hooks] = ByClass()
 """Hooks by the type of the observer."""
 
 
