@@ -28,7 +28,7 @@ from nlink.compiled import sources
 from nlink.compiled.cache_folder import kernel_folder, tidy
 from nlink.compiled.interpreted import BUILTINS
 from nlink.compiled.kernel_cache import KernelCache
-from nlink.compiled.pipeline import InnerCompiler
+from nlink.compiled.pipeline import EntryCompiler, InnerCompiler
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = (
@@ -39,7 +39,7 @@ COMPILED = (
 COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAccessIssue]
 """False with NUMBA_DISABLE_JIT=1."""
 OPTIONS: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
-OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True}
+OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
 INLINE: Any = OPTIONS | {"forceinline": True, "pipeline_class": InnerCompiler}
 
 
@@ -87,12 +87,17 @@ def entry(function: Callable[..., Any]) -> Any:
 
 
 def uncached(function: Callable[..., Any]) -> Any:
-    """Compile an outermost function that cannot be kept on disk: it calls a function of the user."""
+    """Compile an outermost function that is not kept on disk."""
     if COMPILING:
         return njit(**OUTERMOST)(function)
     outermost: Any = np.errstate(all="ignore")(_interpreted(function))
     outermost.py_func = function
     return outermost
+
+
+def of_user(function: Callable[..., Any]) -> Any:
+    """Compile a function of the user, which may allocate memory."""
+    return njit(**OPTIONS)(function) if COMPILING else _interpreted(function)
 
 
 def _inner(function: Callable[..., Any], **options: Any) -> Any:

@@ -3,6 +3,9 @@
 By itself Numba makes machine code of every compiled function, with wrappers for Python and for C, though every caller links
 a copy of the function's LLVM code. An inner function (`kernel`, `outlined`, an overload) ends with that code. This takes half
 the time, and the machine code of the entries is the same.
+
+No function of nlink allocates memory or keeps an array, so that none counts references: Numba would at each use of a record with
+arrays, which takes time to compile and to run.
 """
 
 from __future__ import annotations
@@ -42,12 +45,24 @@ class InnerLowering(NativeLowering):
         return True
 
 
-class InnerCompiler(CompilerBase):
-    """Numba's passes, with this lowering."""
+class EntryCompiler(CompilerBase):
+    """Numba's passes, without reference counts."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, args: Any, return_type: Any, flags: Any, locals: Any) -> None:
+        flags.nrt = False
+        super().__init__(typingctx, targetctx, library, args, return_type, flags, locals)
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the passes from bytecode to machine code."""
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
+class InnerCompiler(EntryCompiler):
+    """These passes, with the lowering of an inner function."""
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes from bytecode to LLVM code."""
-        passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        (passes,) = super().define_pipelines()
         passes.passes = [(InnerLowering if each is NativeLowering else each, text) for each, text in passes.passes]
         passes._finalized = False
         passes.finalize()

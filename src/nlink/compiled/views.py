@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from numba import types
-from numba.core import cgutils
 from numba.core.imputils import impl_ret_borrowed
 
 from nlink.compiled.jit import intrinsic
@@ -35,26 +34,3 @@ def views(_typing: Context, record: Any) -> Lowered:
         return impl_ret_borrowed(context, builder, sig.return_type, view(context, builder, record, args[0]))
 
     return kind_of(record)(record), build
-
-
-@intrinsic(python=lambda record: record)
-def unowned(_typing: Context, record: Kind) -> Lowered:
-    """Return a NamedTuple or an array of the same type whose arrays have no reference count: parts of them cost nothing.
-
-    Whoever called the compiled code owns the arrays while it runs.
-    """
-
-    def part(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
-        if types.BaseTuple in type(kind).__mro__:
-            parts = [part(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
-            return context.make_tuple(builder, kind, parts)
-        if not isinstance(kind, types.Array):
-            return value
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo, array.parent = (cgutils.get_null_value(each.type) for each in (array.meminfo, array.parent))
-        return array._getvalue()
-
-    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-        return part(context, builder, record, args[0])
-
-    return record(record), build

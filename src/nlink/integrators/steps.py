@@ -19,7 +19,6 @@ import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, kernel
-from nlink.compiled.views import unowned
 from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
 from nlink.mechanics.system import System
 
@@ -175,7 +174,7 @@ def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
 
     `saved` is filled at the times that were reached.
     """
-    method, p, knots, saved, clock = unowned(method), unowned(p), unowned(knots), unowned(saved), clocks[0]
+    clock = clocks[0]
     taken = filled = at = tried = 0
     known, code = -1, RUNNING
     knots.t[0] = clock.t

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import entry, kernel
 from nlink.compiled.simd import anywhere, columns, where
-from nlink.compiled.views import unowned, views
+from nlink.compiled.views import views
 from nlink.ensemble.kernels import observers as observing
 from nlink.ensemble.kernels.lanes import (
     BAD,
@@ -53,7 +53,6 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
     It leaves off between steps when another thread puts something else than 0 into halt[0]. Return how many are then not done.
     """
     chain, limits, method, own = borrowed(p.chain), views(limits), views(method), views(own)
-    members, observers = unowned(members), unowned(observers)
     following, done, ended = 0, 0, len(lanes)
     for k in range(len(lanes)):
         own.clocks[FLAG, k] = 1.0

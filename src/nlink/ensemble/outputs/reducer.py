@@ -11,7 +11,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from nlink._support.checks import ModelError, line, number, shown, whole
-from nlink.compiled.jit import kernel, uncached
+from nlink.compiled.jit import kernel, of_user
 from nlink.ensemble.kernels.lanes import NEW, OLD, SPAN, T, member_in, moved
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import Arrays, Keep, Output
@@ -71,7 +71,7 @@ class Reducer(Keep):
 @cache
 def _compiled(step: Step) -> Any:
     """Return the function, compiled once."""
-    return step if isinstance(step, Dispatcher) else uncached(step)
+    return step if isinstance(step, Dispatcher) else of_user(step)
 
 
 @cache
