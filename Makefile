@@ -6,6 +6,8 @@ OLDEST := .venv-oldest
 OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
   contract simulation scenario lagrange integrators runfile released streaming cli plot animate maps ensemble_store ensemble_dask studio)
 
+PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
+
 .PHONY: help setup system demo test test-all test-oldest torture mutants lint format bench clean
 
 help:
@@ -48,10 +50,10 @@ demo: $(VENV)/core
 	@echo "look into demo/: run.nc, plots/, animation.gif, and run.html for the browser"
 
 test: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
 test-all: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest $(PARALLEL)
 
 $(OLDEST)/ready: pyproject.toml scripts/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)

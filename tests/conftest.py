@@ -16,8 +16,14 @@ SLOW = set((Path(__file__).parent / "data" / "slow.txt").read_text(encoding="utf
 """Tests that `make test` leaves out: each takes more than two seconds, or the files of several would take too long together."""
 
 
+LONGEST = ["torture", "ensemble", "varied", "extending", "closure", "simulation", "ensemble_ftle", "golden", "ensemble_dask", "maps"]
+"""Files that take longest: they come first, so that at the end no process works on alone."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests."""
+    """Mark the slow tests, and begin with the longest files."""
+    places = {f"test_{name}.py": place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
     for item in items:
         if item.nodeid.partition("[")[0].removeprefix("tests/") in SLOW:
             item.add_marker("slow")

@@ -57,10 +57,10 @@ class IDAStepper(SolverStepper):
         super().__init__(system, point)
         self.record, p = record, system.parameters
         self.shape = (system.chain.n, 2 * (p.nl + p.nq))
-        self.state, self.w = point.y.copy(), system.scratch()
+        self.state, self.w, self.room = point.y.copy(), system.scratch(), np.empty((2, len(point.y)))
         none, rest = np.zeros(self.shape[0] * self.shape[1]), np.zeros_like(self.state)  # compiled before the clock runs
         residual_of(point.t, none, none, p, rest, none.copy(), self.w)
-        follow(point.t, 0.0, rest, rest, rest.copy(), rest, system.size, p, np.empty((5, len(rest))), self.w)
+        follow(point.t, 0.0, rest, rest, rest.copy(), rest, system.size, p, np.empty((5, len(rest))), self.w, self.room)
 
     def step(self, before: SolverStep) -> tuple[SolverStep | None, int]:
         """Take one step."""
@@ -76,7 +76,7 @@ class IDAStepper(SolverStepper):
             return None, NOT_FINITE
         self.state[:] = new
         rates, q = self.rates(time, new), np.empty((5, len(new)))
-        follow(before.t, h, y, f, new, rates, system.size, p, q, self.w)
+        follow(before.t, h, y, f, new, rates, system.size, p, q, self.w, self.room)
         if system.failed:
             return None, NOT_FINITE
         return SolverStep(time, new, rates, q), ARRIVED if time == self.bound else RUNNING
@@ -124,13 +124,13 @@ class IDAStepper(SolverStepper):
 
 
 @entry
-def follow(t, h, y, f, new, rates, size, p, q, w):
+def follow(t, h, y, f, new, rates, size, p, q, w, room):
     """Fill the polynomial q of a step, and the ledger at its end (behind `size`)."""
     n = p.nq * p.chain.n
     quintic(n, h, y, f, new, rates, q)
     for row in range(size, len(y)):
         new[row] = y[row]
-    point, power = np.empty_like(y), np.empty_like(y)
+    point, power = room[0], room[1]
     for s in range(3):
         u = NODES[s]
         for i in range(len(y)):
