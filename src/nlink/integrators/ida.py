@@ -111,7 +111,7 @@ class IDAStepper(SolverStepper):
             self._residual,
             rtol=max(IDA_STEPS * self.record.rtol, IDA_FINEST),
             atol=atol.ravel(),
-            algebraic_idx=np.arange(z.size).reshape(self.shape)[:, 2 * p.nq :].ravel(),
+            algebraic_idx=np.arange(z.size).reshape(self.shape)[:, 2 * p.nq :].ravel().tolist(),
             max_num_steps=100_000,
             **banded,
         )
