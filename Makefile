@@ -83,6 +83,7 @@ format: $(VENV)/dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/bench
+	$(BIN)/python benchmarks/first_minute.py
 	$(BIN)/python benchmarks/main_road.py
 	$(BIN)/python benchmarks/formulations.py
 	$(BIN)/python benchmarks/loops.py
