@@ -28,7 +28,8 @@ from numba.core.ccallback import CFunc
 
 from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
-from nlink.compiled.jit import FOLDER, OPTIONS, intrinsic
+from nlink.compiled.announcing import Part, began, ended, waiting
+from nlink.compiled.jit import FOLDER, OPTIONS, answered, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.formulations.dense import solve
@@ -72,7 +73,8 @@ class Lagrange(AngleFormulation):
         """Take every load and up to LARGEST links; derive and compile at the first use."""
         if chain.n > LARGEST:
             raise ModelError(f"lagrange takes up to N = {LARGEST} links, got {chain.n}; use momentum or recursive")
-        module = generated(chain.n, self.simplify, self.solve == "substitution")
+        with waiting(f"the equations of lagrange for {chain.n} links"):
+            module = generated(chain.n, self.simplify, self.solve == "substitution")
         return LagrangeParameters(numbers, module.rates.address, self.solve == "matrix")
 
     def scratch(self, n: int) -> int:
@@ -108,7 +110,9 @@ def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
     if not _whole(path):
         from nlink.symbolic.kernel import source
 
+        began(part := Part("derive", name))
         text = source(n, simplify, substitution, FORCE, MATRIX)
+        ended(part)
         folder.mkdir(exist_ok=True)
         if not _whole(path):  # another process may have been faster: a new date would make its compiled code stale
             path.unlink(missing_ok=True)
@@ -141,7 +145,7 @@ def compiled(function: Callable[..., None]) -> Any:
     signature = types.void(types.int64, types.float64, POINTER, POINTER, POINTER, POINTER)
     made: Any = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
     made._cache = KernelCache(function)
-    made.compile()
+    answered(made.compile, "the equations of lagrange")()
     return made
 
 
