@@ -53,13 +53,13 @@ class Wait:
             often = "once on this machine" if part.kept else "in each process, as it calls a function of yours"
             _say(f"nlink: compiling {self.told}, {_about(_estimate(self.told, part))}, {often}")
 
-    def close(self) -> None:
-        """Remember what belonged to the wait, and the seconds that it took."""
-        if self.seconds:
-            times = Times.read()
-            times.waits.setdefault(self.told, {}).update(self.parts)
-            times.seconds.update(self.seconds)
-            times.write()
+    def close(self, words: str) -> None:
+        """Remember the parts of the wait, and the seconds that they took."""
+        times = Times.read()
+        known = {name: types for name, types in times.waits.get(words, {}).items() if name in HELD}
+        times.waits[words] = known | self.parts
+        times.seconds.update(self.seconds)
+        times.write()
 
 
 _open: list[Wait] = []
@@ -67,15 +67,19 @@ _began: dict[Part, float] = {}
 
 
 @contextmanager
-def waiting(words: str = "") -> Iterator[None]:
-    """Make one wait of all that is compiled inside. Of several, one inside the other, the outermost with words gives them."""
+def waiting(words: str = "", noted: bool = False) -> Iterator[None]:
+    """Make one wait of all that is compiled inside. Of several, one inside the other, the outermost with words gives them.
+
+    With `noted`, its parts are remembered even if the cache held all of them.
+    """
     wait = Wait(words)
     _open.append(wait)
     try:
         yield
     finally:
         _open.remove(wait)
-        wait.close()
+        if wait.seconds or (noted and wait.parts):
+            wait.close(wait.told or words)
 
 
 def began(part: Part) -> None:
@@ -136,16 +140,27 @@ def keep_times(path: Path) -> None:
     _file[:] = [path]
 
 
+def held(words: str) -> bool:
+    """Whether the cache holds all parts of a wait, as far as this machine has had it."""
+    parts = Times.read().waits.get(words, {})
+    return bool(parts) and not _missing(parts)
+
+
+def _missing(parts: dict[str, str]) -> dict[str, str]:
+    """Return the parts that the cache does not hold."""
+    return {name: types for name, types in parts.items() if name not in HELD or not HELD[name](types)}
+
+
 def _estimate(words: str, first: Part) -> float | None:
     """Return the seconds of a wait that begins with a part: those of all its parts that the cache does not hold."""
     times = Times.read()
     parts = times.waits.get(words, {})
     if first.name not in parts:
         return USUAL.get(words)
-    rest = {name: types for name, types in parts.items() if name != first.name and not (name in HELD and HELD[name](types))}
     usual = times.seconds.get(f"{first.name} {parts[first.name]}", 0.0)
     own = times.seconds.get(f"{first.name} {first.types}", usual)
-    return own + sum(times.seconds.get(f"{name} {types}", 0.0) for name, types in rest.items())
+    rest = [f"{name} {types}" for name, types in _missing(parts).items() if name != first.name]
+    return own + sum(times.seconds.get(part, 0.0) for part in rest)
 
 
 def _about(seconds: float | None) -> str:

@@ -28,7 +28,7 @@ from numba.core.ccallback import CFunc
 
 from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
-from nlink.compiled.announcing import Part, began, ended, waiting
+from nlink.compiled.announcing import HELD, Part, began, ended, waiting
 from nlink.compiled.jit import FOLDER, OPTIONS, answered, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
@@ -45,6 +45,8 @@ FORCE, MATRIX = LOAD_ROWS, LOAD_ROWS + 1
 PACKAGE = "nlink_generated"
 SEAL = "# nlink "
 """How a generated module begins, before the checksum of what follows."""
+DERIVED = f"{__name__}.{PACKAGE}"
+"""The equations of a number of links in symbols, as a part of a wait."""
 POINTER = types.CPointer(types.float64)
 
 
@@ -110,7 +112,7 @@ def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
     if not _whole(path):
         from nlink.symbolic.kernel import source
 
-        began(part := Part("derive", name))
+        began(part := Part(DERIVED, name))
         text = source(n, simplify, substitution, FORCE, MATRIX)
         ended(part)
         folder.mkdir(exist_ok=True)
@@ -138,6 +140,18 @@ def _whole(path: Path) -> bool:
         return bool(compile(content, str(path), "exec")) and bool(content.strip())
     except (SyntaxError, ValueError):
         return False
+
+
+def _earlier() -> dict[str, Callable[[str], bool]]:
+    """Return, for the modules that are written already, whether their functions are compiled."""
+    folder = FOLDER / "generated"
+    return {
+        f"{PACKAGE}.{path.stem}.rates": lambda _, name=path.stem: any(FOLDER.rglob(f"{name}.rates-*.nbi"))
+        for path in folder.glob("lagrange_*.py")
+    }
+
+
+HELD.update({DERIVED: lambda name: _whole(FOLDER / "generated" / f"{name}.py"), **_earlier()})
 
 
 def compiled(function: Callable[..., None]) -> Any:
