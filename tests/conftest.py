@@ -10,6 +10,8 @@ settings.register_profile("default", deadline=None, max_examples=60, suppress_he
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+os.environ.setdefault("NLINK_QUIET", "1")  # else what a command says would depend on what is compiled already
+
 collect_ignore = ["extended_load.py"]  # a program: a load is registered before kernels are compiled
 
 SLOW = set((Path(__file__).parent / "data" / "slow.txt").read_text(encoding="utf-8").split())

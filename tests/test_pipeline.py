@@ -32,7 +32,7 @@ def test_an_inner_function_is_called_from_entries_from_plain_numba_and_from_pyth
 
     values = np.arange(5.0)
     expected = (values**4).sum()
-    assert entry(total)(values) == expected
+    assert entry("a sum")(total)(values) == expected
     assert njit(total)(values) == expected
     assert fourth(3.0) == 81.0
     assert fourth(3) == 81
@@ -53,7 +53,7 @@ def test_a_class_that_is_defined_anew_is_another_class():
     def by(factor):
         return lambda x, p: factor * x
 
-    whole, found = entry(multiply), []
+    whole, found = entry("products")(multiply), []
     for factor in (2.0, 3.0):
 
         class Record(NamedTuple):

@@ -1,8 +1,9 @@
 """Ctrl-C: how a computation is asked to stop, and how the command answers it from its first instant to its last.
 
 A computation that can keep what it has done runs inside an `Interrupt`: the first signal sets a flag that its loop looks at, the
-second aborts. A signal that came after the last look at the flag is handed on to whoever answered signals before: a sweep over
-short runs ends at the first Ctrl-C. In Python and notebooks that is all; elsewhere Ctrl-C is Python's KeyboardInterrupt.
+second aborts. While something compiles, the first aborts too. A signal that came after the last look at the flag is handed on to
+whoever answered signals before: a sweep over short runs ends at the first Ctrl-C. In Python and notebooks that is all; elsewhere
+Ctrl-C is Python's KeyboardInterrupt.
 
 The command calls `answer_signals` before anything heavy is imported. Outside of an `Interrupt` there is nothing to keep, so that a
 signal ends the process at once, with exit code 130. An exception would be lost: one that is raised in a callback of LLVM, or while
@@ -65,9 +66,25 @@ class Interrupt:
         """Ask to stop; the second time, raise KeyboardInterrupt."""
         for answer in _answer:
             answer.answered += 1
-        if self._pressed:
+        if self._pressed or self not in _active:
             raise KeyboardInterrupt
         self._pressed = True
+
+
+@contextmanager
+def ended_by_first() -> Iterator[None]:
+    """Let the first signal end what is inside, as if there were no Interrupt around it: its loop cannot look at the flag."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    around = _active[:]
+    if any(interrupt._pressed for interrupt in around):
+        raise KeyboardInterrupt
+    _active.clear()
+    try:
+        yield
+    finally:
+        _active[:] = around
 
 
 @contextmanager

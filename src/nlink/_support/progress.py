@@ -1,15 +1,16 @@
-"""What a person sees while waiting: a progress bar with the time left, on a terminal only, and a notice during compilation."""
+"""What a person sees while waiting: a progress bar with the time left, on a terminal only."""
 
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+QUIET = "NLINK_QUIET"
+"""The variable of the environment that silences the line about compiling: a command with -q sets it, a library may."""
 PATIENCE = 0.4
 """Seconds before anything is shown: short work shows nothing."""
 
@@ -53,19 +54,3 @@ class Bar:
         self._task = bar.add_task(self.label, total=1.0, completed=done, rate="")
         bar.start()
         return bar
-
-
-class Notice:
-    """A line on stderr, written only if what it surrounds takes longer than a moment."""
-
-    def __init__(self, text: str, enabled: bool = True) -> None:
-        self._timer = threading.Timer(2 * PATIENCE, lambda: print(text, file=sys.stderr, flush=True)) if enabled else None
-
-    def __enter__(self) -> None:
-        if self._timer:
-            self._timer.daemon = True
-            self._timer.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._timer:
-            self._timer.cancel()

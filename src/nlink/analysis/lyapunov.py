@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
-from nlink._support.progress import Bar, Notice
+from nlink._support.progress import Bar
 from nlink.analysis.motion import followed
 from nlink.analysis.tangent_flow import TangentFlow
+from nlink.compiled.announcing import waiting
 from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Status
-from nlink.simulation.integrate import COMPILING
 
 LEAST = 200
 """Values of the history, at the least."""
@@ -71,6 +71,7 @@ class Lyapunov:
         return float(self.exponents[self.exponents > 2 * np.nan_to_num(self.errors)].sum())
 
 
+@waiting("exponents")
 def lyapunov(
     chain: Chain,
     theta: ArrayLike,
@@ -100,8 +101,7 @@ def lyapunov(
     t_end, transient = number("t_end", t_end, above=0), number("transient", transient, least=0)
     if transient >= t_end:
         raise ModelError(f"transient must be below t_end, {t_end:g} s, got {transient:g}")
-    with Notice(COMPILING, progress):
-        flow = TangentFlow(chain, theta, omega, EXPONENTS, count)
+    flow = TangentFlow(chain, theta, omega, EXPONENTS, count)
     with Bar("following deviations", progress) as bar:
         status = followed(_times(flow, transient, t_end), t_end, "exponents", lambda t: bar.update(t, t_end))
     return _result(flow, status)

@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import SHORT, ModelError, choice, listed, whole
-from nlink._support.progress import Notice
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.ensemble import Final, simulate_many
 from nlink.ensemble.backends import Backend
 from nlink.ensemble.outputs import PLAIN, Keep
 from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
-from nlink.simulation.integrate import COMPILING
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""
@@ -161,11 +159,6 @@ def _run(
         return {}, settings
     keep, source = QUANTITIES[name].keep(), QUANTITIES[name].source
     theta, omega, vary = plane.starts(x, y)
-    first = {each: values[:1] for each, values in vary.items()}
-    with Notice(COMPILING, options["progress"]):
-        simulate_many(
-            plane.chain, theta[:1], omega[:1], t_end=1e-6 * plane.t_end, vary=first, keep=keep, backend=options["backend"]
-        )
     found = simulate_many(plane.chain, theta, omega, t_end=plane.t_end, vary=vary, keep=keep, **options)
     names = {source, "status"} | ({"flip_link"} if name in FLIPS else set())
     outputs = {each: found[each].values if found[each].ndim == 1 else found[each].values[:, part] for each in names}

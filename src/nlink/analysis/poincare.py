@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
-from nlink._support.progress import Bar, Notice
+from nlink._support.progress import Bar
 from nlink.analysis.motion import Motion, failure, followed, start_state
+from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators.accuracy import CLOSED_SECTIONS, SECTIONS
 from nlink.integrators.base import ARRIVED, Chunk
@@ -28,7 +29,6 @@ from nlink.mechanics import kinematics, linearised
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System
 from nlink.run.run import Status
-from nlink.simulation.integrate import COMPILING
 
 LOOKS, TURN = 4, 0.5
 """Times a step is looked at, and the angle in rad after which it is looked at again."""
@@ -91,6 +91,7 @@ class Points:
         return len(self.t)
 
 
+@waiting("sections")
 def poincare(
     chain: Chain,
     theta: ArrayLike,
@@ -123,9 +124,6 @@ def poincare(
         raise ModelError(f"Strobe.period would give {told}, at most {MOST_STROBES:,}; give a longer period or a shorter time")
     starts = _starts(system, theta, omega)
     finder = _Finder(system, section, transient)
-    with Notice(COMPILING, progress):
-        for _ in finder.motion.chunks(0.0, 1e-3, starts[0]):
-            pass
     status: list[Status] = []
     with Bar("passing the section", progress) as bar:
         for k, state in enumerate(starts):

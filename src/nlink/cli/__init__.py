@@ -16,7 +16,7 @@ import typer
 from nlink._support.checks import BackendError, ModelError, printable
 from nlink._support.interrupt import asked_to_leave
 from nlink._support.version import __version__
-from nlink.cli import chaos, compare, derive, export, map, models, modes, pictures, run, stability, studio
+from nlink.cli import chaos, compare, compile, derive, export, map, models, modes, pictures, run, stability, studio
 from nlink.cli.common import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, USAGE
 
 MOST_SAID = 800
@@ -32,6 +32,7 @@ app = typer.Typer(
 for each in (
     run.run, models.presets, models.show, pictures.plot, pictures.animate, export.export, derive.derive, compare.compare,
     modes.modes, stability.stability, chaos.lyapunov, chaos.poincare, chaos.bifurcation, studio.studio,
+    compile.compile,
 ):  # fmt: skip
     app.command()(each)
 app.command("map")(map.chart)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from nlink._support.progress import QUIET
 from nlink.cli.common import DEFAULT
 from nlink.view.endings import FORMATS, PICTURES, any_of
+
+
+def _silenced(quiet: bool) -> bool:
+    """Silence the line about compiling too, also in processes that the command starts."""
+    if quiet:
+        os.environ[QUIET] = "1"
+    return quiet
+
 
 VARIED = "The parameter: follower, damping, stiffness, gravity, torque, or a key of the model."
 
@@ -21,7 +31,7 @@ Picture = Annotated[Path | None, typer.Option("--output", "-o", help=f"The pictu
 Format = Annotated[str, typer.Option("--format", help=f"Format of the pictures: {any_of(FORMATS)}.")]
 Csv = Annotated[Path | None, typer.Option(help="The numbers behind the picture as CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_silenced, help="Print nothing but errors.")]
 Low = Annotated[float, typer.Option("--from", help="First value of the parameter.")]
 High = Annotated[float, typer.Option("--to", help="Last value of the parameter.")]
 Count = Annotated[int, typer.Option("--points", help="Number of values.")]

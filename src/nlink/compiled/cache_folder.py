@@ -2,6 +2,7 @@
 
     ROOT/nlink/                        a folder of nlink's own, marked; ROOT is $NLINK_CACHE_DIR, $XDG_CACHE_HOME or ~/.cache
     ROOT/nlink/kernels-0123456789abcdef/   kernels of one state of the sources, marked as well
+    ROOT/nlink/compile-times.json      how long each took to compile
 
 A folder ROOT/nlink that is someone else's (a clone of the sources, say) is left alone, and ROOT/nlink-cache is taken. Where neither
 can be used, the kernels go to a temporary folder (see files.scratch_folder), in which nothing is ever tidied.
@@ -37,6 +38,11 @@ def kernel_folder(digest: str) -> Path:
     except (OSError, RuntimeError, ValueError):  # not writable, no home, a name that cannot be one
         pass
     return scratch_folder("kernels")
+
+
+def times_file(folder: Path) -> Path:
+    """Return where the seconds of compilations are kept: beside the kernels, or with them in a temporary folder."""
+    return (folder.parent if KERNELS.fullmatch(folder.name) and _marked(folder.parent) else folder) / "compile-times.json"
 
 
 def tidy(folder: Path) -> None:

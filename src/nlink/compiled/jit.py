@@ -23,11 +23,14 @@ import numba
 import numpy as np
 from numba import extending, njit
 from numba.core import config
+from numba.core.compiler import Compiler
 
 from nlink.compiled import sources
-from nlink.compiled.cache_folder import kernel_folder, tidy
+from nlink.compiled.announcing import keep_times, waiting
+from nlink.compiled.answering import answering
+from nlink.compiled.cache_folder import kernel_folder, tidy, times_file
 from nlink.compiled.interpreted import BUILTINS
-from nlink.compiled.kernel_cache import KernelCache
+from nlink.compiled.kernel_cache import KernelCache, NoCache
 from nlink.compiled.pipeline import EntryCompiler, InnerCompiler
 
 PACKAGE = Path(__file__).parents[1]
@@ -78,26 +81,38 @@ def outlined(function: Callable[..., Any]) -> Any:
     return _inner(function, **OPTIONS, pipeline_class=InnerCompiler)
 
 
-def entry(function: Callable[..., Any]) -> Any:
-    """Compile an outermost function, cached on disk."""
-    compiled = uncached(function)
-    if COMPILING:
-        compiled._cache = KernelCache(function)
-    return compiled
+def entry(words: str) -> Callable[[Callable[..., Any]], Any]:
+    """Compile an outermost function, cached on disk; the words tell a user what it is for, who waits for nothing else."""
+
+    def decorated(function: Callable[..., Any]) -> Any:
+        compiled = uncached(function, words)
+        if COMPILING:
+            compiled._cache = KernelCache(function)
+        return compiled
+
+    return decorated
 
 
-def uncached(function: Callable[..., Any]) -> Any:
+def uncached(function: Callable[..., Any], words: str = "a function", **options: Any) -> Any:
     """Compile an outermost function that is not kept on disk."""
     if COMPILING:
-        return njit(**OUTERMOST)(function)
+        compiled: Any = njit(**OUTERMOST | options)(function)
+        compiled._cache = NoCache(function)
+        compiled.compile = answered(compiled.compile, words)
+        return compiled
     outermost: Any = np.errstate(all="ignore")(_interpreted(function))
     outermost.py_func = function
     return outermost
 
 
-def of_user(function: Callable[..., Any]) -> Any:
+def of_user(function: Callable[..., Any], words: str) -> Any:
     """Compile a function of the user, which may allocate memory."""
-    return njit(**OPTIONS)(function) if COMPILING else _interpreted(function)
+    return uncached(function, words, pipeline_class=Compiler)
+
+
+def answered(compile: Callable[..., Any], words: str) -> Callable[..., Any]:
+    """Return a function that compiles like the one given, tells the user what it does, and lets Ctrl-C be answered."""
+    return waiting(words)(answering(compile))
 
 
 def _inner(function: Callable[..., Any], **options: Any) -> Any:
@@ -105,7 +120,7 @@ def _inner(function: Callable[..., Any], **options: Any) -> Any:
     if not COMPILING:
         return _interpreted(function)
     compiled: Any = njit(**options)(function)
-    outermost = cache(partial(uncached, function))
+    outermost = cache(partial(uncached, function, f"the kernel {function.__name__}"))
     compiled._insert = lambda *_: None  # what Python would call has no machine code
     compiled._compile_for_args = lambda *arguments: outermost()._compile_for_args(*arguments)
     return compiled
@@ -128,5 +143,6 @@ def intrinsic(build: Any = None, *, python: Any = None, **options: Any) -> Any:
 
 FOLDER = cache_folder()
 config.CACHE_DIR = str(FOLDER)  # pyright: ignore[reportAttributeAccessIssue]
+keep_times(times_file(FOLDER))
 if cold():
     tidy(FOLDER)

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
+from numba.core.registry import cpu_target
 
 from nlink._support.files import UNFINISHED, discard
+from nlink.compiled import announcing
 
 SEAL = 32
 """Bytes of a SHA-256."""
@@ -69,15 +71,54 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         self._cache_file = SealedFile(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
+        announcing.HELD[_name(function)] = self.holds
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for these types of arguments, or None."""
-        return super().load_overload(sig, target_context) if own(getattr(sig, "args", sig)) else None
+        """Return the code for these types of arguments, or None: then it is compiled now."""
+        part = part_of(self._py_func, sig)
+        found = super().load_overload(sig, target_context) if part.kept else None
+        announcing.began(part) if found is None else announcing.loaded(part)
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the code for these types of arguments."""
-        if own(getattr(sig, "args", sig)):
+        part = part_of(self._py_func, sig)
+        if part.kept:
             super().save_overload(sig, data)
+        announcing.ended(part)
+
+    def holds(self, types: str) -> bool:
+        """Whether the code for these types of arguments, as a part of a wait names them, is there for this processor."""
+        processor = cpu_target.target_context.codegen().magic_tuple()  # pyright: ignore[reportAttributeAccessIssue]
+        return any(_digest(sig) == types and magic == processor for sig, magic, _ in self._cache_file._load_index())
+
+
+class NoCache(NullCache):
+    """In the place of a cache of a function that cannot be kept on disk."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def load_overload(self, sig: Any, target_context: Any) -> None:
+        """Find nothing: it is compiled now."""
+        announcing.began(part_of(self._function, sig)._replace(kept=False))
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        """Keep nothing."""
+        announcing.ended(part_of(self._function, sig)._replace(kept=False))
+
+
+def part_of(function: Any, sig: Any) -> announcing.Part:
+    """Return a function with these types of arguments as a part of a wait."""
+    return announcing.Part(_name(function), _digest(sig), own(getattr(sig, "args", sig)))
+
+
+def _name(function: Any) -> str:
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+def _digest(sig: Any) -> str:
+    return hashlib.sha256(str(getattr(sig, "args", sig)).encode()).hexdigest()[:16]
 
 
 def own(kinds: Any) -> bool:

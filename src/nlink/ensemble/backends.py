@@ -18,9 +18,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from nlink._support.checks import whole
+from nlink.compiled.announcing import waiting
 from nlink.ensemble.engines import WIDTH, Halted, compute, side_by_side
 from nlink.ensemble.job import Block, Job, Results
-from nlink.ensemble.outputs import Final, Samples
+from nlink.ensemble.outputs import Samples
 
 LOOK = 0.1
 """Seconds between two looks at whether the user wants to stop."""
@@ -146,15 +147,15 @@ def block_size(job: Job, seconds: float, workers: int = 1) -> int:
     if not job.members:
         return least
     fair = job.members / workers
-    size = min(
-        seconds / seconds_each(job, least), fair / FEWEST_BLOCKS, max(fair / BLOCKS, ROUNDS * least), MOST_BYTES / bytes_each(job)
-    )
+    with waiting(f"ensembles by {job.method.name}"):
+        each = seconds_each(job, least)
+    size = min(seconds / each, fair / FEWEST_BLOCKS, max(fair / BLOCKS, ROUNDS * least), MOST_BYTES / bytes_each(job))
     return least * max(1, math.ceil(size / least))
 
 
 def seconds_each(job: Job, count: int) -> float:
     """Return about how many seconds a member takes, from `count` members spread over the ensemble."""
-    keep = tuple(each for each in job.keep if not isinstance(each, Samples)) or (Final(),)
+    keep = tuple(Samples((0.0,)) if isinstance(each, Samples) else each for each in job.keep)
     few = replace(job.rows(np.linspace(0, job.members - 1, min(count, job.members)).astype(int)), keep=keep)
     share = 1.0 / SHARE
     _timed(few, share)  # compiles

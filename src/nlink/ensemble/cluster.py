@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import BackendError, ModelError, shown
+from nlink._support.progress import QUIET
 from nlink._support.version import __version__
 from nlink.ensemble.backends import CALLER, Sink, Task, block_size, done_blocks, in_turn, left
 from nlink.ensemble.job import Block, Job, Results
@@ -140,11 +141,12 @@ _closing = np.zeros(1, np.int64)
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C to the process that started this worker, and load what compiled functions need, half a second's work, before it
-    asks for tasks; Dask calls this in each worker of `local_cluster`.
+    """Leave Ctrl-C and the line about compiling to the process that started this worker, and load what compiled functions need,
+    half a second's work, before it asks for tasks; Dask calls this in each worker of `local_cluster`.
     """
     from nlink.compiled.jit import get_ready
 
+    os.environ[QUIET] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     get_ready()
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import BackendError, ModelError
+from nlink.compiled.announcing import Part, began, ended, waiting
 from nlink.compiled.cuda import usable_cuda
 from nlink.ensemble.backends import CALLER, Sink
 from nlink.ensemble.engines import Halted, HostArrays, flagged, named, side_by_side, steady
@@ -58,7 +59,11 @@ class Cuda:
             few = replace(job.part(0, 1), t_end=1e-6 * job.t_end)
             card = Card(few, cuda, lambda: False)
             if job.members and not all(kernel.overloads for kernel in card.kernels):
-                card.set_off(few)()
+                part = Part("nlink.ensemble.gpu", "", kept=False)
+                with waiting(f"ensembles by {job.method.name} for the GPU"):
+                    began(part)
+                    card.set_off(few)()
+                    ended(part)
         return max(PAIRS // (2 * job.chain.n), 1) if job.keeps(FTLE) else MOST
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:

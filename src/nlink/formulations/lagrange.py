@@ -28,7 +28,8 @@ from numba.core.ccallback import CFunc
 
 from nlink._support.checks import ModelError, choice, shown
 from nlink._support.files import written_whole
-from nlink.compiled.jit import FOLDER, OPTIONS, intrinsic
+from nlink.compiled.announcing import HELD, Part, began, ended, waiting
+from nlink.compiled.jit import FOLDER, OPTIONS, answered, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.formulations.dense import solve
@@ -44,6 +45,8 @@ FORCE, MATRIX = LOAD_ROWS, LOAD_ROWS + 1
 PACKAGE = "nlink_generated"
 SEAL = "# nlink "
 """How a generated module begins, before the checksum of what follows."""
+DERIVED = f"{__name__}.{PACKAGE}"
+"""The equations of a number of links in symbols, as a part of a wait."""
 POINTER = types.CPointer(types.float64)
 
 
@@ -72,7 +75,8 @@ class Lagrange(AngleFormulation):
         """Take every load and up to LARGEST links; derive and compile at the first use."""
         if chain.n > LARGEST:
             raise ModelError(f"lagrange takes up to N = {LARGEST} links, got {chain.n}; use momentum or recursive")
-        module = generated(chain.n, self.simplify, self.solve == "substitution")
+        with waiting(f"the equations of lagrange for {chain.n} links"):
+            module = generated(chain.n, self.simplify, self.solve == "substitution")
         return LagrangeParameters(numbers, module.rates.address, self.solve == "matrix")
 
     def scratch(self, n: int) -> int:
@@ -108,7 +112,9 @@ def generated(n: int, simplify: bool, substitution: bool) -> ModuleType:
     if not _whole(path):
         from nlink.symbolic.kernel import source
 
+        began(part := Part(DERIVED, name))
         text = source(n, simplify, substitution, FORCE, MATRIX)
+        ended(part)
         folder.mkdir(exist_ok=True)
         if not _whole(path):  # another process may have been faster: a new date would make its compiled code stale
             path.unlink(missing_ok=True)
@@ -136,12 +142,24 @@ def _whole(path: Path) -> bool:
         return False
 
 
+def _earlier() -> dict[str, Callable[[str], bool]]:
+    """Return, for the modules that are written already, whether their functions are compiled."""
+    folder = FOLDER / "generated"
+    return {
+        f"{PACKAGE}.{path.stem}.rates": lambda _, name=path.stem: any(FOLDER.rglob(f"{name}.rates-*.nbi"))
+        for path in folder.glob("lagrange_*.py")
+    }
+
+
+HELD.update({DERIVED: lambda name: _whole(FOLDER / "generated" / f"{name}.py"), **_earlier()})
+
+
 def compiled(function: Callable[..., None]) -> Any:
     """Compile a generated function to be called by its address, cached on disk."""
     signature = types.void(types.int64, types.float64, POINTER, POINTER, POINTER, POINTER)
     made: Any = CFunc(function, sigutils.normalize_signature(signature), {}, OPTIONS)
     made._cache = KernelCache(function)
-    made.compile()
+    answered(made.compile, "the equations of lagrange")()
     return made
 
 

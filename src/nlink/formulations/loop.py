@@ -388,7 +388,7 @@ def settle_loop_state(y, p, w):
     return True
 
 
-@entry
+@entry("closed chains")
 def settle_loops(y, p, w):
     """Settle each row of y; return the largest miss and rate of it that were there before."""
     miss = rate = 0.0

@@ -101,7 +101,7 @@ def close(y, p, w):
     return miss, rate
 
 
-@entry
+@entry("the constraints")
 def settle_many(y, p, w, plain):
     """Bring each row of y onto the constraints; return the largest |Phi| and |Phi'| that were there before."""
     first = speed = 0.0

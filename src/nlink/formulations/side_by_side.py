@@ -104,7 +104,7 @@ def constants(links: np.ndarray, unit: float, lift: float) -> np.ndarray:
     return rows
 
 
-@entry
+@entry("rates of many chains")
 def plain_columns(states, k, lift, even, out, to, scratch):
     """Fill out[to:] for columns of states, as many at a time as there are lanes; the last block may overlap the one before.
 
@@ -125,7 +125,7 @@ def plain_columns(states, k, lift, even, out, to, scratch):
             x[to + n - 1] = swing(n - 1, k, w, ax, ay)
 
 
-@entry
+@entry("rates of many chains with loads")
 def loaded_columns(t, states, p, k, lift, unit, out, to, scratch, loads):
     """Fill out[to:] for columns of states of any chain and loads, `unit` being that of lengths; see `plain_columns`."""
     p, n, count, k = borrowed(p), p.n, states.shape[1], numbers(k)

@@ -155,3 +155,8 @@ class FixedStep(Integrator):
 
     step: float = 0.001
     max_steps: int = 100_000_000
+
+
+def steps_of(system: System, method: Integrator) -> str:
+    """Return what is compiled for a method on a system, in words."""
+    return f"the steps of {method.name} in {system.formulation.name}{' for closed chains' if system.chain.pin else ''}"

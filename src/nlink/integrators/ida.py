@@ -123,7 +123,7 @@ class IDAStepper(SolverStepper):
         residual_of(t, z, rate, self.system.parameters, self.state, out, self.w)
 
 
-@entry
+@entry("the steps of IDA")
 def follow(t, h, y, f, new, rates, size, p, q, w, room):
     """Fill the polynomial q of a step, and the ledger at its end (behind `size`)."""
     n = p.nq * p.chain.n

@@ -168,7 +168,7 @@ def save(method, p, clock, knots, k, times, saved, first):
     return first
 
 
-@entry
+@entry("steps")
 def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
     """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, and a code.
 
@@ -282,7 +282,7 @@ class PolynomialChunk(Chunk):
         return out
 
 
-@entry
+@entry("dense output")
 def evaluate(t, y, q, times, out):
     """Fill out with the states at times (in the order of the steps) from the polynomials of the steps."""
     k = 0

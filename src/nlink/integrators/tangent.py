@@ -60,7 +60,7 @@ class TangentStepper:
         return code, new, out
 
 
-@entry
+@entry("exponents")
 def follow(p, tol, t, bounds, ahead, state, deviations, arrays, lanes, orders):
     """Take steps to the last bound; put the state and the deviations reached in place of those given; return steps and a code."""
     terms, w, u, states = arrays

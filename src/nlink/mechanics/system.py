@@ -24,19 +24,19 @@ from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torques import TorqueCallback
 
 
-@entry
+@entry("the equations of motion with constraints")
 def residual_of(t, z, rate, p, y, out, w):
     """Evaluate the residual once."""
     residual(t, z, rate, p, y, out, w)
 
 
-@entry
+@entry("the equations of motion")
 def rates(t, y, p, out, w):
     """Evaluate the right-hand side once."""
     rhs(t, y, p, out, w)
 
 
-@entry
+@entry("the equations of motion")
 def rates_many(t, y, p, out, tip, w):
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
     for k in range(len(t)):
@@ -45,7 +45,7 @@ def rates_many(t, y, p, out, tip, w):
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
 
 
-@entry
+@entry("energies")
 def energies_many(theta, omega, chain, out, w):
     """Fill out (rows, 2) with kinetic and potential energy of each row of angles and rates."""
     for k in range(len(out)):

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
+from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators import method_for
-from nlink.integrators.base import ARRIVED, RUNNING, FixedStep, Integrator, Restart, Stepper
+from nlink.integrators.base import ARRIVED, RUNNING, FixedStep, Integrator, Restart, Stepper, steps_of
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System, beyond
 
@@ -55,7 +56,9 @@ class Flow:
         fixed = isinstance(self.method, FixedStep)  # fixed steps reach over the end
         stepper, point = self._stepper, Restart.at(start, state)
         if stepper is None:
-            stepper = self._stepper = self.method.stepper(system, point, end)
+            with waiting(steps_of(system, self.method)):
+                stepper = self._stepper = self.method.stepper(system, point, end)
+                stepper.advance(bounds, True, NOTHING, self._none, fixed, 0)
         else:
             stepper.restart(point, end)
         while True:

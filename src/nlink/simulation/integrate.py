@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink._support.interrupt import Interrupt
-from nlink._support.progress import Bar, Notice
+from nlink._support.progress import Bar
+from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators import method_for
-from nlink.integrators.base import Integrator, Restart, Stepper
+from nlink.integrators.base import Integrator, Restart, Stepper, steps_of
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System, rates_many
@@ -29,7 +30,6 @@ from nlink.simulation.loop import Loop
 from nlink.simulation.recording import Record, arrived, joined, origin, rows_before, saved_times
 from nlink.simulation.streaming import StreamedRecord
 
-COMPILING = "nlink: compiling its kernels for this machine, once; this takes some seconds"
 Events = Event | Flip | Sequence[Event | Flip]
 File = str | os.PathLike[str]
 Correction = dict[str, float | bool]
@@ -48,6 +48,7 @@ class SimulationInterrupted(SimulationError, KeyboardInterrupt):
     """A simulation stopped by Ctrl-C; `run` holds what was computed and can be resumed."""
 
 
+@waiting()
 def simulate(
     chain_or_system: Chain | System,
     theta: ArrayLike | None = None,
@@ -88,7 +89,7 @@ def simulate(
     ('finished', (201, 3))
     """
     with _claimed(file):
-        system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, progress)
+        system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation)
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         method = method_for(system, integrator, rtol, atol)
@@ -97,16 +98,18 @@ def simulate(
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
+@waiting()
 def simulate_scenario(
     scenario: Scenario, *, events: Events = (), file: File | None = None, progress: bool = False, strict: bool = True
 ) -> Run:
     """Simulate a scenario; see Scenario.run."""
     with _claimed(file):
-        system = _system(scenario.chain, scenario.settings.formulation, progress)
+        system = _system(scenario.chain, scenario.settings.formulation)
         start, correction = _start(system, scenario.theta, scenario.omega)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
+@waiting()
 def resume(run: Run, t_end: float | None, events: Events, file: File | None, progress: bool, strict: bool) -> Run:
     """Go on with a run; see Run.resume."""
     settings = run.scenario.settings
@@ -121,7 +124,7 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
         raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")
     scenario = replace(run.scenario, settings=replace(settings, t_end=t_end))
     with _claimed(file, going_on=True):
-        system = _system(scenario.chain, settings.formulation, progress)
+        system = _system(scenario.chain, settings.formulation)
         state, rates = (_with_rows(system, values) for values in (point.state, point.rates))
         start = Restart(point.t, point.step, state, rates, point.origin, point.count)
         return _simulate(scenario, system, start, events, progress, strict, file, earlier=run)
@@ -152,7 +155,7 @@ def _simulate(
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = saved_times(settings.save, settings.t_end)
-    with Notice(COMPILING, progress), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
+    with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
         stepper = method.stepper(system, start, settings.t_end)
         _compile(system, stepper, settings.t_end)
     times = times[len(rows_before(earlier, scenario)[0]) :] if earlier else times
@@ -178,11 +181,10 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
     return nullcontext() if file is None else Claim(file, going_on)
 
 
-def _system(chain: object, formulation: str | Formulation, progress: bool) -> System:
+def _system(chain: object, formulation: str | Formulation) -> System:
     if not isinstance(chain, Chain):
         raise ModelError(f"simulate needs a Chain or a System, got {type(chain).__name__}")
-    with Notice(COMPILING, progress):
-        return formulate(chain, formulation)
+    return formulate(chain, formulation)
 
 
 def _compile(system: System, stepper: Stepper, t_end: float) -> None:

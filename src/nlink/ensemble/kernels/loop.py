@@ -46,7 +46,7 @@ def attempt(method, view, limits):
     """Try a step in every lane: fill the states NEW and the rows SPAN, COUNT, BAD and FLAG."""
 
 
-@entry
+@entry("ensembles")
 def follow(p, members, count, limits, method, observers, own, lanes, varied, tangent, halt):
     """Follow so many members, or pairs of a member and a deviation, to their ends.
 

@@ -72,7 +72,7 @@ def arrive(observer, view, k):
 HOOKS[Deviations] = Hooks(start=depart, end=arrive)
 
 
-@entry
+@entry("exponents of ensembles")
 def fastest_rates(p, members, limits, method, own, lanes, varied, out):
     """Fill out (M,) with the `fastest_rate` of each member."""
     chain, method, own, n = borrowed(p.chain), views(method), views(own), p.chain.n

@@ -71,7 +71,7 @@ class Reducer(Keep):
 @cache
 def _compiled(step: Step) -> Any:
     """Return the function, compiled once."""
-    return step if isinstance(step, Dispatcher) else of_user(step)
+    return step if isinstance(step, Dispatcher) else of_user(step, "the function of a Reducer")
 
 
 @cache
