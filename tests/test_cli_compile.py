@@ -76,18 +76,18 @@ def test_every_path_runs(words):
     command.paths()[words]()
 
 
-def test_ctrl_c_ends_it(tmp_path):
-    environment = {key: value for key, value in os.environ.items() if key != QUIET} | {"NLINK_CACHE_DIR": str(tmp_path)}
+@pytest.mark.parametrize("words", [["compile"], ["run", "point-2"], ["lyapunov", "point-2"], ["map", "flip"]])
+def test_ctrl_c_ends_a_command_that_compiles(tmp_path, words):
+    """Also inside a loop that would keep what it has."""
+    environment = {key: value for key, value in os.environ.items() if key != QUIET} | {"NLINK_CACHE_DIR": str(tmp_path / "cache")}
+    command = str(Path(sys.executable).with_name("nlink"))
     process = subprocess.Popen(
-        [Path(sys.executable).with_name("nlink"), "compile"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [command, *words], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
-    assert process.stderr.readline().startswith("nlink: compiling Taylor for 1 or 2 links, ")
+    assert process.stderr.readline().startswith("nlink: compiling ")
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=100) == ("", "nlink: interrupted\n")
     assert process.returncode == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
     assert not [path for path in tmp_path.rglob("*") if ".tmp." in path.name]

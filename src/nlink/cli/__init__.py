@@ -5,11 +5,13 @@ Exit codes: 0 ok, 2 usage, 3 invalid model, 4 numerical failure (partial run sav
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -29,13 +31,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _interruptible(function: Callable[..., None]) -> Callable[..., None]:
+    """Say that a command was interrupted: Typer ends one with the exit code alone."""
+
+    @functools.wraps(function)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            function(*arguments, **options)
+        except KeyboardInterrupt:
+            raise typer.Exit(_say("interrupted", INTERRUPTED)) from None
+
+    return wrapped
+
+
 for each in (
     run.run, models.presets, models.show, pictures.plot, pictures.animate, export.export, derive.derive, compare.compare,
     modes.modes, stability.stability, chaos.lyapunov, chaos.poincare, chaos.bifurcation, studio.studio,
     compile.compile,
 ):  # fmt: skip
-    app.command()(each)
-app.command("map")(map.chart)
+    app.command()(_interruptible(each))
+app.command("map")(_interruptible(map.chart))
 
 
 def _version(wanted: bool) -> None:

@@ -19,7 +19,7 @@ Paths = dict[str, Callable[[], object]]
 """What is compiled, in words, and a short computation that needs it."""
 SHORT = 1e-3
 """Seconds of the motions."""
-PLAIN = {"1 or 2 links": 2, "3 or 4 links": 3, "5 links": 5, "6 to 8 links": 6, "9 to 16 links": 15, "more links": 50}
+UNLOADED = {"1 or 2 links": 2, "3 or 4 links": 3, "5 links": 5, "6 to 8 links": 6, "9 to 16 links": 15}
 LOADED = {"1 or 2 links": 2, "3 or 4 links": 3, "5 to 8 links": 6, "9 to 16 links": 15}
 """Numbers of links for which Taylor has code of its own, without and with loads besides gravity."""
 
@@ -59,17 +59,21 @@ def compile(
 def paths() -> Paths:
     """Return the common paths, the most common ones first."""
     import nlink
-    from nlink.ensemble import FTLE, EnergyDrift, Extremes, Final, FlipTime, Samples, simulate_many
+    from nlink.ensemble import Samples, simulate_many
+    from nlink.ensemble.outputs import PLAIN
     from nlink.formulations import FORMULATIONS
+    from nlink.formulations.side_by_side import LANES
 
     moments, forces = (nlink.JointDamper(0.1),), (nlink.JointDamper(0.1), nlink.Drag(0.1, 0.1), nlink.FollowerForce(0.1))
     closed = nlink.preset("four-bar")
-    keeps = [Final(), FlipTime(), Samples((SHORT,)), EnergyDrift(), Extremes(), FTLE()]
+    keeps = [*(kind() for kind in PLAIN), Samples((SHORT,))]
     found: Paths = {}
-    for text, loads, sizes in (("", (), PLAIN), (" with moments", moments, LOADED), (" with forces", forces, LOADED)):
+    for text, loads, sizes in (("", (), UNLOADED), (" with moments", moments, LOADED), (" with forces", forces, LOADED)):
         for many, n in sizes.items():
             chain = nlink.Chain.uniform(n).with_loads(*loads)
             found[f"Taylor for {many}{text}"] = partial(nlink.simulate, chain, 0.5, t_end=SHORT, integrator="Taylor")
+    if LANES > 16:  # else the same code as for 9 to 16 links with forces
+        found["Taylor for more links"] = partial(nlink.simulate, nlink.Chain.uniform(50), 0.5, t_end=SHORT, integrator="Taylor")
     two, several = (nlink.Chain.uniform(n) for n in (2, 3))
     for name, kind in FORMULATIONS.items():
         options = {"t_end": SHORT, "formulation": name, "integrator": "DOP853"}
@@ -79,7 +83,6 @@ def paths() -> Paths:
                 nlink.simulate, closed.chain, closed.theta, closed.omega, **options
             )
     found["exponents"] = lambda: nlink.lyapunov(two, 0.5, t_end=SHORT)
-    found["sections"] = lambda: nlink.poincare(two, 0.5, t_end=SHORT)
     for method, many, chain in (("Taylor", "1 or 2 links", two), ("Taylor", "more links", several), ("DOP853", "any chain", two)):
         for keep in keeps:
             found[f"ensembles by {method} for {many}: {type(keep).__name__}"] = partial(

@@ -32,6 +32,7 @@ class Compilation(threading.Thread):
         super().__init__(name="nlink-compiling")
         self._work, self._arguments = work, arguments
         self.abandoned, self.made, self.error = False, None, None
+        self._over = threading.Event()  # a join that an exception ends takes the thread for ended, in Python 3.11
 
     def run(self) -> None:
         """Compile; keep what was made, or the error."""
@@ -39,13 +40,15 @@ class Compilation(threading.Thread):
             self.made = self._work(*self._arguments)
         except BaseException as error:
             self.error = error
+        finally:
+            self._over.set()
 
     def result(self) -> Any:
         """Start, and wait for the end, unless a signal handler raises an exception."""
         try:
             with ended_by_first():
                 if self._started_beside():
-                    self.join()
+                    self._over.wait()
         except BaseException:
             self.abandoned = True
             raise
