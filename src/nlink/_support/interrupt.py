@@ -65,6 +65,8 @@ class Interrupt:
     def press(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
         """Ask to stop; the second time, raise KeyboardInterrupt."""
         for answer in _answer:
+            if self not in _active:
+                answer.leave()
             answer.answered += 1
         if self._pressed or self not in _active:
             raise KeyboardInterrupt
@@ -102,6 +104,7 @@ class Answer:
 
     def __init__(self) -> None:
         self.count, self.answered, self.over = 0, 0, False
+        self._leaving = threading.RLock()
         self._numbers = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup, or in the background
         read, write = os.pipe()
         os.set_blocking(write, False)
@@ -123,7 +126,7 @@ class Answer:
         if _active:
             _active[-1].press()  # SIGTERM, SIGHUP: SIGINT goes there by itself
         else:
-            self._leave()
+            self.leave()
 
     def _watch(self, read: int) -> None:
         """Leave as soon as a signal comes that nothing in the main thread will answer."""
@@ -132,10 +135,11 @@ class Answer:
             self.count += sum(number in self._numbers for number in numbers)
             waiting = self.count > self.answered and not _active  # else a loop has answered, or will
             if not self.over and (waiting or self.count > 1):
-                self._leave()
+                self.leave()
 
-    def _leave(self) -> None:
-        """End the process now; remove what it has not finished."""
+    def leave(self) -> None:
+        """End the process now; remove what it has not finished. Of two threads that call this, one does it."""
+        self._leaving.acquire()  # and the other waits for the end
         self.over = True
         files = sys.modules.get("nlink._support.files")
         if files is not None and hasattr(files, "clean_up"):
