@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers import python
 from numba.core import config
 
 from nlink._support.progress import QUIET
@@ -74,9 +75,7 @@ def test_a_path_that_something_else_has_compiled_is_noted(small, capsys, monkeyp
 def test_every_path_runs():
     """As plain Python: to compile all of them takes minutes."""
     code = "from nlink.cli.compile import paths; print(len([path() for path in paths().values()]))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=True
-    )
+    done = python(code, NUMBA_DISABLE_JIT="1")
     assert int(done.stdout) == len(command.paths())
 
 
