@@ -177,14 +177,14 @@ def fixed_steps(tab, system, y, step, count):
     """Take equal steps with any tableau, adaptive ones too; return the states after each second."""
     fixed = type("Fixed", (RK4,), {"tableau": tab})
     stepper = fixed(step).stepper(system, Restart(0.0, 0.0, y), step * count)
-    chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
+    chunk = stepper.advance(np.array([step * count]), count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
 
 
 def gauss_steps(system, y, step, count):
     stepper = Gauss(step).stepper(system, Restart(0.0, 0.0, y), step * count)
-    chunk = stepper.advance(np.array([step * count]), True, np.empty(0), np.empty((0, len(y))), False, count + 1)
+    chunk = stepper.advance(np.array([step * count]), count + 1)
     assert len(chunk.t) == count + 1
     return chunk.y[:: round(1 / step)]
 

@@ -49,8 +49,8 @@ from nlink import (
     simulate,
 )
 from nlink._support.interrupt import Interrupt
+from nlink.integrators.save_times import save_times
 from nlink.simulation import knots
-from nlink.simulation.recording import saved_times
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential")
@@ -325,19 +325,19 @@ def test_tables_backwards(name):
     ],
 )
 def test_times_to_save(save, t_end, wanted):
-    np.testing.assert_allclose(saved_times(save, t_end), wanted, atol=1e-15)
+    np.testing.assert_allclose(save_times(save, t_end).all(), wanted, atol=1e-15)
     run = simulate(Chain.uniform(1), 0.5, t_end=t_end, save=save)
     np.testing.assert_allclose(run.t, wanted, atol=1e-15)
     assert len(run.theta) == len(run.omega) == len(run.alpha) == len(run.kinetic) == len(wanted)
 
 
 def test_the_grid_of_saved_times_is_exact_and_ends_at_t_end():
-    times = saved_times(0.01, 20.0)
+    times = save_times(0.01, 20.0).all()
     assert len(times) == 2001
     assert times[-1] == 20.0
     assert times.tolist() == [k / 100 for k in range(2001)]
     for save, t_end in ((0.1, 0.7), (0.1, 2.3), (1 / 3, 2.0), (0.07, 0.7), (1e-3, 0.3)):
-        times = saved_times(save, t_end)
+        times = save_times(save, t_end).all()
         assert times[-1] == pytest.approx(t_end, abs=1e-12)
         assert np.all(np.diff(times) > 0.5 * save)
         assert len(times) == round(t_end / save) + 1

@@ -25,9 +25,9 @@ def driven(table=TENT):
 
 def taken(stepper, calls):
     """Return times and states of all steps of some calls."""
-    none, found = np.empty((0, len(stepper.point.y))), []
+    found = []
     for bounds in calls:
-        chunk = stepper.advance(np.array(bounds), True, np.empty(0), none, False, 1000)
+        chunk = stepper.advance(np.array(bounds), 1000)
         assert chunk.code == ARRIVED
         found += [np.append(t, y) for t, y in zip(chunk.t[1:], chunk.y[1:].copy(), strict=True)]
     return np.array(found)
@@ -43,9 +43,9 @@ def test_steps_are_the_same_in_one_call_and_in_one_for_each_knot(method, t_end):
     assert len(bounds) == 4
     at_once = taken(method.stepper(system, mark, t_end), [bounds])
     # with a bound for each call, only the last call is the final one
-    stepper, none, one_by_one = method.stepper(system, mark, t_end), np.empty((0, system.full_size)), []
+    stepper, one_by_one = method.stepper(system, mark, t_end), []
     for bound in bounds:
-        chunk = stepper.advance(np.array([bound]), bound == t_end, np.empty(0), none, False, 1000)
+        chunk = stepper.advance(np.array([bound]), 1000, final=bool(bound == t_end))
         one_by_one += [np.append(t, y) for t, y in zip(chunk.t[1:], chunk.y[1:].copy(), strict=True)]
     np.testing.assert_array_equal(at_once, one_by_one)
     assert set(bounds[:-1]) <= set(at_once[:, 0])

@@ -14,8 +14,6 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.system import System, beyond
 from nlink.run.run import Status
 
-NOTHING = np.empty(0)
-
 
 class Motion:
     """The motion of a system by one method, with the work of its loads."""
@@ -36,9 +34,9 @@ class Motion:
             else:
                 self.stepper.restart(point, end)
         assert self.stepper is not None
-        none, bounds, code = np.empty((0, self.system.full_size)), self.system.bounds(t, end), RUNNING
+        bounds, code = self.system.bounds(t, end), RUNNING
         while len(bounds) and code in (RUNNING, ARRIVED):
-            chunk = self.stepper.advance(bounds, False, NOTHING, none, True, limit)
+            chunk = self.stepper.advance(bounds, limit, final=False, dense=True)
             code, bounds = chunk.code, beyond(bounds, chunk.t[-1], 1.0)
             yield chunk
 

@@ -77,12 +77,12 @@ def run(
 def _dry_run(scenario: Scenario, path: Path) -> None:
     from nlink.formulations import formulate
     from nlink.integrators import method_for
-    from nlink.simulation.recording import saved_times
+    from nlink.integrators.save_times import save_times
 
     settings = scenario.settings
     system = formulate(scenario.chain, settings.formulation)
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
-    points = len(saved_times(settings.save, settings.t_end))
+    points = save_times(settings.save, settings.t_end).total
     lines = [("method", f"{system.formulation.described()}, {method.described()}")]
     lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]
     typer.echo("\n".join(system_lines(scenario, lines)))

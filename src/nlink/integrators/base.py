@@ -17,12 +17,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlink._support.checks import number, whole
 from nlink.mechanics.system import System
+
+if TYPE_CHECKING:
+    from nlink.integrators.sampling import Sampling
 
 MOST_STEPS = 10**12
 """What `max_steps` may be: a year of the fastest steps."""
@@ -53,13 +57,19 @@ class Restart:
         return system.rates(self.t, self.y) if self.f is None else self.f
 
 
+@dataclass
 class Chunk(ABC):
-    """Some steps: t (K+1,), y and rates f (K+1, m) at the knots, and how the call ended. Valid until the next `advance`."""
+    """Some steps: t (K+1,), y and rates f (K+1, m) at the knots, how the call ended, and how many points were saved and flips found
+    on the way. Valid until the next `advance`.
+    """
 
     t: np.ndarray
     y: np.ndarray
     f: np.ndarray
     code: int
+    saved: int = field(default=0, kw_only=True)
+    flips: int = field(default=0, kw_only=True)
+    """-1: more than there is room for"""
 
     @abstractmethod
     def at(self, times: np.ndarray) -> np.ndarray:
@@ -70,6 +80,8 @@ class Stepper(ABC):
     """One integration under way."""
 
     point: Restart
+    powers: int = 0
+    """of the polynomials in which `advance` looks for flips; 0: it does not"""
     nfev: int = 0
     steps: int = 0
     rejected: int = 0
@@ -79,9 +91,10 @@ class Stepper(ABC):
         """Begin anew from another point."""
 
     @abstractmethod
-    def advance(self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
-        """Take up to `limit` steps towards the last of `bounds`, or fewer towards the first; fill `saved` (len(times), m) at the
-        times they reach.
+    def advance(
+        self, bounds: np.ndarray, limit: int, final: bool = True, sampling: Sampling | None = None, dense: bool = False
+    ) -> Chunk:
+        """Take up to `limit` steps towards the last of `bounds`, or fewer towards the first; fill the room for points and flips.
 
         The code ARRIVED says that a bound was reached; which one the time tells. The chunk can be evaluated anywhere between its
         knots only if `dense`.

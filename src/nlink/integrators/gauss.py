@@ -20,7 +20,8 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep, Restart, Stepper
-from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim, copy_row, horner
+from nlink.integrators.polynomials import copy_row, horner
+from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
 from nlink.mechanics.system import System
 

@@ -17,8 +17,8 @@ from nlink.compiled.jit import entry
 from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Adaptive, Restart, Stepper
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
+from nlink.integrators.polynomials import PolynomialChunk
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
-from nlink.integrators.steps import PolynomialChunk
 from nlink.mechanics.contract import RESIDUALS, rhs
 from nlink.mechanics.system import System, residual_of
 
@@ -81,9 +81,9 @@ class IDAStepper(SolverStepper):
             return None, NOT_FINITE
         return SolverStep(time, new, rates, q), ARRIVED if time == self.bound else RUNNING
 
-    def chunk(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, dense: list[np.ndarray], code: int) -> PolynomialChunk:
+    def chunk(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, code: int, dense: list[np.ndarray]) -> PolynomialChunk:
         """Return steps as a chunk."""
-        return PolynomialChunk(t, y, f, np.array(dense).reshape(-1, 5, y.shape[1]), code)
+        return PolynomialChunk(t, y, f, code, np.array(dense).reshape(-1, 5, y.shape[1]))
 
     def _turn(self, y: np.ndarray, f: np.ndarray, new: np.ndarray, h: float) -> None:
         """Carry along the angles of points: the turn nearest to where they were going."""

@@ -39,11 +39,11 @@ class Scipy(Adaptive):
         return ScipyStepper(system, point, self)
 
 
+@dataclass
 class ScipyChunk(Chunk):
     """Steps with SciPy's dense output, one for each step."""
 
-    def __init__(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, dense: list[Any], code: int) -> None:
-        self.t, self.y, self.f, self.outputs, self.code = t, y, f, dense, code
+    outputs: list[Any]
 
     def at(self, times: np.ndarray) -> np.ndarray:
         """Evaluate SciPy's interpolants."""

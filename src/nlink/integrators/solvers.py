@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
+from nlink.integrators.sampling import Sampling
 from nlink.mechanics.system import System
 
 UNCONTROLLED = 1e100
@@ -29,7 +30,7 @@ class SolverStepper(Stepper):
 
     solver: Any = None
     chunk: Callable[..., Chunk]
-    """makes a chunk of knots t, y and f, the dense outputs of the steps between them, and a code"""
+    """makes a chunk of knots t, y and f, a code, and the dense outputs of the steps between the knots"""
 
     def __init__(self, system: System, point: Restart) -> None:
         self.system, self.point = system, point
@@ -47,8 +48,10 @@ class SolverStepper(Stepper):
         """Begin anew with another solver."""
         self.point, self.solver, self.nfev, self.steps = point, None, 0, 0
 
-    def advance(self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int) -> Chunk:
-        """Take steps with the solver, to the first of the bounds at most."""
+    def advance(
+        self, bounds: np.ndarray, limit: int, final: bool = True, sampling: Sampling | None = None, dense: bool = False
+    ) -> Chunk:
+        """Take steps with the solver, to the first of the bounds at most. Flips are not looked for."""
         bound, code = float(bounds[0]), RUNNING
         if limit and (self.solver is None or self.bound != bound):
             self.solver, self.bound = self.start(bound), bound
@@ -62,11 +65,12 @@ class SolverStepper(Stepper):
         if code == ARRIVED:
             self.solver = None
         t, y, f = (np.array(values) for values in list(zip(*steps, strict=True))[:3])
-        chunk = self.chunk(t, y, f, [step.dense for step in steps[1:]], code)
-        sign = 1.0 if t[-1] >= t[0] else -1.0
-        count = int(np.searchsorted(sign * times, sign * t[-1], side="right"))
-        if count and len(steps) > 1:
-            saved[:count] = chunk.at(times[:count])
+        chunk = self.chunk(t, y, f, code, [step.dense for step in steps[1:]])
+        if sampling and len(steps) > 1:
+            times, states, _ = sampling
+            chunk.saved = min(times.until(float(t[-1])) - times.first, len(states))
+            if chunk.saved:
+                states[: chunk.saved] = chunk.at(times.part(times.first, chunk.saved))
         return chunk
 
     def rates(self, t: float, y: np.ndarray) -> np.ndarray:

@@ -19,7 +19,10 @@ import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, kernel
-from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
+from nlink.integrators.base import ARRIVED, RUNNING, Restart, Stepper
+from nlink.integrators.flips import any_flip, full, note_flips
+from nlink.integrators.polynomials import PolynomialChunk, copy_row
+from nlink.integrators.sampling import Sampling, no_sampling, save_time
 from nlink.mechanics.system import System
 
 CHUNK_NUMBERS = 250_000
@@ -150,33 +153,41 @@ def accept(clock, knots, taken):
 
 
 @kernel
-def save(method, p, clock, knots, k, times, saved, first):
-    """Make the dense output of the step from knot k, if it is needed, and fill `saved` from number `first` on at the times that the
-    step passes; return the number of the next.
+def sample(method, p, clock, knots, k, sampling, saved, flips):
+    """Make the dense output of the step from knot k, if it is needed; write down the points and flips of the step. Return how many
+    points and flips there are then.
     """
-    dense = len(knots.q) > 0
-    if dense or (first < len(times) and (times[first] - clock.target) * clock.sign < 0.0):
+    times, states, room = sampling.times, sampling.states, sampling.flips
+    y, new, first = knots.y[k], knots.y[k + 1], times.first
+    dense, turned = len(knots.q) > 0, any_flip(room, y, new)
+    some = saved < min(len(states), times.total - first)
+    if dense or turned or (some and (save_time(times, first + saved) - clock.target) * clock.sign < 0.0):
         interpolate(method, p, clock, knots, k)
     if dense:
         polynomial(method, clock, knots.q[k])
-    while first < len(times) and (times[first] - clock.target) * clock.sign < 0.0:
-        point(method, clock, knots, k, times[first], saved[first])
-        first += 1
-    if first < len(times) and times[first] == clock.target:
-        copy_row(knots.y[k + 1], saved[first])
-        first += 1
-    return first
+    if turned:
+        polynomial(method, clock, room.q)
+        flips = note_flips(room, clock.t, clock.target - clock.t, clock.target, y, new, flips)
+    for i in range(saved, min(len(states), times.total - first)):
+        time = save_time(times, first + i)
+        if (time - clock.target) * clock.sign > 0.0:
+            break
+        if time == clock.target:
+            copy_row(new, states[i])
+        else:
+            point(method, clock, knots, k, time, states[i])
+        saved = i + 1
+    return saved, flips
 
 
 @entry("steps")
-def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
-    """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, and a code.
-
-    `saved` is filled at the times that were reached.
+def advance(method, p, clocks, bounds, final, sampling, knots, limit):
+    """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, how many points and flips there are,
+    and a code.
     """
     clock = clocks[0]
-    taken = filled = at = tried = 0
-    known, code = -1, RUNNING
+    taken = saved = flips = at = tried = 0
+    known, code, ended = -1, RUNNING, False
     knots.t[0] = clock.t
     clock.restart_knot = -1
     mark(clock, 0)
@@ -184,7 +195,7 @@ def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
     while True:
         prepare(method, p, clock, knots, taken, bounds[at], known < taken)
         known = taken
-        if taken == len(knots.t) - 1 or tried == limit:
+        if taken == len(knots.t) - 1 or tried == limit or ended:
             break
         if (bounds[at] - clock.t) * clock.sign <= 0.0:
             if at == len(bounds) - 1:
@@ -194,7 +205,9 @@ def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
         tried += 1
         code = attempt(method, p, clock, knots, taken, bounds[at], final and at == len(bounds) - 1)
         if code == RUNNING:
-            filled = save(method, p, clock, knots, taken, times, saved, filled)
+            before = flips
+            saved, flips = sample(method, p, clock, knots, taken, sampling, saved, flips)
+            ended = full(sampling.flips, before, flips)
             taken += 1
             accept(clock, knots, taken)
         elif code == REJECTED:
@@ -203,7 +216,7 @@ def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
             break
     if code == RUNNING and (bounds[-1] - clock.t) * clock.sign <= 0.0:
         code = ARRIVED
-    return taken, code
+    return taken, saved, flips, code
 
 
 class CompiledStepper(Stepper):
@@ -213,6 +226,7 @@ class CompiledStepper(Stepper):
 
     def __init__(self, system: System, powers: int) -> None:
         self.system, self.room, self.clock = system, Room(system.full_size, powers), np.zeros(1, CLOCK)
+        self.powers, self.no_sampling = powers, no_sampling(system.full_size)
 
     def start(
         self,
@@ -231,14 +245,16 @@ class CompiledStepper(Stepper):
         self.clock[0] = Clock(point.t, t_end, sign, step, reach, point.origin, fixed=fixed, grid_steps=point.count, nfev=nfev)
 
     def advance(
-        self, bounds: np.ndarray, final: bool, times: np.ndarray, saved: np.ndarray, dense: bool, limit: int
+        self, bounds: np.ndarray, limit: int, final: bool = True, sampling: Sampling | None = None, dense: bool = False
     ) -> PolynomialChunk:
         """Take steps in one compiled call."""
         t, y, f, q = knots = self.room.take(limit, dense)
         y[0] = self.y
         if self.f is not None:
             f[0] = self.f
-        taken, code = advance(self.method, self.system.parameters, self.clock, bounds, final, times, saved, knots, limit)
+        sampling = sampling or self.no_sampling
+        *counts, code = advance(self.method, self.system.parameters, self.clock, bounds, final, sampling, knots, limit)
+        taken, saved, flips = counts
         clock = Clock(*self.clock.item())
         self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected
         k = clock.restart_knot
@@ -246,7 +262,7 @@ class CompiledStepper(Stepper):
             step, origin, count = clock.restart_step, clock.restart_origin, clock.restart_count
             self.point = Restart(float(t[k]), step, y[k].copy(), f[k].copy(), origin, count)
         self.y, self.f = y[taken].copy(), f[taken].copy()
-        return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], q[:taken], code)
+        return PolynomialChunk(t[: taken + 1], y[: taken + 1], f[: taken + 1], code, q[:taken], saved=saved, flips=flips)
 
 
 class Room:
@@ -267,49 +283,3 @@ class Room:
             q = np.empty((steps, self.powers, self.m))
         self.knots = Knots(t, y, f, q)
         return Knots(t[: steps + 1], y[: steps + 1], f[: steps + 1], q[: steps * dense])
-
-
-class PolynomialChunk(Chunk):
-    """Steps whose dense output is a polynomial: y + h sum_j u^(j+1) q_j."""
-
-    def __init__(self, t: np.ndarray, y: np.ndarray, f: np.ndarray, q: np.ndarray, code: int) -> None:
-        self.t, self.y, self.f, self.q, self.code = t, y, f, q, code
-
-    def at(self, times: np.ndarray) -> np.ndarray:
-        """Evaluate the polynomials."""
-        out = np.empty((len(times), self.y.shape[1]))
-        evaluate(self.t, self.y, self.q, np.asarray(times, float), out)
-        return out
-
-
-@entry("dense output")
-def evaluate(t, y, q, times, out):
-    """Fill out with the states at times (in the order of the steps) from the polynomials of the steps."""
-    k = 0
-    last = len(t) - 2
-    sign = 1.0 if t[-1] >= t[0] else -1.0
-    for i in range(len(times)):
-        while k < last and (times[i] - t[k + 1]) * sign > 0:
-            k += 1
-        if times[i] == t[k + 1]:
-            copy_row(y[k + 1], out[i])
-        else:
-            h = t[k + 1] - t[k]
-            horner((times[i] - t[k]) / h, h, y[k], q[k], out[i])
-
-
-@kernel
-def copy_row(row, out):
-    """Copy a row, number by number: the message of Numba's slice assignment about unequal shapes takes 4 s to compile."""
-    for i in range(len(row)):
-        out[i] = row[i]
-
-
-@kernel
-def horner(u, h, y, q, out):
-    """Fill out with y + h sum_j u^(j+1) q_j."""
-    for i in range(len(y)):
-        total = 0.0
-        for power in range(len(q) - 1, -1, -1):
-            total = u * (total + q[power, i])
-        out[i] = y[i] + h * total

@@ -272,6 +272,14 @@ class System:
             raise ModelError(f"states must be ({self.size}, K), a chain in each column, got shape {states.shape}")
         return states
 
+    @cached_property
+    def angle_rows(self) -> np.ndarray:
+        """The components of a state that are the angles of the links, in order; none if angles are read out in another way."""
+        state = np.random.default_rng(0).uniform(1.0, 2.0, self.size)
+        order = np.argsort(state)
+        rows = order[np.searchsorted(state[order], self.decode(state)[0]) % self.size]
+        return rows if np.array_equal(state[rows], self.decode(state)[0]) else np.empty(0, int)
+
     @property
     def projected(self) -> bool:
         """Whether states are brought back onto their constraints after each step."""

@@ -1,23 +1,27 @@
-"""Events: moments of a run found by root finding on the dense solution.
+"""Events: moments of a run found by root finding on the dense output.
 
     Event(function)   where function(t, theta, omega) changes sign
     Flip()            where a link turns over: its angle passes an odd multiple of pi
     dead positions    where all links of a closed chain come to lie in line: always looked for
 
-A Watch follows one of them from chunk to chunk. Between two steps the moment is the first at which the sign (or the
+Flips are found in the compiled steps (`integrators/flips.py`), if a method is compiled and angles are components of its state. A
+Watch looks for all else, from chunk to chunk. Between two points the moment is the first at which the sign (or the
 number of turns) is no longer the old one, narrowed by dividing the step into ever smaller parts, down to rounding.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from nlink._support.checks import ModelError, line, shown, whole
-from nlink.integrators.base import Chunk
+from nlink.integrators.base import Chunk, Stepper
+from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, flip_room
 from nlink.mechanics import loop_closure
 from nlink.mechanics.system import System
 from nlink.run.run import EventRecord
@@ -36,10 +40,10 @@ TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
 MOST_LOOKS = 10_000
 """Looks at one step at most. A step that turns a link by more than MOST_LOOKS * TURN can pass dead positions that are not seen."""
-MOST_EVENT_NUMBERS = 20_000_000
-"""Numbers of all states at which links turn over within a few steps: a long chain can do so everywhere at once."""
-MOST_IN_A_STEP = 8
-"""A motion that blows up turns over without end within a step; only the first times are worth knowing."""
+ENOUGH = 2
+"""Points beyond which a function is tried on many at once."""
+SAME = 1e-9
+"""What values of a function of many points at once may differ by, relatively, from those of one point at a time."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,81 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
     return found
 
 
+class Occurrence(NamedTuple):
+    """An event with the state at which it happened, and whether it ends the run."""
+
+    record: EventRecord
+    state: np.ndarray
+    terminal: bool
+
+
+class Watches:
+    """Follows all events of a run: flips in the compiled steps, where they can be found there, and the rest from chunk to chunk."""
+
+    def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
+        rows = system.angle_rows if stepper.powers else np.empty(0, int)
+        for event in events:
+            _check(event, system.chain.n)
+        self.system = system
+        self._flips = [event for event in events if isinstance(event, Flip)] if len(rows) else []
+        self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
+        self.links = np.unique(np.concatenate([_links(flip, system.chain.n) for flip in self._flips] or [np.empty(0, int)]))
+        ends = np.isin(self.links, np.concatenate([_links(f, system.chain.n) for f in self._flips if f.terminal] or [[]]))
+        self.room = flip_room(rows[self.links] if len(rows) else rows, ends, system.full_size, stepper.powers)
+
+    @property
+    def dense(self) -> bool:
+        """Whether steps are looked at between their ends."""
+        return bool(self._watches) or self.system.chain.pin is not None
+
+    @property
+    def uncompiled(self) -> bool:
+        """Whether Python functions are called for each step."""
+        return bool(self._watches)
+
+    def occurrences(self, chunk: Chunk) -> list[Occurrence]:
+        """Return what happened within a chunk's steps, in the order of time."""
+        happened = [found for watch in self._watches for found in watch.events(chunk)]
+        if chunk.flips:
+            happened += self._turned(chunk)
+        sign = 1.0 if chunk.t[-1] >= chunk.t[0] else -1.0
+        return sorted(happened, key=lambda found: sign * found.record.t)
+
+    def _turned(self, chunk: Chunk) -> list[Occurrence]:
+        """Return the flips that the steps have found."""
+        if chunk.flips < 0:
+            raise _too_many(chunk)
+        t, which, states = (values[: chunk.flips] for values in (self.room.t, self.room.which, self.room.y.copy()))
+        theta, omega = self.system.decode(states[:, : self.system.size])
+        links, ways = self.links[which[:, 0]].tolist(), which[:, 1].tolist()
+        flips = list(enumerate(zip(t.tolist(), links, ways, strict=True)))
+        return [
+            Occurrence(EventRecord(time, "flip", theta[k], omega[k], {"link": link, "direction": way}), states[k], event.terminal)
+            for event in self._flips
+            for k, (time, link, way) in flips
+            if event.link in (None, link)
+        ]
+
+
+def _links(flip: Flip, n: int) -> np.ndarray:
+    """Return the links that a flip is watched for."""
+    return np.arange(n) if flip.link is None else np.array([flip.link])
+
+
+def _check(event: object, n: int) -> None:
+    if not isinstance(event, Event | Flip):
+        raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
+    if isinstance(event, Flip) and event.link is not None and event.link >= n:
+        raise ModelError(f"Flip.link must be below the number of links, {n}, got {event.link}")
+
+
+def _too_many(chunk: Chunk) -> ModelError:
+    return ModelError(
+        f"too many links turn over about t = {chunk.t[-1]:g} s to keep the state at each; "
+        "set run.flips = 'off', or watch one with Flip(link)"
+    )
+
+
 class Watch:
     """Follows one event along a run.
 
@@ -114,25 +193,19 @@ class Watch:
     """
 
     def __init__(self, event: Event | Flip, system: System, t: float, state: np.ndarray) -> None:
-        if not isinstance(event, Event | Flip):
-            raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
-        if isinstance(event, Flip) and event.link is not None and event.link >= system.chain.n:
-            raise ModelError(f"Flip.link must be below the number of links, {system.chain.n}, got {event.link}")
         self.event, self.system = event, system
+        self._many: bool | None = None
         self.marks = self._marks(np.array([t]), state[None], np.zeros(1))[0]
 
-    def events(self, chunk: Chunk) -> list[EventRecord]:
+    def events(self, chunk: Chunk) -> list[Occurrence]:
         """Return the events within a chunk's steps."""
         looks = 1 if isinstance(self.event, Flip) else LOOKS
         t = np.append((chunk.t[:-1, None] + np.diff(chunk.t)[:, None] * np.arange(looks) / looks).ravel(), chunk.t[-1])
         marks = np.vstack([self.marks, self._marks(t[1:], chunk.at(t[1:]), self.marks)])
         self.marks = marks[-1]
         changed = np.argwhere(marks[1:] != marks[:-1])
-        if len(changed) * chunk.y.shape[1] > MOST_EVENT_NUMBERS:
-            raise ModelError(
-                f"{len(changed)} links turn over about t = {t[-1]:g} s, too many to keep the state at each; "
-                "set run.flips = 'off', or watch one with Flip(link)"
-            )
+        if len(changed) * chunk.y.shape[1] > MOST_FLIP_NUMBERS:
+            raise _too_many(chunk)
         return [
             event
             for k, column in changed.tolist()
@@ -144,12 +217,31 @@ class Watch:
         theta, omega = self.system.decode(states[:, : self.system.size])
         if isinstance(self.event, Flip):
             return turns(theta if self.event.link is None else theta[:, [self.event.link]])
-        signs, last = np.empty((len(t), 1)), float(before[0])
-        for k, time in enumerate(t.tolist()):
-            value = self._value(time, theta[k], omega[k])
-            last = math.copysign(1.0, value) if value > 0 or value < 0 else last
-            signs[k] = last
-        return signs
+        signs = np.sign(self._values(t, theta, omega))
+        known = np.isfinite(signs) & (signs != 0)
+        last = np.maximum.accumulate(np.where(known, np.arange(len(t)), -1))
+        return np.where(last >= 0, signs[last], before[0])[:, None]
+
+    def _values(self, t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the values of the function: of all points at once, if it has given the same values so as point by point before."""
+        assert isinstance(self.event, Event)
+        if self._many:
+            return np.asarray(self.event.function(t, theta.T, omega.T), float)  # pyright: ignore[reportArgumentType]
+        values = np.array([self._value(*point) for point in zip(t.tolist(), theta, omega, strict=True)])
+        if self._many is None and len(t) > ENOUGH:
+            self._many = self._agrees(t, theta, omega, values)
+        return values
+
+    def _agrees(self, t: np.ndarray, theta: np.ndarray, omega: np.ndarray, values: np.ndarray) -> bool:
+        """Whether the function of arrays, a point in each column, gives these values too; whatever it raises, it does not."""
+        assert isinstance(self.event, Event)
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                many = np.asarray(self.event.function(t, theta.T, omega.T), float)  # pyright: ignore[reportArgumentType]
+        except Exception:
+            return False
+        return many.shape == values.shape and bool(np.allclose(many, values, rtol=SAME, atol=0.0, equal_nan=True))
 
     def _value(self, t: float, theta: np.ndarray, omega: np.ndarray) -> float:
         assert isinstance(self.event, Event)
@@ -158,7 +250,7 @@ class Watch:
             raise ModelError(f"Event.function must return one number, got {shown(value)} at t = {t:g}")
         return float(value)
 
-    def _between(self, chunk: Chunk, times: np.ndarray, column: int, marks: np.ndarray) -> list[EventRecord]:
+    def _between(self, chunk: Chunk, times: np.ndarray, column: int, marks: np.ndarray) -> list[Occurrence]:
         """Return the events of one column between two times, from one mark to the other."""
         (left, right), (old, new) = times.tolist(), marks.tolist()
         out = []
@@ -167,7 +259,7 @@ class Watch:
             sign, begun = int(np.sign(mark - old)), old != 0
             old = mark
             if isinstance(self.event, Flip) or (begun and self.event.direction in (0, sign)):
-                out.append(self._record(left, state, column, sign))
+                out.append(Occurrence(self._record(left, state, column, sign), state, self.event.terminal))
         return out
 
     def _first(self, chunk: Chunk, left: float, right: float, old: float, column: int) -> tuple[float, np.ndarray, float]:

@@ -18,8 +18,6 @@ from nlink.integrators.base import ARRIVED, RUNNING, FixedStep, Integrator, Rest
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System, beyond
 
-NOTHING = np.empty(0)
-
 
 class FlowError(RuntimeError):
     """A motion that could not be followed to its end."""
@@ -35,7 +33,6 @@ class Flow:
         chain = system.parameters.chain._replace(ledger=0)
         self.system.parameters, self.system._rows = system.parameters._replace(chain=chain), 0
         self.method = method_for(self.system, integrator, rtol, atol)
-        self._none = np.empty((0, self.system.size))
         self._stepper: Stepper | None = None
 
     def __call__(
@@ -58,12 +55,12 @@ class Flow:
         if stepper is None:
             with waiting(steps_of(system, self.method)):
                 stepper = self._stepper = self.method.stepper(system, point, end)
-                stepper.advance(bounds, True, NOTHING, self._none, fixed, 0)
+                stepper.advance(bounds, 0, dense=fixed)
         else:
             stepper.restart(point, end)
         while True:
             left = self.method.max_steps - stepper.steps - stepper.rejected
-            chunk = stepper.advance(bounds, True, NOTHING, self._none, fixed, min(100_000, left))
+            chunk = stepper.advance(bounds, min(100_000, left), dense=fixed)
             t = float(chunk.t[-1])
             if system.failed and system.callback:
                 raise system.callback.taken()

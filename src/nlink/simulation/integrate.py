@@ -19,15 +19,16 @@ from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import Integrator, Restart, Stepper, steps_of
+from nlink.integrators.save_times import save_times
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System, rates_many
 from nlink.run.run import Run, Status
 from nlink.run.writer import Claim
 from nlink.scenario import Scenario, Settings
-from nlink.simulation.events import Event, Flip, Watch
+from nlink.simulation.events import Event, Flip, Watches
 from nlink.simulation.loop import Loop
-from nlink.simulation.recording import Record, arrived, joined, origin, rows_before, saved_times
+from nlink.simulation.recording import Record, arrived, joined, origin, rows_before
 from nlink.simulation.streaming import StreamedRecord
 
 Events = Event | Flip | Sequence[Event | Flip]
@@ -154,14 +155,14 @@ def _simulate(
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
-    times = saved_times(settings.save, settings.t_end)
+    times = save_times(settings.save, settings.t_end)
     with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
         stepper = method.stepper(system, start, settings.t_end)
         _compile(system, stepper, settings.t_end)
-    times = times[len(rows_before(earlier, scenario)[0]) :] if earlier else times
+    times = times._replace(first=len(rows_before(earlier, scenario)[0])) if earlier else times
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
-    watches = [Watch(event, system, start.t, start.y) for event in (*flips, *asked)]  # pyright: ignore[reportArgumentType]
+    watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
     meta = origin(scenario) | ({"start": correction} if correction else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
     loop = Loop(system, method, stepper, settings.t_end, watches, record)
@@ -190,7 +191,7 @@ def _system(chain: object, formulation: str | Formulation) -> System:
 def _compile(system: System, stepper: Stepper, t_end: float) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
-    stepper.advance(np.array([t_end]), True, none, np.empty((0, m)), False, 0).at(none)
+    stepper.advance(np.array([t_end]), 0).at(none)
     rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
     system.energy(np.empty((0, system.size)))
     if system.projected:

@@ -14,10 +14,11 @@ from nlink._support.checks import ModelError
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, Chunk, Integrator, Restart, Stepper
+from nlink.integrators.sampling import Sampling
 from nlink.mechanics.system import System, beyond
-from nlink.run.run import EventRecord, Stats, Status
+from nlink.run.run import Stats, Status
 from nlink.simulation import statuses
-from nlink.simulation.events import Watch, passages
+from nlink.simulation.events import Occurrence, Watches, passages
 from nlink.simulation.recording import Record
 
 CHUNK_SECONDS = 0.05
@@ -32,7 +33,7 @@ class Loop:
     """A run under way."""
 
     def __init__(
-        self, system: System, method: Integrator, stepper: Stepper, t_end: float, watches: list[Watch], record: Record
+        self, system: System, method: Integrator, stepper: Stepper, t_end: float, watches: Watches, record: Record
     ) -> None:
         self.system, self.method, self.stepper, self.t_end = system, method, stepper, t_end
         self.watches, self.record, self.sign = watches, record, math.copysign(1.0, t_end)
@@ -83,15 +84,15 @@ class Loop:
         """Advance by a chunk and record it; return it, and how it ended the run, if it did."""
         record, stepper, saved = self.record, self.stepper, self.record.saved
         left = self.method.max_steps - stepper.steps - stepper.rejected
-        begun, dense = time.perf_counter(), bool(self.watches) or self.system.chain.pin is not None
-        chunk = stepper.advance(bounds, True, *record.waiting(), dense, min(self.limit, left))
+        begun, sampling = time.perf_counter(), Sampling(*record.waiting(), self.watches.room)
+        chunk = stepper.advance(bounds, min(self.limit, left), sampling=sampling, dense=self.watches.dense)
         seconds, cut = time.perf_counter() - begun, _cut(chunk)
         terminal = self._take(chunk) if len(chunk.t) > 1 else None
         saved = record.saved - saved
         ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(saved, 1))
         self.limit = max(1, min(MOST_STEPS_OF_A_CHUNK, 4 * self.limit, int(self.limit * ease)))
         if terminal:
-            return chunk, self._stopped(chunk, terminal)
+            return chunk, self._stopped(terminal)
         if record.broken:
             return chunk, self._broken()
         if saved < len(chunk.t) - 1:
@@ -108,42 +109,44 @@ class Loop:
         off = self.record.balance.off(self.method, self.stepper.steps)
         return self._broken() or (statuses.failed(chunk, self.system, self.method, off), point)
 
-    def _stopped(self, chunk: Chunk, event: EventRecord) -> End:
+    def _stopped(self, end: Occurrence) -> End:
         """Return the end of a run at a terminal event, and save the point."""
-        point = Restart.at(event.t, self._settle(chunk.at(np.array([event.t])))[0])
+        point = Restart.at(end.record.t, self._settle(end.state[None].copy())[0])
         self.record.add_last(point.t, point.y)
-        return statuses.stopped_by(event), point
+        return statuses.stopped_by(end.record), point
 
-    def _take(self, chunk: Chunk) -> EventRecord | None:
+    def _take(self, chunk: Chunk) -> Occurrence | None:
         """Record a chunk's events, saved points and knots up to its end, or to a terminal event; return that, if one came."""
         end = min(chunk.t[-1] * self.sign, self.t_end * self.sign)
         terminal = self._take_events(chunk, end)
-        end = terminal.t * self.sign if terminal else end
+        end = terminal.record.t * self.sign if terminal else end
         self._take_points(chunk, end)
         inside = slice(1, 1 + int(np.searchsorted(self.sign * chunk.t[1:], end, side="right")))
         self.record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
         return terminal
 
-    def _take_events(self, chunk: Chunk, end: float) -> EventRecord | None:
+    def _take_events(self, chunk: Chunk, end: float) -> Occurrence | None:
         """Record events in the order of time; return a terminal one, if one came: what follows it is left out."""
-        sign, record, terminal = self.sign, self.record, None
-        events = [(event, watch.event.terminal) for watch in self.watches for event in watch.events(chunk) if event.t * sign <= end]
-        for event, ends in sorted(events, key=lambda pair: pair[0].t * sign):
-            record.events.append(event)
-            if ends:
-                terminal, end = event, event.t * sign
+        sign, events, terminal = self.sign, [], None
+        for found in self.watches.occurrences(chunk):
+            if found.record.t * sign > end:
                 break
-        record.events += [event for event in passages(chunk, self.system) if event.t * sign <= end]
-        record.events.sort(key=lambda event: event.t * sign)
+            events.append(found.record)
+            if found.terminal:
+                terminal, end = found, found.record.t * sign
+                break
+        dead = [event for event in passages(chunk, self.system) if event.t * sign <= end]
+        self.record.events += sorted(events + dead, key=lambda event: event.t * sign) if dead else events
         return terminal
 
     def _take_points(self, chunk: Chunk, end: float) -> None:
         """Record the points that the stepper has saved up to a time."""
-        record = self.record
+        record, count = self.record, chunk.saved
         times, rows = record.waiting()
-        count = int(np.searchsorted(self.sign * times, end, side="right"))
-        if count == len(times) < len(record.times) - record.saved and record.times[record.saved + count] * self.sign <= end:
+        if count == len(rows) < times.total - times.first and times.part(times.first + count, 1)[0] * self.sign <= end:
             raise ModelError(f"save asks for more than {count} points within a step, more than there is memory for; save fewer")
+        if count and times.part(times.first + count - 1, 1)[0] * self.sign > end:
+            count = times.until(end * self.sign) - times.first
         if count:
             good = np.isfinite(self._settle(rows[:count])).all(1)
             if not good.all():  # the steps are finite, what lies between them is not

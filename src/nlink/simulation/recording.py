@@ -14,6 +14,7 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink._support.version import __version__
 from nlink.integrators.base import Restart
+from nlink.integrators.save_times import SaveTimes, save_times
 from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
@@ -21,7 +22,6 @@ from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
 from nlink.simulation.knots import KnotStore
 
-MOST_SAVED = 10**8
 BLOCK_NUMBERS = 1_000_000
 """Numbers of states that are read out at a time, unless one state has more."""
 
@@ -31,10 +31,10 @@ class Record:
     thinned so that they never take more than a set amount of memory. Memory is only taken as it is filled.
     """
 
-    def __init__(self, times: np.ndarray, system: System) -> None:
+    def __init__(self, times: SaveTimes, system: System) -> None:
         self.times, self.system, m = times, system, system.full_size
         self.block = max(1, BLOCK_NUMBERS // m)
-        self.states = self._room(len(times), m)
+        self.states = self._room(times.total - times.first, m)
         self._columns: dict[str, np.ndarray] = {}
         self._knots = KnotStore(m)
         self.events: list[EventRecord] = []
@@ -48,22 +48,25 @@ class Record:
     def __exit__(self, *_: object) -> None:
         """Let go: nothing to do in memory."""
 
-    def waiting(self) -> tuple[np.ndarray, np.ndarray]:
+    def waiting(self) -> tuple[SaveTimes, np.ndarray]:
         """Return the times that are still to be saved, and the rows for their states."""
-        rows = self.states[self.saved - self.read :]
-        return self.times[self.saved : self.saved + len(rows)], rows
+        return self.times._replace(first=self.times.first + self.saved), self.states[self.saved - self.read :]
+
+    def _times(self, first: int, count: int = 1) -> np.ndarray:
+        """Return times by their number in this part of the run."""
+        return self.times.part(self.times.first + first, count)
 
     def begin(self, start: Restart, earlier: Run | None) -> None:
         """Take the point from which the run starts, or goes on from an earlier one."""
         self.last = start
         if earlier is not None:
             self.balance.follow(earlier)
-        if not len(self.times) or self.times[0] != start.t:
-            self.weigh(np.array([start.t]), start.y[None])
         self._begin_knots(start, earlier)
-        if len(self.times) and self.times[0] == start.t:
+        if start.t in self._times(0):
             self.states[0] = start.y
             self.add_points(1)
+        else:
+            self.weigh(np.array([start.t]), start.y[None])
 
     def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
         self.add_knots(np.array([start.t]), start.y[None], self.system.rates(start.t, start.y)[None])
@@ -80,7 +83,7 @@ class Record:
 
     def add_last(self, t: float, state: np.ndarray) -> None:
         """Save a point at a time that was not asked for, if it is not there."""
-        if not self.saved or self.times[self.saved - 1] != t:
+        if not self.saved or self._times(self.saved - 1)[0] != t:
             self.read_out()
             self._keep(np.array([t]), state[None])
             self.saved = self.read
@@ -90,7 +93,7 @@ class Record:
         first, count = self.read, self.saved - self.read
         for k in range(0, count, self.block):
             states = self.states[k : min(k + self.block, count)]
-            self._keep(self.times[first + k : first + k + len(states)], states)
+            self._keep(self._times(first + k, len(states)), states)
         self.saved = self.read
 
     def weigh(self, t: np.ndarray, states: np.ndarray) -> None:
@@ -143,7 +146,7 @@ class Record:
     def _append(self, columns: dict[str, np.ndarray]) -> None:
         for name, values in columns.items():
             if name not in self._columns:
-                self._columns[name] = np.empty((len(self.times) + 1, *values.shape[1:]))
+                self._columns[name] = np.empty((self.times.total - self.times.first + 1, *values.shape[1:]))
             self._columns[name][self.read : self.read + len(values)] = values
 
     def _trajectory(self, scenario: Scenario) -> Trajectory | None:
@@ -152,25 +155,6 @@ class Record:
             return None
         t, y, f = self._knots.kept
         return Trajectory(t, *decoded(self.system, y, f))
-
-
-def saved_times(save: float | tuple[float, ...], t_end: float) -> np.ndarray:
-    """Return the times to save at, from 0 towards t_end: a grid (and t_end), or the times given, checked."""
-    sign = math.copysign(1.0, t_end)
-    if isinstance(save, tuple):
-        times = np.array(save)
-        if np.any(np.diff(times) * sign <= 0) or np.any(times * sign < 0) or np.any((times - t_end) * sign > 0):
-            span = f"{len(times)} times from {times[0]:g} to {times[-1]:g}"
-            raise ModelError(f"save must run from 0 towards t_end = {t_end:g} without a repeat, got {span}")
-        return times
-    if abs(t_end) / save > MOST_SAVED:
-        points = f"{abs(t_end) / save:.2g} points up to t_end = {t_end:g}"
-        raise ModelError(f"save = {save:g} would keep {points}; use a larger interval")
-    count = math.floor(abs(t_end) / save * (1 + 1e-12))
-    rate = 1 / save
-    grid = np.arange(count + 1) / round(rate) if abs(rate - round(rate)) < 1e-9 * rate else np.arange(count + 1) * save
-    times = sign * np.minimum(grid, abs(t_end))
-    return times if abs(times[-1] - t_end) <= 1e-9 * save else np.append(times, t_end)
 
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
@@ -230,9 +214,9 @@ def arrived(run: Run) -> bool:
 def rows_before(earlier: Run, scenario: Scenario) -> tuple[np.ndarray, np.ndarray]:
     """Return the saved points at the new times, and the knots, of an earlier run that lie before the steps to be repeated."""
     assert earlier.checkpoint is not None
-    end, times = abs(earlier.checkpoint.t), saved_times(scenario.settings.save, scenario.settings.t_end)
+    end, times = abs(earlier.checkpoint.t), save_times(scenario.settings.save, scenario.settings.t_end)
     knots = np.abs(np.asarray(earlier.knots.t)) if earlier.knots else np.empty(0)
-    return np.flatnonzero(np.isin(earlier.t, times) & (np.abs(earlier.t) <= end)), np.flatnonzero(knots <= end)
+    return np.flatnonzero(times.holds(earlier.t) & (np.abs(earlier.t) <= end)), np.flatnonzero(knots <= end)
 
 
 def checkpoint(system: System, point: Restart) -> Checkpoint:

@@ -17,6 +17,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink.integrators.base import Restart
+from nlink.integrators.save_times import SaveTimes
 from nlink.mechanics.system import System
 from nlink.run.file import copy
 from nlink.run.run import Checkpoint, Run, Stats, Status
@@ -34,11 +35,11 @@ SHARE = 20
 class StreamedRecord(Record):
     """What a run keeps as it goes, in a file."""
 
-    def __init__(self, times: np.ndarray, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
+    def __init__(self, times: SaveTimes, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
         super().__init__(times, system)
         self.scenario, m = scenario, system.full_size
         names = list(read_out(system, np.empty(0), np.empty((0, m))))
-        self.writer = RunWriter(path, scenario, meta, m, names, max(1, len(times)))
+        self.writer = RunWriter(path, scenario, meta, m, names, max(1, times.total - times.first))
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
         self._reached = 0.0
         self._committed, self._pause = time.perf_counter(), SECONDS

@@ -13,8 +13,8 @@ from nlink.compiled.simd import anywhere
 from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
+from nlink.integrators.save_times import save_times
 from nlink.mechanics.kernels import energies, turn
-from nlink.simulation.recording import saved_times
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -46,7 +46,7 @@ class EnergyDrift(Keep):
 
     def points(self, t_end: float) -> Sequence[float]:
         """Return times close together."""
-        return saved_times(OFTEN, t_end).tolist()
+        return save_times(OFTEN, t_end).all().tolist()
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
         """Take the largest residual of the points."""

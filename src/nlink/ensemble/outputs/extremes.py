@@ -14,7 +14,7 @@ from nlink.ensemble.kernels.methods import path_of, seen
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.kernels.within import turning_point
 from nlink.ensemble.outputs.base import OFTEN, Keep, Output
-from nlink.simulation.recording import saved_times
+from nlink.integrators.save_times import save_times
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -50,7 +50,7 @@ class Extremes(Keep):
 
     def points(self, t_end: float) -> Sequence[float]:
         """Return times close together."""
-        return saved_times(OFTEN, t_end).tolist()
+        return save_times(OFTEN, t_end).all().tolist()
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
         """Take the points, and where the links turn back in between."""

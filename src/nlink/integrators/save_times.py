@@ -1,0 +1,73 @@
+"""The times at which a run is saved: a grid, whose times are computed, or a list."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from nlink._support.checks import ModelError
+
+MOST_SAVED = 10**8
+
+
+class SaveTimes(NamedTuple):
+    """The times at which a run is saved, from 0 towards `end`: those listed, or else a grid, whose times are computed."""
+
+    listed: np.ndarray
+    total: int
+    interval: float
+    rate: float
+    """points a second, if that is a whole number; else 0"""
+    end: float
+    first: int = 0
+    """number of the first that is still to come"""
+
+    def part(self, first: int, count: int) -> np.ndarray:
+        """Return some of the times, those there are."""
+        stop = min(first + count, self.total)
+        if len(self.listed):
+            return self.listed[first:stop]
+        numbers = np.arange(first, stop)
+        grid = numbers / self.rate if self.rate else numbers * self.interval
+        return math.copysign(1.0, self.end) * np.minimum(grid, abs(self.end))
+
+    def all(self) -> np.ndarray:
+        """Return all times."""
+        return self.part(0, self.total)
+
+    def until(self, t: float) -> int:
+        """Return how many of all times do not lie beyond t."""
+        sign = math.copysign(1.0, self.end)
+        if len(self.listed):
+            return int(np.searchsorted(sign * self.listed, sign * t, side="right"))
+        guess = max(int(min(sign * t / self.interval, self.total)) - 2, 0)
+        return guess + int(np.searchsorted(sign * self.part(guess, 5), sign * t, side="right")) if sign * t >= 0 else 0
+
+    def holds(self, times: np.ndarray) -> np.ndarray:
+        """Return which of some times are among these."""
+        if len(self.listed):
+            return np.isin(times, self.listed)
+        numbers = np.rint(np.abs(times) / self.interval).astype(np.int64)
+        grid = numbers / self.rate if self.rate else numbers * self.interval
+        return (np.abs(times) == np.minimum(grid, abs(self.end))) & (times * self.end >= 0) & (numbers < self.total)
+
+
+def save_times(save: float | tuple[float, ...], t_end: float) -> SaveTimes:
+    """Return the times to save at, from 0 towards t_end: a grid (and t_end), or the times given, checked."""
+    sign = math.copysign(1.0, t_end)
+    if isinstance(save, tuple):
+        times = np.array(save, float)
+        if np.any(np.diff(times) * sign <= 0) or np.any(times * sign < 0) or np.any((times - t_end) * sign > 0):
+            span = f"{len(times)} times from {times[0]:g} to {times[-1]:g}"
+            raise ModelError(f"save must run from 0 towards t_end = {t_end:g} without a repeat, got {span}")
+        return SaveTimes(times, len(times), 1.0, 0.0, float(t_end))
+    if abs(t_end) / save > MOST_SAVED:
+        points = f"{abs(t_end) / save:.2g} points up to t_end = {t_end:g}"
+        raise ModelError(f"save = {save:g} would keep {points}; use a larger interval")
+    whole = round(1 / save)
+    rate = float(whole) if abs(1 / save - whole) < 1e-9 / save else 0.0
+    grid = SaveTimes(np.empty(0), math.floor(abs(t_end) / save * (1 + 1e-12)) + 1, float(save), rate, float(t_end))
+    last = float(grid.part(grid.total - 1, 1)[0])
+    return grid if abs(last - t_end) <= 1e-9 * save else grid._replace(total=grid.total + 1)
