@@ -152,13 +152,13 @@ def interpolate(method, p, clock, knots, k):
     quintic(p.chain.n, clock.h, knots.y[k], knots.f[k], knots.y[k + 1], knots.f[k + 1], method.q)
 
 
-def polynomial(method, clock, q):
+def polynomial(method, p, clock, q):
     """Copy the quintic."""
     for power in range(len(q)):
         copy_row(method.q[power], q[power])
 
 
-def point(method, clock, knots, k, time, out):
+def point(method, p, clock, knots, k, time, out):
     """Evaluate the quintic."""
     h = clock.target - clock.t
     horner((time - clock.t) / h, h, knots.y[k], method.q, out)

@@ -240,7 +240,7 @@ def interpolate(method, p, clock, knots, k):
         clock.nfev += tab.total - tab.stages - 1
 
 
-def polynomial(method, clock, q):
+def polynomial(method, p, clock, q):
     """Fill the polynomial q (powers, m) of a step."""
     tab = method.tableau
     for power in range(tab.powers):
@@ -249,7 +249,7 @@ def polynomial(method, clock, q):
         combine(tab, tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 
 
-def point(method, clock, knots, k, time, out):
+def point(method, p, clock, knots, k, time, out):
     """Fill out with the state at a time within a step: one combination of the stages, not one for each power."""
     tab, u = method.tableau, (time - clock.t) / clock.h
     first = tab.total + 2

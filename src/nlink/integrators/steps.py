@@ -4,7 +4,7 @@ A method is a NamedTuple of numbers and arrays, and the kernels of its step: `ST
 
     prepare       at each knot, and again beyond each bound: what a step from there needs
     attempt       takes a step from knot k to knot k + 1: calls `aim`, fills the state and its rates, returns a code
-    interpolate   makes the dense output of the step, if it is needed
+    interpolate   makes what the next two need, if one of them is called
     polynomial    fills the coefficients q of the step: y(t + u h) = y + h sum_j u^(j+1) q_j
     point         fills the state at a time within the step
 """
@@ -108,12 +108,12 @@ def interpolate(method, p, clock, knots, k):
 
 
 @dispatched(lambda kind: STEPS[kind].polynomial, "method")
-def polynomial(method, clock, q):
+def polynomial(method, p, clock, q):
     """Fill the polynomial q (powers, m) of the step."""
 
 
 @dispatched(lambda kind: STEPS[kind].point, "method")
-def point(method, clock, knots, k, time, out):
+def point(method, p, clock, knots, k, time, out):
     """Fill out with the state at a time within the step from knot k."""
 
 
@@ -164,9 +164,9 @@ def sample(method, p, clock, knots, k, sampling, saved, flips):
     if dense or turned or (some and (save_time(times, first + saved) - clock.target) * clock.sign < 0.0):
         interpolate(method, p, clock, knots, k)
     if dense:
-        polynomial(method, clock, knots.q[k])
+        polynomial(method, p, clock, knots.q[k])
     if turned:
-        polynomial(method, clock, room.q)
+        polynomial(method, p, clock, room.q)
         flips = note_flips(room, clock.t, clock.target - clock.t, clock.target, y, new, flips)
     for i in range(saved, min(len(states), times.total - first)):
         time = save_time(times, first + i)
@@ -175,7 +175,7 @@ def sample(method, p, clock, knots, k, sampling, saved, flips):
         if time == clock.target:
             copy_row(new, states[i])
         else:
-            point(method, clock, knots, k, time, states[i])
+            point(method, p, clock, knots, k, time, states[i])
         saved = i + 1
     return saved, flips
 
@@ -191,7 +191,6 @@ def advance(method, p, clocks, bounds, final, sampling, knots, limit):
     knots.t[0] = clock.t
     clock.restart_knot = -1
     mark(clock, 0)
-    clock.smallest = 16 * EPS * max(abs(clock.t), 1e-6 * abs(clock.t_end))
     while True:
         prepare(method, p, clock, knots, taken, bounds[at], known < taken)
         known = taken
@@ -203,6 +202,7 @@ def advance(method, p, clocks, bounds, final, sampling, knots, limit):
             at += 1
             continue
         tried += 1
+        clock.smallest = 16 * EPS * max(abs(clock.t), 1e-6 * abs(clock.t_end))
         code = attempt(method, p, clock, knots, taken, bounds[at], final and at == len(bounds) - 1)
         if code == RUNNING:
             before = flips

@@ -185,21 +185,23 @@ def attempt(method, p, clock, knots, k, bound, last):
 
 
 def interpolate(method, p, clock, knots, k):
-    """Make the polynomials of the state in time."""
-    polynomials(p, series_room(method, p), len(method.orders), numbers(method.q))
+    """Do nothing: the series is the dense output."""
 
 
-def polynomial(method, clock, q):
+def polynomial(method, p, clock, q):
     """Fill the polynomial in parts of the step."""
+    polynomials(p, series_room(method, p), len(method.orders), numbers(method.q))
     for k in range(len(method.orders)):
         scale = (clock.target - clock.t) ** k
         for i in range(q.shape[1]):
             q[k, i] = method.q[k, i] * scale
 
 
-def point(method, clock, knots, k, time, out):
+def point(method, p, clock, knots, k, time, out):
     """Sum the series at a time within the step."""
-    horner(numbers(method.q), numbers(knots.y)[k], time - clock.t, out, 0)
+    y, s = numbers(knots.y)[k], time - clock.t
+    arrival(s, y, p, series_room(method, p), len(method.orders), out)
+    horner(numbers(method.q), y, s, out, 2 * p.chain.n)
 
 
 STEPS[TaylorStep] = StepKernels(attempt, interpolate, polynomial, point, prepare)

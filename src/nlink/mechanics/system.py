@@ -153,6 +153,8 @@ class AngleFormulation(Formulation):
 
     def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
         """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
+        if chain.pin is None:
+            return np.zeros(np.shape(state)[:-1])
         return np.hypot(*np.moveaxis(loop_closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
 
     def turning(self, n: int) -> np.ndarray:

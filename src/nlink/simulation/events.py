@@ -122,15 +122,19 @@ class Watches:
     """Follows all events of a run: flips in the compiled steps, where they can be found there, and the rest from chunk to chunk."""
 
     def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
-        rows = system.angle_rows if stepper.powers else np.empty(0, int)
+        self.system, n = system, system.chain.n
         for event in events:
-            _check(event, system.chain.n)
-        self.system = system
-        self._flips = [event for event in events if isinstance(event, Flip)] if len(rows) else []
+            _check(event, n)
+        compiled = events and stepper.powers and len(system.angle_rows)
+        self._flips = [event for event in events if isinstance(event, Flip) and compiled]
         self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
-        self.links = np.unique(np.concatenate([_links(flip, system.chain.n) for flip in self._flips] or [np.empty(0, int)]))
-        ends = np.isin(self.links, np.concatenate([_links(f, system.chain.n) for f in self._flips if f.terminal] or [[]]))
-        self.room = flip_room(rows[self.links] if len(rows) else rows, ends, system.full_size, stepper.powers)
+        ends = np.full(n, -1)  # of each link: 0 if its flips are looked for, 1 if one ends the run
+        for flip in self._flips:
+            links = slice(None) if flip.link is None else flip.link
+            ends[links] = np.maximum(ends[links], flip.terminal)
+        self.links = np.flatnonzero(ends >= 0)
+        rows = system.angle_rows[self.links] if len(self.links) else self.links
+        self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
     @property
     def dense(self) -> bool:
@@ -164,11 +168,6 @@ class Watches:
             for k, (time, link, way) in flips
             if event.link in (None, link)
         ]
-
-
-def _links(flip: Flip, n: int) -> np.ndarray:
-    """Return the links that a flip is watched for."""
-    return np.arange(n) if flip.link is None else np.array([flip.link])
 
 
 def _check(event: object, n: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 MOST_KNOT_NUMBERS = 4_000_000
+FIRST_KNOTS = 500
+"""Room at first. The system clears memory when it is first used, large arrays by 2 MB at once."""
 
 
 def most_knots(m: int) -> int:
@@ -16,9 +18,9 @@ class KnotStore:
     """Steps in memory, evenly spaced: when there is no more room, every second one of all is dropped."""
 
     def __init__(self, m: int) -> None:
-        room = most_knots(m)
-        self.arrays = np.empty(room), np.empty((room, m)), np.empty((room, m))
-        self.room, self.count, self.stride, self._seen = room, 0, 1, 0
+        self.room, self.count, self.stride, self._seen = most_knots(m), 0, 1, 0
+        first = min(FIRST_KNOTS, self.room)
+        self.arrays = np.empty(first), np.empty((first, m)), np.empty((first, m))
 
     @property
     def kept(self) -> tuple[np.ndarray, ...]:
@@ -35,10 +37,20 @@ class KnotStore:
                     own[:half] = own[: self.count : 2].copy()
                 self.count, self.stride = half, 2 * self.stride
             chosen = [values[-self._seen % self.stride :: self.stride] for values in part]
-            begin, self.count = self.count, self.count + len(chosen[0])
+            begin, end = self.count, self.count + len(chosen[0])
+            self._make_room(end)
             for own, values in zip(self.arrays, chosen, strict=True):
-                own[begin : self.count] = values
+                own[begin:end] = values
+            self.count = end
             self._seen += len(part[0])
+
+    def _make_room(self, count: int) -> None:
+        """Have room for `count` steps; if there is none, for as many again."""
+        if count > len(self.arrays[0]):
+            old, rows = self.kept, min(2 * count, self.room)
+            self.arrays = tuple(np.empty((rows, *own.shape[1:])) for own in self.arrays)
+            for own, values in zip(self.arrays, old, strict=True):
+                own[: self.count] = values
 
 
 def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list[int], tuple[int, int, int]]:

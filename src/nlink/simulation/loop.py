@@ -23,6 +23,8 @@ from nlink.simulation.recording import Record
 
 CHUNK_SECONDS = 0.05
 MOST_STEPS_OF_A_CHUNK = 100_000
+FIRST_NUMBERS = 20_000
+"""Numbers of the states of the first chunk, if all of a step is compiled: some ms of work."""
 WEIGHED = 8
 """Knots of a chunk whose energy is looked at where few points are saved."""
 End = tuple[Status, Restart]
@@ -37,7 +39,9 @@ class Loop:
     ) -> None:
         self.system, self.method, self.stepper, self.t_end = system, method, stepper, t_end
         self.watches, self.record, self.sign = watches, record, math.copysign(1.0, t_end)
-        self.limit, self.begun = 4, time.perf_counter()
+        calls_python = watches.uncompiled or system.callback or not stepper.powers
+        self.limit = 4 if calls_python else max(4, FIRST_NUMBERS // system.full_size)
+        self.begun = time.perf_counter()
 
     @property
     def cost(self) -> Stats:
@@ -165,7 +169,7 @@ def _cut(chunk: Chunk) -> bool:
 
     The last knot tells: no step leads from what is not finite to what is.
     """
-    if math.isfinite(np.vdot(chunk.y[-1], chunk.f[-1])):
+    if math.isfinite(float(chunk.y[-1].sum() + chunk.f[-1].sum())):
         return False
     good = np.isfinite(chunk.y).all(1) & np.isfinite(chunk.f).all(1)
     if good.all():

@@ -99,7 +99,8 @@ class Record:
     def weigh(self, t: np.ndarray, states: np.ndarray) -> None:
         """Take states into the balance that are not saved."""
         columns = read_out(self.system, t, states)
-        self.balance.take({name: values[: finite_rows(columns)] for name, values in columns.items()})
+        count = finite_rows(columns)
+        self.balance.take({name: values[:count] for name, values in columns.items()})
 
     def _keep(self, t: np.ndarray, states: np.ndarray) -> None:
         """Read states out, and keep those before the first that is not finite in everything."""
@@ -174,7 +175,7 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
     """Return how many rows come before the first that is not finite in a column."""
     if not columns:
         return 0
-    if math.isfinite(sum(np.vdot(values, values) for values in columns.values())):
+    if math.isfinite(sum(float(values.sum()) for values in columns.values())):  # no product: BLAS would start threads for it
         return len(columns["time"])
     good = np.all([np.isfinite(values).reshape(len(values), -1).all(1) for values in columns.values()], axis=0)
     return len(good) if good.all() else int(np.argmin(good))
