@@ -31,7 +31,7 @@ class RungeKutta(Adaptive):
     rtol: float = 1e-9
     atol: float = 1e-9
     max_step: float = math.inf
-    max_steps: int = 10_000_000
+    max_steps: int = 100_000_000
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""

@@ -29,7 +29,10 @@ class SaveTimes(NamedTuple):
         stop = min(first + count, self.total)
         if len(self.listed):
             return self.listed[first:stop]
-        numbers = np.arange(first, stop)
+        return self._grid(np.arange(first, stop))
+
+    def _grid(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the times of a grid with these numbers."""
         grid = numbers / self.rate if self.rate else numbers * self.interval
         return math.copysign(1.0, self.end) * np.minimum(grid, abs(self.end))
 
@@ -49,9 +52,8 @@ class SaveTimes(NamedTuple):
         """Return which of some times are among these."""
         if len(self.listed):
             return np.isin(times, self.listed)
-        numbers = np.rint(np.abs(times) / self.interval).astype(np.int64)
-        grid = numbers / self.rate if self.rate else numbers * self.interval
-        return (np.abs(times) == np.minimum(grid, abs(self.end))) & (times * self.end >= 0) & (numbers < self.total)
+        nearest = np.minimum(np.rint(np.abs(times) / self.interval), self.total - 1)
+        return (times == self._grid(nearest)) | (times == self.part(self.total - 1, 1))
 
 
 def save_times(save: float | tuple[float, ...], t_end: float) -> SaveTimes:

@@ -54,7 +54,7 @@ class Taylor(Integrator):
 
     tol: float = 1e-13
     order: int = 0
-    max_steps: int = 10_000_000
+    max_steps: int = 100_000_000
 
     def __post_init__(self) -> None:
         super().__post_init__()

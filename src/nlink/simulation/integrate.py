@@ -156,13 +156,13 @@ def _simulate(
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
     times = save_times(settings.save, settings.t_end)
-    with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
-        stepper = method.stepper(system, start, settings.t_end)
-        _compile(system, stepper, settings.t_end)
-    times = times._replace(first=len(rows_before(earlier, scenario)[0])) if earlier else times
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
-    watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
+    with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
+        stepper = method.stepper(system, start, settings.t_end)
+        watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
+        _compile(system, stepper, settings.t_end, watches.dense)
+    times = times._replace(first=len(rows_before(earlier, scenario)[0])) if earlier else times
     meta = origin(scenario) | ({"start": correction} if correction else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
     loop = Loop(system, method, stepper, settings.t_end, watches, record)
@@ -188,10 +188,12 @@ def _system(chain: object, formulation: str | Formulation) -> System:
     return formulate(chain, formulation)
 
 
-def _compile(system: System, stepper: Stepper, t_end: float) -> None:
+def _compile(system: System, stepper: Stepper, t_end: float, dense: bool) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
-    stepper.advance(np.array([t_end]), 0).at(none)
+    chunk = stepper.advance(np.array([t_end]), 0)
+    if dense:
+        chunk.at(none)
     rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
     system.energy(np.empty((0, system.size)))
     if system.projected:
