@@ -1,6 +1,7 @@
 """The main road's figures as ratios, in one run on this machine: `make bench`.
 
 whole trajectories   against scipy's solve_ivp(DOP853) on the same compiled right-hand side at the same tolerance
+what is kept         saved points, flips and files against `flow`; long runs against short ones
 one evaluation       against Pinocchio's articulated-body algorithm (pin.aba)
 cost per link        N = 3 to 10,000
 the command          help, a run with and without compiled kernels, a GIF
@@ -76,6 +77,39 @@ def trajectories() -> None:
             print(f"{n:>5} {label:>8} {1e3 * ours:>9.2f} {1e3 * theirs:>9.1f} {theirs / ours:>6.1f}x {aim:>5}")
 
 
+def recorded() -> None:
+    """What it costs to keep a run: multiples of `flow`, which keeps nothing, of the same run."""
+    print("\nOne run of 10 s, CPU ms: flow; and as multiples of it simulate, which saves ... (goals in brackets)")
+    print(f"{'N':>5} {'flow':>8} {'the end':>14} {'100 Hz':>14} {'and flips':>14} {'flips to none':>14}")
+    for n, goals in ((2, (1.5, 2.0, 2.5)), (5, (None,) * 3), (15, (1.1, 1.2, 1.3))):
+        chain, theta = nlink.Chain.uniform(n), start(n)
+        system, motion = nlink.formulate(chain), nlink.flow(chain)
+        kinds: tuple[dict[str, Any], ...] = ({"save": (10.0,)}, {}, {"events": nlink.Flip()})
+        least = [best(lambda m=motion, a=theta: m(a, t=10.0), 40)]
+        least += [best(lambda s=system, a=theta, k=kind: nlink.simulate(s, a, t_end=10.0, **k), 40) for kind in kinds]
+        told = [f"{each / least[0]:.1f}x" + (f" ({goal}x)" if goal else "") for each, goal in zip(least[1:], goals, strict=True)]
+        print(f"{n:>5} {1e3 * least[0]:>8.3f} {told[0]:>14} {told[1]:>14} {told[2]:>14} {least[3] / least[2]:>8.2f}x (1.2x)")
+
+
+def to_files() -> None:
+    """What a file costs, and what a long run does."""
+    print("\nFive links, CPU ms: the end in memory, and as multiples of it 100 Hz in memory, the end and 100 Hz in a file (1.5x)")
+    with tempfile.TemporaryDirectory() as folder:
+        system, theta, file = nlink.formulate(nlink.Chain.uniform(5)), start(5), Path(folder) / "run.nc"
+        for t_end in (20.0, 400.0, 4000.0):
+            kinds: tuple[dict[str, Any], ...] = ({"save": (t_end,)}, {}, {"save": (t_end,), "file": file}, {"file": file})
+            end, *rest = (best(lambda k=kind, t=t_end: nlink.simulate(system, theta, t_end=t, **k), 3) for kind in kinds)
+            print(f"{t_end:>8g} s {1e3 * end:>9.2f} " + " ".join(f"{each / end:>8.2f}x" for each in rest))
+        print("Two links into a file, with flips: us a step, as multiples of the run of 400 s at the same interval (goal 1.1x)")
+        for save, spans in ((0.01, (400.0, 20_000.0)), (1.0, (400.0, 1e6))):
+            each = []
+            for t_end in spans:
+                begun = time.process_time()
+                run = nlink.simulate(nlink.Chain.uniform(2), [1.5, 3.0], t_end=t_end, save=save, events=nlink.Flip(), file=file)
+                each.append(1e6 * (time.process_time() - begun) / run.stats.steps)
+            print(f"save = {save:g}: {each[0]:.2f} us to {spans[0]:g} s, {each[1] / each[0]:.2f}x to {spans[1]:g} s")
+
+
 @njit
 def repeat(y, p, out, w, count):
     for _ in range(count):
@@ -149,5 +183,7 @@ def commands() -> None:
 if __name__ == "__main__":
     print(f"nlink {nlink.__version__}, Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores")
     trajectories()
+    recorded()
+    to_files()
     evaluations()
     commands()
