@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 MOST_KNOT_NUMBERS = 4_000_000
-FIRST_KNOTS = 500
+FIRST_KNOTS = 1000
 """Room at first. The system clears memory when it is first used, large arrays by 2 MB at once."""
 
 

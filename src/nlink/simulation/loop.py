@@ -23,7 +23,7 @@ from nlink.simulation.recording import Record
 
 CHUNK_SECONDS = 0.05
 MOST_STEPS_OF_A_CHUNK = 100_000
-FIRST_NUMBERS = 20_000
+FIRST_NUMBERS = 60_000
 """Numbers of the states of the first chunk, if all of a step is compiled: some ms of work."""
 WEIGHED = 8
 """Knots of a chunk whose energy is looked at where few points are saved."""
