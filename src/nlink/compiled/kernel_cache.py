@@ -20,6 +20,7 @@ from typing import Any
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from nlink._support.files import UNFINISHED, discard
 from nlink.compiled import announcing
@@ -74,9 +75,14 @@ class KernelCache(FunctionCache):
         announcing.HELD[_name(function)] = self.holds
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for these types of arguments, or None: then it is compiled now."""
+        """Return the code for these types of arguments, or None: then it is compiled now.
+
+        Numba would load first all that compiling needs, SciPy too: 0.3 s in each process. Code that is compiled needs the
+        symbols of its runtime alone.
+        """
         part = part_of(self._py_func, sig)
-        found = super().load_overload(sig, target_context) if part.kept else None
+        rtsys.initialize(target_context)
+        found = self._load_overload(sig, target_context) if part.kept else None
         announcing.began(part) if found is None else announcing.loaded(part)
         return found
 
