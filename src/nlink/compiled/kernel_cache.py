@@ -20,7 +20,7 @@ from typing import Any
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.registry import cpu_target
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from nlink._support.files import UNFINISHED, discard
 from nlink.compiled import announcing
