@@ -77,13 +77,17 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the code for these types of arguments, or None: then it is compiled now.
 
-        Numba would load first all that compiling needs, SciPy too: 0.3 s in each process. Code that is compiled needs the
-        symbols of its runtime alone.
+        Numba would always load what compiling needs, SciPy too: 0.3 s in each process. Code that is in the cache needs the symbols
+        of Numba's runtime alone.
         """
         part = part_of(self._py_func, sig)
         rtsys.initialize(target_context)
         found = self._load_overload(sig, target_context) if part.kept else None
-        announcing.began(part) if found is None else announcing.loaded(part)
+        if found is None:
+            target_context.refresh()
+            announcing.began(part)
+        else:
+            announcing.loaded(part)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
