@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.models import CommandInfo
 
 import nlink
-from nlink.cli import COMMANDS
+from nlink.cli import COMMANDS, app
 
 COMMAND = str(Path(sys.executable).with_name("nlink"))
 
@@ -52,12 +53,11 @@ def test_help_imports_no_heavy_package(tmp_path: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_has_the_first_sentence_of_each_command(name: str) -> None:
-    place, sentence = COMMANDS[name]
-    module, function = place.split(".")
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.name)
+def test_help_has_the_first_sentence_of_each_command(command: CommandInfo) -> None:
+    module, function = COMMANDS[command.name or ""].split(".")
     words = getattr(importlib.import_module(f"nlink.cli.{module}"), function).__doc__
-    assert " ".join(words.split("\n\n")[0].split()) == sentence
+    assert command.help == words.split("\n\n")[0]
 
 
 def test_the_process_ends_with_its_code_after_all_exit_functions() -> None:

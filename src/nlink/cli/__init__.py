@@ -9,9 +9,11 @@ import functools
 import importlib
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,45 +25,12 @@ from nlink._support.version import __version__
 from nlink.cli.codes import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, USAGE
 
 COMMANDS = {
-    "run": ("run.run", "Simulate a chain, save the run, and print what happened."),
-    "presets": ("models.presets", "List the presets with a line each."),
-    "show": ("models.show", "Print a system, its parameters and a sketch of its start."),
-    "plot": ("pictures.plot", "Draw a run: angles, rates, paths, energies, forces."),
-    "animate": ("pictures.animate", "Animate a run: a GIF or MP4, a page for the browser, or a live window."),
-    "export": ("export.export", "Write chosen quantities of a run as CSV, with full precision, one row for each saved time."),
-    "derive": ("derive.derive", "Derive the equations of motion of N links, M q'' = f, by Lagrange's method."),
-    "compare": (
-        "compare.compare",
-        "Run one system in every formulation and say how far they agree, what they cost, and until when to trust them.",
-    ),
-    "modes": (
-        "modes.modes",
-        "Find an equilibrium of a chain and its modes: frequencies, damping, shapes, and whether it is stable.",
-    ),
-    "stability": (
-        "stability.stability",
-        "Say at which loads a chain loses its stability, by flutter or by divergence, and draw how its eigenvalues move.",
-    ),
-    "lyapunov": ("chaos.lyapunov", "Measure the Lyapunov exponents of a motion, with error bars, and say whether it is chaotic."),
-    "poincare": ("chaos.poincare", "Find where motions of one energy pass a section of their phase space, coloured by start."),
-    "bifurcation": (
-        "chaos.bifurcation",
-        "Follow the points of a section over a parameter of the model: periods that double, windows, chaos.",
-    ),
-    "studio": (
-        "studio.studio",
-        "Open the studio in the browser: build a chain, pose it with the mouse, run it and watch, compare, find its modes.",
-    ),
-    "compile": (
-        "compile.compile",
-        "Compile the common paths now, so that nothing waits for the compiler later. What is compiled already is left out.",
-    ),
-    "map": (
-        "map.chart",
-        "Draw when links turn over, how fast neighbours part, or another quantity, over a plane of starts or parameters.",
-    ),
-}
-"""Module and function of each command, and the first sentence of its help: `nlink --help` imports no command."""
+    "run": "run.run", "presets": "models.presets", "show": "models.show", "plot": "pictures.plot", "animate": "pictures.animate",
+    "export": "export.export", "derive": "derive.derive", "compare": "compare.compare", "modes": "modes.modes",
+    "stability": "stability.stability", "lyapunov": "chaos.lyapunov", "poincare": "chaos.poincare",
+    "bifurcation": "chaos.bifurcation", "studio": "studio.studio", "compile": "compile.compile", "map": "map.chart",
+}  # fmt: skip
+"""The module and the function of each command."""
 MOST_SAID = 800
 """Most letters of a message: a longer one has a name that is too long to read."""
 
@@ -92,14 +61,22 @@ class Command(TyperCommand):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Return the context of the whole command."""
-        module, function = COMMANDS[self.name or ""][0].split(".")
+        module, function = COMMANDS[self.name or ""].split(".")
         alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         alone.command(self.name)(_interruptible(getattr(importlib.import_module(f"nlink.cli.{module}"), function)))
         return typer.main.get_command(alone).make_context(info_name, args, parent, **extra)
 
 
-for name, (_, sentence) in COMMANDS.items():
-    app.command(name, cls=Command, help=sentence)(lambda: None)
+def _sentence(place: str) -> str:
+    """Return the first paragraph of a command's docstring, from its source: to import all commands takes longer than to help."""
+    module, function = place.split(".")
+    text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {function}\(.*?"""(.*?)(?:\n\n|""")', text, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
+
+
+for name, place in COMMANDS.items():
+    app.command(name, cls=Command, help=_sentence(place))(lambda: None)
 
 
 def _version(wanted: bool) -> None:
