@@ -525,7 +525,7 @@ def test_steps_of_quadratic_drag_end_where_a_link_comes_to_rest(sign):
     room, _, q = made_series(chain, theta, omega, 0.0, 5.0 * sign, 20)
     h = motion.chain_horizon(0.1 * sign, None, room, 20)
     assert 0 < h * sign < 0.1
-    assert abs(at(q, np.append(np.append(theta, omega), np.zeros(7)), h)[0][2]) < 1e-9
+    assert abs(at(q, np.concatenate([theta, omega, np.zeros(len(LEDGER))]), h)[0][2]) < 1e-9
     assert resistance.speed_at(h, 0, room.terms, 20) <= 0 <= resistance.speed_at(h * (1 - 1e-9), 0, room.terms, 20)
 
 
