@@ -68,24 +68,7 @@ from .symbolic import derive as derive
 
 # isort: split
 # What follows can be imported from nlink too, but its packages list it.
-from .analysis.bifurcation import Bifurcation as Bifurcation
-from .analysis.bifurcation import bifurcation as bifurcation
-from .analysis.cycle import LimitCycle as LimitCycle
-from .analysis.cycle import amplitudes as amplitudes
-from .analysis.cycle import limit_cycle as limit_cycle
-from .analysis.energy_surface import on_energy as on_energy
-from .analysis.energy_surface import starts_on_energy as starts_on_energy
-from .analysis.equilibrium import equilibria as equilibria
-from .analysis.ftle import FiniteTime as FiniteTime
-from .analysis.ftle import ftle as ftle
-from .analysis.mapfile import load_map as load_map
-from .analysis.mapfile import save_map as save_map
-from .analysis.maps import Map as Map
-from .analysis.poincare import Points as Points
-from .analysis.poincare import Strobe as Strobe
-from .analysis.stability_map import locus as locus
-from .analysis.stability_map import stability_map as stability_map
-from .analysis.trust import trusted_until as trusted_until
+from .analysis import *  # noqa: F403
 from .ensemble import EnsembleInterrupted as EnsembleInterrupted
 from .ensemble import Reducer as Reducer
 from .formulations.momentum import Momentum as Momentum

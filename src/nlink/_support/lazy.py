@@ -1,7 +1,8 @@
 """Packages whose public names are imported when they are first used.
 
 The stub `__init__.pyi` of such a package has a line `from .module import name as name` for each, which type checkers read too.
-What stands below the first comment of the stub can be imported, but is not listed: another package lists it.
+What stands below the first comment of the stub can be imported, but is not listed: another package lists it. There a line
+`from .package import *` stands for all that the stub of that package lists.
 """
 
 from __future__ import annotations
@@ -35,14 +36,19 @@ class LazyPackage(ModuleType):
 def lazy(name: str) -> None:
     """Let the package of this name import its public names when they are first used."""
     package: Any = sys.modules[name]
-    with open(package.__file__.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
-        public, _, rest = stub.read().partition("\n#")
-    listed, unlisted = (_homes(text.splitlines()) for text in (public, rest))
-    package._homes, package.__all__ = listed | unlisted, sorted(listed)
+    listed, others = _homes(package.__file__)
+    package._homes, package.__all__ = listed | others, sorted(listed)
     package.__class__ = LazyPackage
 
 
-def _homes(lines: list[str]) -> dict[str, str]:
-    """Return the module of each name."""
-    parts = [line.split() for line in lines if line.startswith("from .")]
-    return {name: module for _, module, _, name, *_ in parts}
+def _homes(file: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the module of each name that the stub of a package lists, and of the others."""
+    with open(file.removesuffix(".py") + ".pyi", encoding="utf-8") as stub:
+        public, _, rest = stub.read().partition("\n#")
+    listed, others = ([line.split() for line in part.splitlines() if line.startswith("from .")] for part in (public, rest))
+    homes = {name: module for _, module, _, name, *_ in others if name != "*"}
+    for _, module, _, name, *_ in others:
+        if name == "*":
+            inside, _ = _homes(file.replace("__init__.py", f"{module[1:]}/__init__.py"))
+            homes |= dict.fromkeys(inside, module)
+    return {name: module for _, module, _, name, *_ in listed}, homes
