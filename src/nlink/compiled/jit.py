@@ -65,13 +65,6 @@ def cold() -> bool:
     return not any(FOLDER.rglob("*.nbi"))
 
 
-def get_ready() -> None:
-    """Load what compiled functions need: Numba would at the first call."""
-    from numba.core.registry import cpu_target
-
-    cpu_target.target_context.refresh()  # pyright: ignore[reportAttributeAccessIssue]
-
-
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a small function to be inlined into its callers."""
     return _inner(function, **INLINE)
