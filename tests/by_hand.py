@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from helpers import torques_at
+from helpers import OTHERS, torques_at
 
 from nlink import (
     Chain,
@@ -32,8 +32,10 @@ NAMES = (
     "length", "mass", "com", "offset", "inertia", "joint_spring.stiffness", "joint_spring.rest", "joint_damper.damping",
     "link_damper.damping", "joint_torque", "joint_torque.amplitude", "joint_torque.frequency", "joint_torque.phase", "drag.linear",
     "drag.quadratic", "gravity", "tip_force.fx", "tip_force.fy", "follower_force",
+    *(f"{kind.name}.{name}" for kind in OTHERS for name in kind.parameters()),
 )  # fmt: skip
-WHOLE = ("gravity", "tip_force.fx", "tip_force.fy", "follower_force")
+SINGLE = [f"{kind.name}.{name}" for kind in OTHERS for name, each in kind.parameters().items() if each.single]
+WHOLE = ("gravity", "tip_force.fx", "tip_force.fy", "follower_force", *SINGLE)
 
 
 def by_hand(chain: Chain, vary: dict[str, float]) -> Chain:
@@ -54,6 +56,7 @@ def by_hand(chain: Chain, vary: dict[str, float]) -> Chain:
         Drag(values["drag.linear"], values["drag.quadratic"]),
         TipForce(values["tip_force.fx"], values["tip_force.fy"]),
         FollowerForce(values["follower_force"]),
+        *(kind(**{name: values[f"{kind.name}.{name}"] for name in kind.parameters()}) for kind in OTHERS),
     ]
     if chain.load(JointTorque) or any(key.startswith("joint_torque") for key in vary):
         loads.append(JointTorque(_torque(chain, values)))
@@ -88,9 +91,10 @@ def values_of(chain: Chain) -> dict[str, Any]:
         ("link_damper.damping", LinkDamper, "damping"),
         ("drag.linear", Drag, "linear"),
         ("drag.quadratic", Drag, "quadratic"),
+        *((f"{other.name}.{each}", other, each) for other in OTHERS for each in other.parameters()),
     ):
-        load = chain.load(kind)
-        found[name] = np.broadcast_to(getattr(load, field) if load else 0.0, chain.n).astype(float)
+        value = getattr(chain.load(kind), field, 0.0)
+        found[name] = value if name in SINGLE else np.broadcast_to(value, chain.n).astype(float)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     found |= {"gravity": chain.g, "tip_force.fx": tip.fx if tip else 0.0, "tip_force.fy": tip.fy if tip else 0.0}
     found["follower_force"] = follower.force if follower else 0.0

@@ -9,7 +9,9 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from hypothesis import assume
@@ -31,6 +33,10 @@ from nlink import (
     Table,
     TipForce,
 )
+from nlink.mechanics.loads import LOADS, Load, Parameter
+
+OTHERS = tuple(kind for kind in LOADS.values() if kind.law and kind not in (JointSpring, JointDamper, LinkDamper))
+"""Loads whose mechanics are not written out below: what their law says is tested everywhere."""
 
 APART = {
     "lagrange": "compiles for each number of links, and takes few: test_lagrange.py",
@@ -159,7 +165,19 @@ def load_strategies(n: int) -> dict[type, st.SearchStrategy]:
         Drag: st.builds(Drag, each(tenths(0, 10), n), each(tenths(0, 10), n)),
         FollowerForce: st.builds(FollowerForce, tenths(-50, 50)),
         TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50)),
+        **{kind: st.builds(kind, **by_parameter(kind, lambda each_of: _drawn(each_of, n))) for kind in OTHERS},
     }
+
+
+def by_parameter(kind: type[Load], value: Callable[[Parameter], Any]) -> dict[str, Any]:
+    """Return a value for each parameter of a load."""
+    return {name: value(parameter) for name, parameter in kind.parameters().items()}
+
+
+def _drawn(parameter: Parameter, n: int) -> st.SearchStrategy:
+    bounded = parameter.least is not None or parameter.above is not None
+    values = tenths(1 if bounded else -20, 20)
+    return values if parameter.single else each(values, n)
 
 
 @st.composite
@@ -203,6 +221,7 @@ def random_chain(n: int, seed: int = 0) -> tuple[Chain, np.ndarray, np.ndarray]:
         Drag(rng.uniform(0, 0.2, n), rng.uniform(0, 0.2, n)),
         FollowerForce(2.0),
         TipForce(1.0, -0.5),
+        *(kind(**by_parameter(kind, lambda each_of: rng.uniform(0.1, 0.5, None if each_of.single else n))) for kind in OTHERS),
     ]
     return Chain(made, loads), rng.uniform(-3, 3, n), rng.uniform(-2, 2, n)
 
@@ -268,11 +287,25 @@ class Mechanics:
             "joint_torque": torques_at(chain, self.t),
             "joint_spring": -np.array(spring.stiffness) * stretch if spring else zero,
             "joint_damper": -np.array(damper.damping) * relative(self.omega) if damper else zero,
+            **{kind.name: self.by_law(kind) for kind in OTHERS if kind.law.on == "joint"},
         }
 
-    def link_moments(self) -> np.ndarray:
+    def link_moments(self) -> dict[str, np.ndarray]:
+        """Return the moments on links alone by load."""
         damper = self.chain.load(LinkDamper)
-        return -np.array(damper.damping) * self.omega if damper else np.zeros(self.chain.n)
+        return {
+            "link_damper": -np.array(damper.damping) * self.omega if damper else np.zeros(self.chain.n),
+            **{kind.name: self.by_law(kind) for kind in OTHERS if kind.law.on == "link"},
+        }
+
+    def by_law(self, kind: type[Load]) -> np.ndarray:
+        """Return the moments push - damping * rate - stiffness * (angle - origin) of a load."""
+        load, law = self.chain.load(kind), kind.law
+        angle, rate = (relative(values) if law.on == "joint" else values for values in (self.theta, self.omega))
+        push, damping, stiffness, origin = (
+            np.array(getattr(load, name)) if name and load else 0.0 for name in (law.push, law.damping, law.stiffness, law.origin)
+        )
+        return np.zeros(self.chain.n) + push - damping * rate - stiffness * (angle - origin)
 
     def centre_forces(self) -> dict[str, np.ndarray]:
         """Return the forces (N, 2) at the centres by load."""
@@ -297,7 +330,7 @@ class Mechanics:
         joint = {name: T - np.concatenate([T[1:], [0.0]]) for name, T in self.joint_moments().items()}
         centre = {name: np.einsum("jx,jix->i", F, self.centre) for name, F in self.centre_forces().items()}
         tip = {name: self.tip @ F for name, F in self.tip_forces().items()}
-        return joint | centre | tip | {"link_damper": self.link_moments()}
+        return joint | centre | tip | self.link_moments()
 
     def powers(self) -> dict[str, float]:
         return {name: float(Q @ self.omega) for name, Q in self.generalised().items()}
@@ -319,10 +352,22 @@ def energy(chain: Chain, theta: np.ndarray, omega: np.ndarray):
         ux = vx + omega[i] * (link.com * c - link.offset * s)
         uy = vy + omega[i] * (link.com * s + link.offset * c)
         total = total + link.mass * (ux * ux + uy * uy) / 2 + link.inertia * omega[i] ** 2 / 2 + link.mass * chain.g * gy
-        total = total + stiffness[i] * (theta[i] - before - rest[i]) ** 2 / 2
+        total = total + stiffness[i] * (theta[i] - before - rest[i]) ** 2 / 2 + _stored(chain, theta[i] - before, i)
         x, y = x + link.length * s, y - link.length * c
         vx, vy = vx + link.length * omega[i] * c, vy + link.length * omega[i] * s
         before = theta[i]
+    return total
+
+
+def _stored(chain: Chain, angle: Any, joint: int) -> Any:
+    """Return what the laws of OTHERS store in a joint at a relative angle."""
+    total = 0.0
+    for kind in OTHERS:
+        load, law = chain.load(kind), kind.law
+        if load and law.stiffness:
+            values = (getattr(load, name) if name else 0.0 for name in (law.stiffness, law.origin))
+            stiffness, origin = (np.broadcast_to(value, chain.n)[joint] for value in values)
+            total = total + stiffness * (angle - origin) ** 2 / 2
     return total
 
 

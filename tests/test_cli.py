@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 import os
@@ -15,8 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.models import CommandInfo
 
 import nlink
+from nlink.cli import COMMANDS, app
 
 COMMAND = str(Path(sys.executable).with_name("nlink"))
 
@@ -45,11 +48,16 @@ def test_help_version_and_no_arguments(tmp_path: Path) -> None:
 
 
 def test_help_imports_no_heavy_package(tmp_path: Path) -> None:
-    code = (
-        "import sys, nlink.cli; print([m for m in ('numba', 'scipy', 'sympy', 'matplotlib', 'xarray', 'h5py') if m in sys.modules])"
-    )
+    code = "import sys, nlink.cli; print([m for m in ('numpy', 'numba', 'pydantic', 'nlink.scenario') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("command", app.registered_commands, ids=lambda command: command.name)
+def test_help_has_the_first_sentence_of_each_command(command: CommandInfo) -> None:
+    module, function = COMMANDS[command.name or ""].split(".")
+    words = getattr(importlib.import_module(f"nlink.cli.{module}"), function).__doc__
+    assert command.help == words.split("\n\n")[0]
 
 
 def test_the_process_ends_with_its_code_after_all_exit_functions() -> None:

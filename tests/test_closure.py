@@ -20,7 +20,6 @@ from nlink.mechanics.loop_closure import (
     Assembly,
     assemble,
     branches,
-    defects,
     driven,
     gap,
     jacobian,
@@ -177,8 +176,6 @@ def test_the_tangent_space_of_a_dead_position_has_one_direction_more():
     assert tangent(chain, np.array([math.pi, math.pi / 2, 0.0])).shape == (3, 1)
     assert tangent(chain, np.array([math.pi / 2, math.pi / 2, -math.pi / 2])).shape == (3, 2)
     assert tangent(Chain.uniform(3), np.zeros(3)).shape == (3, 3)
-    assert defects(chain) == (0.0, 2.0)
-    assert defects(linkage((1, 3, 2.5), 2.5)) == pytest.approx((1.0, 2.0))
 
 
 # Mechanics -----------------------------------------------------------------------------------------------------------

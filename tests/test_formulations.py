@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from helpers import (
     FORMULATIONS,
+    OTHERS,
     TOLERANCE,
     Mechanics,
     angles,
@@ -54,6 +55,7 @@ WORKING = {
     "drag": Drag,
     "follower_force": FollowerForce,
     "tip_force": TipForce,
+    **{kind.name: kind for kind in OTHERS if kind.works()},
 }
 
 

@@ -105,7 +105,7 @@ def test_every_link_obeys_newton_and_euler(case):
     lower = -np.vstack([upper[1:], np.zeros((1, 2))])
     here = Mechanics(chain, theta, omega, t)
     moments, ends, centres = here.joint_moments(), kinematics.hinges(chain, theta), kinematics.centres(chain, theta)
-    joint = sum(moments.values())
+    joint, link = sum(moments.values()), sum(here.link_moments().values())
     tip = sum(here.tip_forces().values())
     acceleration = np.einsum("jix,i->jx", here.centre, alpha) + np.einsum("jix,i->jx", here.bend, omega**2)
     inertial = chain.mass[:, None] * acceleration
@@ -116,7 +116,7 @@ def test_every_link_obeys_newton_and_euler(case):
         force = upper[i] + lower[i] + sum(F[i] for F in here.centre_forces().values()) + outer
         np.testing.assert_allclose(force, inertial[i], atol=1e-11 * largest * chain.n)
         moment = cross(ends[i] - centres[i], upper[i]) + cross(ends[i + 1] - centres[i], lower[i] + outer)
-        moment += joint[i] - (joint[i + 1] if i + 1 < chain.n else 0.0) + here.link_moments()[i]
+        moment += joint[i] - (joint[i + 1] if i + 1 < chain.n else 0.0) + link[i]
         assert moment == pytest.approx(chain.inertia[i] * alpha[i], abs=1e-10 * largest * reach * chain.n)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -127,6 +128,14 @@ def test_damping_ratios_and_shapes_of_one_oscillator():
     assert mode.frequency == pytest.approx(mode.undamped * math.sqrt(1 - mode.ratio**2))
     assert mode.growth == pytest.approx(-0.2 / (2 * inertia))
     assert mode.shape == pytest.approx([1.0])
+
+
+@pytest.mark.parametrize("rounding", [-1e-17, 1e-17])
+def test_a_neutral_mode_is_one_mode_and_stable_whatever_rounding_says(rounding):
+    small = linearize(Chain.uniform(2), 0.0)
+    neutral = replace(small, M=np.eye(2), K=np.diag([rounding, 1.0]), C=np.zeros((2, 2)))
+    assert neutral.stable
+    assert len(neutral.table()) == 2
 
 
 def test_long_chains_by_their_structure():

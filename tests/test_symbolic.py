@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 import sympy as sp
-from helpers import Mechanics, energy, random_chain, torques_at
+from helpers import OTHERS, Mechanics, energy, random_chain, torques_at
 
 import nlink
 from nlink import Chain, Drag, Gravity, JointDamper, JointSpring, Link, LinkDamper, ModelError, derive, formulate
@@ -19,6 +19,8 @@ from nlink.mechanics.loads import LOADS
 from nlink.symbolic.trigonometry import collected
 
 ALL = tuple(LOADS)
+WRITTEN = tuple(name for name, kind in LOADS.items() if kind not in OTHERS)
+"""The loads whose equations are written out below."""
 t = sp.Symbol("t")
 
 
@@ -99,7 +101,7 @@ def test_the_two_link_arm_in_relative_angles():
 
 def test_one_damped_and_driven_pendulum():
     """l^2 m theta'' = -m g l sin theta - k (theta - r) - c omega - kappa omega - (c1 + c2 l |omega|) l^2 omega + T + F . l t."""
-    loads = [load for load in ALL if load != "follower_force"]
+    loads = [load for load in WRITTEN if load != "follower_force"]
     th, om, length, m, g, k, r, c, kappa, T = letters("theta_1 omega_1 l_1 m_1 g k_1 r_1 c_1 kappa_1 T_1")
     c1, c2, fx, fy = letters("c1_1 c2_1 F_x F_y")
     found = derive(1, shape="point", loads=loads)
@@ -155,7 +157,7 @@ def test_every_load_against_brute_force(angles):
     letters_in = sorted(wanted.free_symbols, key=str)
     numbers = np.random.default_rng(3).uniform(0.2, 2.0, (5, len(letters_in)))
     for simplify in (True, False):
-        found = derive(2, loads=ALL, angles=angles, offset=True, simplify=simplify)
+        found = derive(2, loads=WRITTEN, angles=angles, offset=True, simplify=simplify)
         assert sorted(found.mass_matrix.free_symbols | found.forcing.free_symbols, key=str) == letters_in
         difference = sp.lambdify(letters_in, sp.Matrix.hstack(found.mass_matrix, found.forcing) - wanted, "numpy")
         assert max(np.max(np.abs(difference(*row))) for row in numbers) < 1e-12
@@ -192,6 +194,8 @@ def values(chain: Chain, time: float = 0.0) -> dict[str, np.ndarray | float]:
         "kappa": chain.each(LinkDamper, "damping"), "T": torques_at(chain, time), "c1": chain.each(Drag, "linear"),
         "c2": chain.each(Drag, "quadratic"), "alpha": follower.force if follower else 0.0,
         "F_x": tip.fx if tip else 0.0, "F_y": tip.fy if tip else 0.0,
+        **{each.symbol: LOADS[kind.name].values(chain.load(kind), chain.n)[name]
+           for kind in OTHERS for name, each in kind.parameters().items()},
     }  # fmt: skip
 
 
@@ -305,7 +309,7 @@ def test_energies_and_friction_have_the_right_values(n):
     assert float((found.kinetic + found.potential).subs(table)) == pytest.approx(energy(chain, theta, omega), rel=1e-12)
     calm = Chain(chain.links, [load for load in chain.loads if not isinstance(load, Drag)] + [Drag(chain.each(Drag, "linear"))])
     powers = Mechanics(calm, theta, omega).powers()
-    lost = powers["drag"] + powers["joint_damper"] + powers["link_damper"]
+    lost = sum(powers[name] for name, kind in LOADS.items() if kind.drains)
     assert float(-2 * found.rayleigh.subs(table)) == pytest.approx(lost, rel=1e-12)
 
 

@@ -23,6 +23,8 @@ MOST_LINKS = 4000
 ComplexArray = NDArray[np.complex128]
 FLAT = 1e-9
 """Real part, as a part of the largest eigenvalue, that counts as none."""
+ROUNDING = 1e-14
+"""Square of a frequency, as a part of the largest, whose sign is decided by rounding errors."""
 
 
 class Mode(NamedTuple):
@@ -74,7 +76,7 @@ class Linearization:
         squares = self.squares
         real = np.abs(squares.imag) <= FLAT * np.abs(squares).max(initial=0.0)
         with np.errstate(invalid="ignore"):
-            return np.sort(np.sqrt(np.where(real & (squares.real >= 0), squares.real, np.nan)))
+            return np.sort(np.sqrt(np.where(real, _neutral(squares.real), np.nan)))
 
     @cached_property
     def squares(self) -> ComplexArray:
@@ -129,7 +131,7 @@ class Linearization:
             from scipy.linalg import eigh
 
             squares, shapes = eigh(self.K, self.M)
-            roots = np.sqrt(-squares.astype(complex))
+            roots = np.sqrt(-_neutral(squares).astype(complex))
             values: ComplexArray = np.concatenate([roots, -roots])
             shapes = np.hstack([shapes, shapes])
         else:
@@ -170,6 +172,11 @@ def linearize(
     if chain.pin or coordinates == "relative":
         M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
     return Linearization(chain, angles, rates, M, C, K, basis)
+
+
+def _neutral(squares: np.ndarray) -> np.ndarray:
+    """Return squares of frequencies, those that are zero to rounding not negative: a neutral mode does not grow."""
+    return np.where(np.abs(squares) <= ROUNDING * np.abs(squares).max(initial=0.0), np.abs(squares), squares)
 
 
 def companion(solved: np.ndarray) -> np.ndarray:

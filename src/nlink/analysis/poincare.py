@@ -98,7 +98,7 @@ def poincare(
     omega: ArrayLike | None = None,
     *,
     t_end: float,
-    section: Section | Strobe = Section(),  # noqa: B008
+    section: Section | Strobe = Section(),
     transient: float = 0.0,
     progress: bool = False,
 ) -> Points:

@@ -6,21 +6,31 @@ Exit codes: 0 ok, 2 usage, 3 invalid model, 4 numerical failure (partial run sav
 from __future__ import annotations
 
 import functools
+import importlib
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from nlink._support.checks import BackendError, ModelError, printable
 from nlink._support.interrupt import asked_to_leave
 from nlink._support.version import __version__
-from nlink.cli import chaos, compare, compile, derive, export, map, models, modes, pictures, run, stability, studio
-from nlink.cli.common import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, USAGE
+from nlink.cli.codes import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, USAGE
 
+COMMANDS = {
+    "run": "run.run", "presets": "models.presets", "show": "models.show", "plot": "pictures.plot", "animate": "pictures.animate",
+    "export": "export.export", "derive": "derive.derive", "compare": "compare.compare", "modes": "modes.modes",
+    "stability": "stability.stability", "lyapunov": "chaos.lyapunov", "poincare": "chaos.poincare",
+    "bifurcation": "chaos.bifurcation", "studio": "studio.studio", "compile": "compile.compile", "map": "map.chart",
+}  # fmt: skip
+"""The module and the function of each command."""
 MOST_SAID = 800
 """Most letters of a message: a longer one has a name that is too long to read."""
 
@@ -46,13 +56,27 @@ def _interruptible(function: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-for each in (
-    run.run, models.presets, models.show, pictures.plot, pictures.animate, export.export, derive.derive, compare.compare,
-    modes.modes, stability.stability, chaos.lyapunov, chaos.poincare, chaos.bifurcation, studio.studio,
-    compile.compile,
-):  # fmt: skip
-    app.command()(_interruptible(each))
-app.command("map")(_interruptible(map.chart))
+class Command(TyperCommand):
+    """A command whose module is imported when it is called; until then it has a name and a sentence."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Return the context of the whole command."""
+        module, function = COMMANDS[self.name or ""].split(".")
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        alone.command(self.name)(_interruptible(getattr(importlib.import_module(f"nlink.cli.{module}"), function)))
+        return typer.main.get_command(alone).make_context(info_name, args, parent, **extra)
+
+
+def _sentence(place: str) -> str:
+    """Return the first paragraph of a command's docstring, from its source: to import all commands takes longer than to help."""
+    module, function = place.split(".")
+    text = Path(__file__).with_name(f"{module}.py").read_text(encoding="utf-8")
+    found = re.search(rf'^def {function}\(.*?"""(.*?)(?:\n\n|""")', text, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
+
+
+for name, place in COMMANDS.items():
+    app.command(name, cls=Command, help=_sentence(place))(lambda: None)
 
 
 def _version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""What commands share: exit codes, how models and runs are found, changed and varied, and how sizes and links are read."""
+"""What commands share: how models and runs are found, changed and varied, and how sizes and links are read."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nlink.mechanics.chain import Chain
     from nlink.run.run import Run
 
-USAGE, BAD_MODEL, FAILED, INPUT_OUTPUT, INTERRUPTED, BROKEN_PIPE = 2, 3, 4, 5, 130, 141
-"""Exit codes other than 0."""
 DEFAULT = "chaotic-5"
 """The model of a command that is given none."""
 

@@ -37,7 +37,7 @@ def compare(
 
     Examples: nlink compare chaotic-3 | nlink compare chaotic-3 --rtol 1e-3 --atol 1e-6 --integrator RK45 -o plots
     """
-    from nlink.analysis import compare as analysis
+    from nlink.analysis.compare import compare as compared
     from nlink.simulation.integrate import SimulationError
 
     name, _, scenario = read_scenario(model, {"links": links, "run.t_end": until}, settings)
@@ -52,9 +52,7 @@ def compare(
     check_folder(folder, "plots", "-o")
     tolerances = _tolerances(rtol or [], atol or [], scenario.settings.rtol)
     try:
-        comparison = analysis.compare(
-            scenario, formulation or None, tolerances, integrator or None, angle=angle, progress=not quiet
-        )
+        comparison = compared(scenario, formulation or None, tolerances, integrator or None, angle=angle, progress=not quiet)
     except SimulationError as error:
         stopped = error.status.code == "interrupted"
         typer.echo(f"nlink: {'interrupted' if stopped else f'the reference run failed: {error.status}'}", err=True)

@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, shown, whole
-from nlink.cli.common import INTERRUPTED, Table, changed, free_name, model_table, pair
+from nlink.cli.codes import INTERRUPTED
+from nlink.cli.common import Table, changed, free_name, model_table, pair
 from nlink.cli.options import Json, Quiet, Set
 from nlink.cli.report import Report, system_lines
 from nlink.scenario import Scenario

@@ -14,7 +14,8 @@ import numpy as np
 import typer
 
 from nlink._support.files import written_whole
-from nlink.cli.common import FAILED, INTERRUPTED, Table
+from nlink.cli.codes import FAILED, INTERRUPTED
+from nlink.cli.common import Table
 from nlink.view.endings import check_ending
 from nlink.view.words import scenario_lines
 

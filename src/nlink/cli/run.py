@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError
-from nlink.cli.common import INTERRUPTED, Table, free_name, load_run, read_scenario
+from nlink.cli.codes import INTERRUPTED
+from nlink.cli.common import Table, free_name, load_run, read_scenario
 from nlink.cli.options import Json, Links, Model, Quiet, Set
 from nlink.cli.report import Report, exit_code, system_lines
 from nlink.scenario import Scenario

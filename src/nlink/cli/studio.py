@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from nlink._support.checks import ModelError
-from nlink.cli.common import DEFAULT, USAGE, check_folder, load_run, read_scenario
+from nlink.cli.codes import USAGE
+from nlink.cli.common import DEFAULT, check_folder, load_run, read_scenario
 from nlink.scenario import Scenario
 from nlink.view.endings import RUN
 

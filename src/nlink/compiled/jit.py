@@ -46,15 +46,16 @@ OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True, "pipeline_c
 INLINE: Any = OPTIONS | {"forceinline": True, "pipeline_class": InnerCompiler}
 
 
-def compiled(path: Path) -> bool:
-    """Whether a file of the package may hold compiled code."""
-    return any(path.is_relative_to(PACKAGE / place) for place in COMPILED)
+def compiled_files() -> list[Path]:
+    """Return the files of the package that may hold compiled code."""
+    places = [PACKAGE / place for place in COMPILED]
+    return sorted(path for place in places for path in ([place] if place.suffix else place.rglob("*.py")))
 
 
 def cache_folder() -> Path:
     """Return the folder of compiled kernels for these very sources."""
     digest = hashlib.sha256(f"{numba.__version__}{sources.NOTES or ''}".encode())
-    for path in sorted(path for path in PACKAGE.rglob("*.py") if compiled(path)):
+    for path in compiled_files():
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
     return kernel_folder(digest.hexdigest())
 
@@ -62,13 +63,6 @@ def cache_folder() -> Path:
 def cold() -> bool:
     """Whether no kernel has been compiled yet for these sources."""
     return not any(FOLDER.rglob("*.nbi"))
-
-
-def get_ready() -> None:
-    """Load what compiled functions need: Numba would at the first call."""
-    from numba.core.registry import cpu_target
-
-    cpu_target.target_context.refresh()  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def kernel(function: Callable[..., Any]) -> Any:

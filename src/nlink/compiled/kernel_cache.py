@@ -20,6 +20,7 @@ from typing import Any
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, NullCache
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from nlink._support.files import UNFINISHED, discard
 from nlink.compiled import announcing
@@ -74,10 +75,19 @@ class KernelCache(FunctionCache):
         announcing.HELD[_name(function)] = self.holds
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the code for these types of arguments, or None: then it is compiled now."""
+        """Return the code for these types of arguments, or None: then it is compiled now.
+
+        Numba would always load what compiling needs, SciPy too: 0.3 s in each process. Code that is in the cache needs the symbols
+        of Numba's runtime alone.
+        """
         part = part_of(self._py_func, sig)
-        found = super().load_overload(sig, target_context) if part.kept else None
-        announcing.began(part) if found is None else announcing.loaded(part)
+        rtsys.initialize(target_context)
+        found = self._load_overload(sig, target_context) if part.kept else None
+        if found is None:
+            target_context.refresh()
+            announcing.began(part)
+        else:
+            announcing.loaded(part)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:

@@ -141,14 +141,11 @@ _closing = np.zeros(1, np.int64)
 
 
 def dask_setup(worker: Any) -> None:
-    """Leave Ctrl-C and the line about compiling to the process that started this worker, and load what compiled functions need,
-    half a second's work, before it asks for tasks; Dask calls this in each worker of `local_cluster`.
+    """Leave Ctrl-C and the line about compiling to the process that started this worker; Dask calls this in each worker of
+    `local_cluster`.
     """
-    from nlink.compiled.jit import get_ready
-
     os.environ[QUIET] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    get_ready()
 
 
 def dask_teardown(worker: Any) -> None:

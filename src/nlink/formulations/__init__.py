@@ -13,9 +13,14 @@ from nlink.formulations.momentum import Momentum
 from nlink.formulations.natural import Natural
 from nlink.formulations.projection import TangentProjection
 from nlink.formulations.recursive import Recursive
+from nlink.formulations.stabilization import AugmentedLagrangian, Baumgarte, MultiplierFilter, Penalty, Projection, Unstabilized
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import Formulation, System
 
+__all__ = [
+    "FORMULATIONS", "AugmentedLagrangian", "Baumgarte", "Lagrange", "Linear", "Maximal", "Momentum", "MultiplierFilter", "Natural",
+    "Penalty", "Projection", "Recursive", "TangentProjection", "Unstabilized", "formulate", "register",
+]  # fmt: skip
 FORMULATIONS: dict[str, type[Formulation]] = {
     kind.name: kind for kind in (Recursive, Momentum, Lagrange, TangentProjection, Maximal, Natural, Linear)
 }

@@ -175,15 +175,6 @@ def zigzag(chain: Chain) -> np.ndarray:
     return nearest(chain, line + sign * fold, float(chain.length.sum()))
 
 
-def defects(chain: Chain) -> tuple[float, ...]:
-    """Return the smallest |sum of +-l_i - distance of the pin| over all signs, for a chain of few links: how far it is from having
-    a dead position; the two signs nearest.
-    """
-    assert chain.pin is not None
-    signs = np.array(np.meshgrid(*[[1.0, -1.0]] * chain.n)).reshape(chain.n, -1)
-    return tuple(np.unique(np.abs(chain.length @ signs - math.hypot(*chain.pin)))[:2].tolist())
-
-
 def passing(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for motions (..., N) how the distance to the nearest dead position changes (negative: approaching), and the angle
     that is left to it: the size of that part of the row along the pin which the row across it cannot make up.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nlink._support.checks import ModelError
 from nlink.run.run import Run
@@ -24,23 +24,12 @@ def has_display() -> bool:
     return True
 
 
-def live(
-    run: Run,
-    *,
-    speed: float = 1.0,
-    fps: float = 50,
-    size: tuple[int, int] = (640, 640),
-    trail: float = 1.0,
-    hinges: bool = True,
-    timer: bool = True,
-    centres: bool = False,
-    style: str = "bar",
-) -> None:
+def live(run: Run, *, speed: float = 1.0, fps: float = 50, **look: Any) -> None:
     """Play a run in a window, again and again, until it is closed by its button, Escape or q.
 
-    The options are those of `animate`; a slow machine leaves frames out and keeps the time.
+    The options are those of `animate`: `look` has those of a Look. A slow machine leaves frames out and keeps the time.
     """
-    drawn, times = Look(size, trail, hinges, timer, centres, style), frame_times(run, speed, fps)
+    drawn, times = Look(**look), frame_times(run, speed, fps)
     window = _window()
     window.title(heading(run))
     window.resizable(False, False)

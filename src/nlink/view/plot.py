@@ -118,29 +118,28 @@ def _rates(sheet: Sheet) -> None:
 
 
 def _positions(sheet: Sheet) -> None:
-    ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
-    for k, axes in enumerate(sheet.over_time("x (m)", "y (m)")):
-        sheet.lines(axes, sheet.motion.t, ends[..., k])
-    sheet.name_links("end {i}", last=_at_pin(sheet.run))
+    _ends_over_time(sheet, kinematics.hinges(sheet.run.chain, sheet.motion.theta), "x (m)", "y (m)")
 
 
 def _velocities(sheet: Sheet) -> None:
-    ends = kinematics.hinge_velocities(sheet.run.chain, sheet.motion.theta, sheet.motion.omega)[:, 1:]
-    for k, axes in enumerate(sheet.over_time(r"$v_x$ (m/s)", r"$v_y$ (m/s)")):
-        sheet.lines(axes, sheet.motion.t, ends[..., k])
-    sheet.name_links("end {i}", last=_at_pin(sheet.run))
+    velocities = kinematics.hinge_velocities(sheet.run.chain, sheet.motion.theta, sheet.motion.omega)
+    _ends_over_time(sheet, velocities, r"$v_x$ (m/s)", r"$v_y$ (m/s)")
 
 
-def _at_pin(run: Run) -> str:
-    """Return what to add to the name of the last end."""
-    return ", at pin" if run.chain.pin else ""
+def _ends_over_time(sheet: Sheet, hinges: np.ndarray, *labels: str) -> None:
+    for k, axes in enumerate(sheet.over_time(*labels)):
+        sheet.lines(axes, sheet.motion.t, hinges[:, 1:, k])
+    _name_ends(sheet)
 
 
 def _paths(sheet: Sheet) -> None:
-    axes = sheet.plane()
-    ends = kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, 1:]
-    sheet.lines(axes, ends[..., 0], ends[..., 1])
-    sheet.name_links("end {i}", last=_at_pin(sheet.run))
+    hinges = kinematics.hinges(sheet.run.chain, sheet.motion.theta)
+    sheet.lines(sheet.plane(), hinges[:, 1:, 0], hinges[:, 1:, 1])
+    _name_ends(sheet)
+
+
+def _name_ends(sheet: Sheet) -> None:
+    sheet.name_links("end {i}", last=", at pin" if sheet.run.chain.pin else "")
 
 
 def _tip(sheet: Sheet) -> None:
@@ -198,10 +197,6 @@ def _size(size: Size) -> Size:
     return number("size[0]", size[0], least=1, most=MOST_INCHES), number("size[1]", size[1], least=1, most=MOST_INCHES)
 
 
-def _open(run: Run) -> bool:
-    return run.chain.pin is None
-
-
 @dataclass(frozen=True)
 class PlotKind:
     """One plot: what it shows, how it is drawn, which runs it suits, and what it needs if others have no such plot at all."""
@@ -219,7 +214,9 @@ PLOTS: dict[str, PlotKind] = {
     "positions": PlotKind("Positions of the link ends", _positions),
     "velocities": PlotKind("Velocities of the link ends", _velocities),
     "paths": PlotKind("Paths of the link ends", _paths),
-    "tip": PlotKind("Path of the last end", _tip, _open, "an open chain: here the last end stays at the pin"),
+    "tip": PlotKind(
+        "Path of the last end", _tip, lambda run: not run.chain.pin, "an open chain: here the last end stays at the pin"
+    ),
     "coupler": PlotKind("Coupler curves", coupler.draw, coupler.suits, coupler.NEEDS),
     "energy": PlotKind("Energy", _energy),
     "reactions": PlotKind("Forces at the hinges", forces.draw),

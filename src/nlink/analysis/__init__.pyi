@@ -1,0 +1,34 @@
+"""The public names of nlink.analysis, each with the module that holds it."""
+
+from .bifurcation import Bifurcation as Bifurcation
+from .bifurcation import bifurcation as bifurcation
+from .compare import Comparison as Comparison
+from .compare import compare as compare
+from .cycle import LimitCycle as LimitCycle
+from .cycle import amplitudes as amplitudes
+from .cycle import limit_cycle as limit_cycle
+from .energy_surface import on_energy as on_energy
+from .energy_surface import starts_on_energy as starts_on_energy
+from .equilibrium import Equilibrium as Equilibrium
+from .equilibrium import equilibria as equilibria
+from .equilibrium import equilibrium as equilibrium
+from .ftle import FiniteTime as FiniteTime
+from .ftle import ftle as ftle
+from .linearize import Linearization as Linearization
+from .linearize import linearize as linearize
+from .lyapunov import Lyapunov as Lyapunov
+from .lyapunov import lyapunov as lyapunov
+from .mapfile import load_map as load_map
+from .mapfile import save_map as save_map
+from .maps import Map as Map
+from .maps import chaos_map as chaos_map
+from .modes import modes as modes
+from .poincare import Points as Points
+from .poincare import Section as Section
+from .poincare import Strobe as Strobe
+from .poincare import poincare as poincare
+from .stability import Critical as Critical
+from .stability import critical_load as critical_load
+from .stability_map import locus as locus
+from .stability_map import stability_map as stability_map
+from .trust import trusted_until as trusted_until
