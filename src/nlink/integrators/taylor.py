@@ -29,6 +29,7 @@ from nlink.mechanics.series import (
     SeriesLayout,
     SeriesRoom,
     arrival,
+    begin,
     horizon,
     polynomials,
     powers,
@@ -39,6 +40,8 @@ from nlink.mechanics.system import System
 
 WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
+PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
+"""Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
 """Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
@@ -119,7 +122,8 @@ class TaylorStepper(CompiledStepper):
         chain, order, n = system.parameters.chain, record.order, system.chain.n
         width = next((width for width in WIDTHS if n <= width), LANES)
         in_loops = n > width or chain.force_level > 0
-        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, moments=chain.loaded)
+        places = next((places for places in PLACES if n <= places), 0)
+        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
         lanes = -(-n // width) * width
         terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
         terms[0, 0] = 1.0
@@ -156,6 +160,8 @@ def prepare(method, p, clock, knots, k, bound, fresh):
     """Compute the series, with the loads on this side of the bound; the rates of a fresh knot are its first terms."""
     room, order = series_room(method, p), len(method.orders)
     n, m, y, f = p.chain.n, knots.y.shape[1], numbers(knots.y)[k], numbers(knots.f)[k]
+    if k == 0:
+        begin(p, room)
     method.ends[0], method.ends[1], method.ends[2] = series(clock.t, bound, clock.sign > 0.0, y, p, room, order)
     clock.nfev += 1
     if m > 2 * n:
