@@ -104,7 +104,10 @@ class Number:
     __hash__ = object.__hash__
 
     def __abs__(self) -> Number:
-        return selected(*_greater(self, -self))
+        kind = self.value.type
+        name = f"llvm.fabs.v{kind.count}f64"
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), name)
+        return Number(self.builder, self.builder.call(function, [self.value]))
 
     def __neg__(self) -> Number:
         return self._made("fsub", *Number(self.builder, self._with(-0.0)[1])._with(self))  # GPUs know no fneg
@@ -138,12 +141,8 @@ class Number:
         count = self.value.type.count
         if count == 1:
             return self.number(0)
-        halves = (self._chosen(self, list(range(first, first + count // 2))) for first in (0, count // 2))
-        return selected(*_greater(*halves)).largest()
-
-
-def _greater(a: Number, b: Number) -> tuple[Number, Number, Number]:
-    return a > b, a, b
+        a, b = (self._chosen(self, list(range(first, first + count // 2))) for first in (0, count // 2))
+        return selected(a > b, a, b).largest()
 
 
 def gathered(context: Context, builder: Builder, kind: Kind, array: Value, part: int, n: Value, places: int, width: int) -> Number:

@@ -199,15 +199,16 @@ def vector_series(layout, order, t, theta, omega, g, wide, w):
 
 
 def total(factors, values, start: Any = 0.0) -> Any:
-    """Write down a sum of products of coefficients. Those that need the latest, first or last of a product of series, come last;
-    long sums are split, so that none waits for a long row of additions.
+    """Write down a sum of products of coefficients. In a product of series the first and the last need the latest: they come last.
+    Long sums are split, so that none waits for a long row of additions.
     """
     products = list(zip(factors, values, strict=True))
     parts = [start] + [0.0] * (len(products) // LONGEST)
-    for place, m in enumerate(reversed(range(len(products)))):
-        a, b = products[m // 2 if m % 2 else -1 - m // 2]
+    for place, m in enumerate(reversed(range(1, len(products)))):
+        a, b = products[m // 2 - 1 if m % 2 == 0 else -2 - m // 2]
         parts[place % len(parts)] = parts[place % len(parts)] + a * b
-    return sum(parts[1:], parts[0])
+    found = sum(parts[1:], parts[0])
+    return found + products[-1][0] * products[-1][1] if products else found
 
 
 def half_square(k, x, y):
