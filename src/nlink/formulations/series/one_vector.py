@@ -277,22 +277,16 @@ def moments(order, t, theta, w, wide):
         drive = size * (s, c, -s, -c)[k % 4]
         wide[DRIVE, k, 0] = drive + w[(CONSTANT, SLOPE)[k], 0] + (w[VALUE, 0] if k == 0 else 0.0) if k < 2 else drive
         size = size * (w[FREQUENCY, 0] * (1.0 / (k + 1.0)))
-    stiff, damp, own = w[STIFF, 0], w[DAMP, 0], w[BRAKE, 0]
-
-    def between(moment):
-        """Return what moments at the joints do to links."""
-        return moment - moment.moved(-1)
-
-    def linked(factor, value):
-        """Return minus the moments on links by joints that resist differences."""
-        return between(factor * (value - value.moved(1)))
+    relative = [theta - theta.moved(1)]
 
     def moment(k, rate):
-        angle = rate[k - 1] * (1.0 / k) if k > 0 else theta
-        total = between(wide[DRIVE, k, 0]) - linked(stiff, angle)
+        joint = wide[DRIVE, k, 0] - (w[STIFF, 0] if k == 0 else w[STIFF, 0] * (1.0 / k)) * relative[k]
+        relative.append(rate[k] - rate[k].moved(1))
+        link = -w[BRAKE, 0] * rate[k]
         if k == 0:
-            total = total + between(w[REST, 0]) + w[PUSH, 0]
-        return (total - own * rate[k]) - linked(damp, rate[k])
+            joint, link = joint + w[REST, 0], link + w[PUSH, 0]
+        joint = joint - w[DAMP, 0] * relative[k + 1]
+        return joint - joint.moved(-1) + link
 
     return moment
 
