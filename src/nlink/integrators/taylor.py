@@ -2,7 +2,7 @@
 
 The series belongs to the formulation (`system.series`); here are the steps. A step is as long as the last two coefficients of the
 unit vectors allow: x and y together cannot both vanish by symmetry, so starts at rest, level or upside down do not fool it. No
-link turns by more than 2 rad. The series is the dense output. No step is ever rejected.
+link turns by more than 1.5 rad. The series is the dense output. No step is ever rejected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from nlink._support.checks import ModelError, whole
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import aligned, binary_logarithm, numbers, power_of_two, vectors
-from nlink.integrators.accuracy import series_tolerance
+from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.kernels import borrowed
@@ -128,7 +128,9 @@ class TaylorStepper(CompiledStepper):
         terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
         terms[0, 0] = 1.0
         q = np.zeros((order, system.full_size))
-        self.method = TaylorStep(record.tol, terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3))
+        self.method = TaylorStep(
+            tolerance_of_order(record.tol, order), terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3)
+        )
         self.restart(point, t_end)
 
     def restart(self, point: Restart, t_end: float) -> None:
@@ -143,7 +145,7 @@ def reach(tol, last, before, fastest, order):
     longest = max(
         binary_logarithm(max(last, 1e-250) * per) * (1.0 / order), binary_logarithm(max(before, 1e-250) * per) * (1.0 / (order - 1))
     )
-    return min(power_of_two(-longest), 2.0 / max(fastest, 1e-100))
+    return min(power_of_two(-longest), 1.5 / max(fastest, 1e-100))
 
 
 @kernel

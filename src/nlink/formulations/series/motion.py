@@ -27,7 +27,7 @@ from nlink.compiled.dispatch import dispatched
 from nlink.compiled.duals import dual, rate_of
 from nlink.compiled.interpreted import DualVector
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, anywhere, of_numbers, value_of, where
+from nlink.compiled.simd import anywhere, of_numbers, value_of, where
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
 from nlink.formulations.series.one_vector import IN_ONE_VECTOR, polynomials_of_rates
@@ -196,4 +196,4 @@ def angle(y, x):
 
 
 IN_LOOPS = Series(lambda p, room: None, chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)
-SERIES[RecursiveParameters] = {kind: IN_LOOPS for kind in (ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED)} | {ONE_VECTOR: IN_ONE_VECTOR}
+SERIES[RecursiveParameters] = dict.fromkeys((ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED), IN_LOOPS) | {ONE_VECTOR: IN_ONE_VECTOR}

@@ -1,4 +1,4 @@
-"""One chain of few links: a link in each lane of one vector, all orders unrolled, so that one order waits little for the one before.
+"""One chain of few links: a link in each lane of one vector, all orders unrolled, with short waits of one order for another.
 
 With the mass matrix M and its skew counterpart S (`couplings`), accelerations a along the links and alpha across them, each times
 (k + 1)(k + 2) of their coefficients,
