@@ -140,7 +140,7 @@ class TaylorStepper(CompiledStepper):
 
 @kernel
 def reach(tol, last, before, fastest, order):
-    """Return the length of a step."""
+    """Return the length of a step; within a quarter turn of all links the series of their rates keeps its digits."""
     per = 1.0 / tol
     longest = max(
         binary_logarithm(max(last, 1e-250) * per) * (1.0 / order), binary_logarithm(max(before, 1e-250) * per) * (1.0 / (order - 1))

@@ -1,10 +1,11 @@
 """The motion as a power series in time, as integrators ask for it: see `formulations/series` for how it is computed.
 
-One source of the recurrence serves four layouts. ns of a step, gravity alone, on one core with AVX-512 (2026-11-16):
+One source of the recurrence serves all layouts but ONE_VECTOR, which has its own. ns of a step, gravity alone, on one core with
+AVX-512 (2026-11-16; in one vector 2026-11-18):
 
     layout           for                           coefficients       links               N = 2     3     5     15
     ORDER_BY_ORDER   one chain                     in loops           in vectors of 8      2293         2701   3359
-    ONE_VECTOR       one chain, up to 16 links     unrolled           in one vector         449         1086   2331
+    ONE_VECTOR       one chain, up to 16 links     unrolled           in one vector         224   243    349   1115
     ORDER_BY_ORDER   chains in lanes, a member     in loops           in loops              124   201    339   1510
     LINK_BY_LINK     chains in lanes, a member     unrolled           in loops               95   144    243    835
     UNROLLED         chains in lanes, a member     unrolled           unrolled               65   111

@@ -18,6 +18,7 @@ acceleration that are passed on,
 
     b <- b - q (l.b) / D + known        a <- a - l (q.a) / D + known
 
+One chain of few links has a recurrence of its own: see `one_vector`.
 Arrays come twice: as numbers (a link each), and `wide`, the same memory as vectors: of links, or of chains.
 """
 
