@@ -189,8 +189,6 @@ def vector_series(layout, order, t, theta, omega, g, wide, w):
         y.append(alpha * (1.0 / scale))
         lam.append(pulled)
         rate.append(alpha * (1.0 / (k + 1.0)) - total(rate[:k], x[k + 1 : 1 : -1]))
-    if moment:
-        moment(order - 1, rate)
     for k in range(order):
         wide[RATE, k, 0] = rate[k]
     wide[Y, 2, 0] = y[2]
