@@ -95,6 +95,14 @@ def test_symmetric_starts_do_not_fool_the_step(quarters, speed):
     np.testing.assert_allclose(run.theta, exact.theta, atol=1e-9)
 
 
+@pytest.mark.parametrize("order", [18, 40])
+def test_links_that_spin_fast_keep_their_digits(order):
+    """Also where a step that its last terms allow would be longer than a quarter turn, within which the rates come from y' / x."""
+    run = simulate(Chain.uniform(1), 0.3, 60.0, t_end=1.0, save=(1.0,), integrator=Taylor(1e-14, order=order))
+    exact = simulate(Chain.uniform(1), 0.3, 60.0, t_end=1.0, save=(1.0,), integrator=DOP853(1e-14, 1e-14, max_step=0.002))
+    assert abs(run.theta[-1, 0] - exact.theta[-1, 0]) <= 1e-11
+
+
 def test_the_period_of_one_rod():
     """By the elliptic integral, over ten periods."""
     from scipy.special import ellipk
@@ -103,6 +111,20 @@ def test_the_period_of_one_rod():
     run = simulate(Chain.uniform(1), [1.0], t_end=10 * period, save=(10 * period,), integrator=Taylor())
     assert run.theta[-1, 0] == pytest.approx(1.0, abs=1e-11)
     assert run.omega[-1, 0] == pytest.approx(0.0, abs=TOLERANCE["period"])
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_an_equal_tolerance_is_an_equal_error_at_every_order(n):
+    """The mean error of some starts, against that of order 18."""
+    chain, rng = Chain.uniform(n), np.random.default_rng(n)
+    starts = [rng.uniform(-1.5, 1.5, n) for _ in range(30)]
+    exact, *others = (
+        nlink.flow(chain, integrator=Taylor(tol, order=order)) for tol, order in ((1e-17, 18), (1e-12, 18), (1e-12, 22))
+    )
+    ends = np.array([exact(start, t=3.0)[0] for start in starts])
+    errors = [np.abs([flow(start, t=3.0)[0] for start in starts] - ends).max(1) for flow in others]
+    means = [np.log(np.maximum(error, 1e-16)).mean() for error in errors]
+    assert abs(means[1] - means[0]) <= math.log(2)
 
 
 def test_a_tighter_tolerance_and_a_higher_order_are_better():

@@ -34,7 +34,7 @@ from nlink import (
 )
 from nlink.compiled.interpreted import DualVector, Vector, Vectors
 from nlink.formulations import recursive
-from nlink.formulations.series import loads, motion, resistance, rows, sweep, unrolled
+from nlink.formulations.series import loads, motion, one_vector, resistance, rows, sweep, unrolled
 from nlink.mechanics import kernels, kinematics, moments
 from nlink.mechanics.kernels import turn
 from nlink.mechanics.loads import Law
@@ -384,14 +384,25 @@ def room_of(chain, order):
     return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, series_layout(ORDER_BY_ORDER), (0,) * order)
 
 
-def made_series(chain, theta, omega, t, bound, order):
+def vector_of(chain, order):
+    """Return a room whose vectors have all links, with a place that is not needed, and a lane more."""
+    places = chain.n + 1
+    terms, u = (np.full((*shape, places + 1), LEFT) for shape in ((SERIES_ROWS, order + 2), (SERIES_SCRATCH,)))
+    w = np.zeros_like(u)
+    wide, v, uv = (Vectors(each[..., None, :]) for each in (terms, w, u))
+    numbers = formulate(chain).parameters.chain
+    return SeriesRoom(numbers, terms, wide, w, v, u, uv, series_layout(ONE_VECTOR, places, numbers.loaded), (0,) * order)
+
+
+def made_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS):
     """Return the room of a series, what it returned, and the coefficients of angles, rates and ledger."""
-    y, room = np.concatenate([theta, omega]), room_of(chain, order)
-    sizes = motion.chain_series(t, bound, bound > t, y, None, room, order)
+    room = (room_of if way is motion.IN_LOOPS else vector_of)(chain, order)
+    way.begin(None, room)
+    sizes = way.series(t, bound, bound > t, np.concatenate([theta, omega]), None, room, order)
     q = np.full((order, 2 * chain.n + room.chain.ledger), np.nan)
     if room.chain.ledger:
-        motion.chain_ledger(None, room, order, q)
-    motion.chain_polynomials(None, room, order, q)
+        way.powers(None, room, order, q)
+    way.polynomials(None, room, order, q)
     return room, sizes, q
 
 
@@ -419,9 +430,9 @@ def residuals(chain, y, t, q, h):
     return rate[:n] - state[n:], rate[n:] - here.accelerations(), works - [powers.get(row, 0.0) for row in LEDGER][: len(works)]
 
 
-def check_series(chain, theta, omega, t, bound, order):
+def check_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS):
     n, y = chain.n, np.concatenate([theta, omega])
-    room, sizes, q = made_series(chain, theta, omega, t, bound, order)
+    room, sizes, q = made_series(chain, theta, omega, t, bound, order, way)
     h = math.copysign(SHARE * sizes[0] ** (-1 / order), bound - t)
     *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
     for errors in both:
@@ -430,13 +441,14 @@ def check_series(chain, theta, omega, t, bound, order):
     ends = []
     for step in (h, h / 2):
         new = np.empty(2 * n)
-        motion.chain_arrival(step, y, None, room, order, new)
+        way.arrival(step, y, None, room, order, new)
         ends.append(new - at(q[:, : 2 * n], y, step)[0])
     falls([end[:n] for end in ends], order + 1, 1e-14)
     falls([end[n:] for end in ends], order, 1e-13)
-    last = np.abs(room.terms[[rows.X, rows.Y]]).sum(0).max(-1)
+    looped = room if way is motion.IN_LOOPS else made_series(chain, theta, omega, t, bound, order)[0]
+    last = np.abs(looped.terms[[rows.X, rows.Y]]).sum(0).max(-1)
     close(sizes, [last[order], last[order - 1], np.abs(omega).max()])
-    assert motion.chain_horizon(h, None, room, order) == h or room.chain.force_level == 2
+    assert way.horizon(h, None, room, order) == h or room.chain.force_level == 2
 
 
 SHARE = 0.04
@@ -449,6 +461,14 @@ def test_series(name, n, order):
     chain, theta, omega = next(case for each, *case in cases(n) if each == name)
     for t, bound in ((0.1, 0.5), (0.4, 0.0)):
         check_series(chain, theta, omega, t, bound, order)
+
+
+@pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (2, 20), (3, 8), (4, 9)])
+def test_series_in_one_vector(n, order):
+    for _, chain, theta, omega in cases(n):
+        if not formulate(chain).parameters.chain.force_level:
+            for t, bound in ((0.1, 0.5), (0.4, 0.0)):
+                check_series(chain, theta, omega, t, bound, order, one_vector.IN_ONE_VECTOR)
 
 
 @pytest.mark.parametrize(("n", "seed"), [(5, 1), (6, 0)])
@@ -627,14 +647,14 @@ def test_positions_are_polynomials(order):
 
 @pytest.mark.parametrize(("n", "order"), [(1, 8), (2, 9), (3, 8)])
 def test_every_layout_of_the_series_is_the_same(n, order):
-    """Links one after another, and unrolled: all links in a vector, or few links in lanes of chains.
+    """Links one after another, and few links unrolled.
 
     All have the same products and rates, which this does not check: `test_series` does.
     """
     for _, chain, theta, omega in cases(n):
         room, *_ = made_series(chain, theta, omega, 0.1, 0.5, order)
         kept = [rows.RATE] if room.chain.force_level else [rows.RATE, rows.MOMENT]
-        layouts = [in_lanes] if room.chain.force_level else [in_lanes, in_a_vector, few_links]
+        layouts = [in_lanes] if room.chain.force_level else [in_lanes, few_links]
         for layout in layouts:
             other = begun(room)
             layout(other, order)
@@ -656,12 +676,15 @@ def test_pushes_on_links_in_every_layout():
 
     with mock.patch.object(loads, "link_affine", affine):
         room, *_ = made_series(Chain(made, still), *given)
-    others = [begun(room) for _ in range(3)]
-    for other, layout in zip(others, (in_lanes, in_a_vector, few_links), strict=True):
+    with mock.patch.object(one_vector, "LINKS", SimpleNamespace(affine=lambda i, angle, p: (push[i], 0.0, 0.0))):
+        *_, q = made_series(Chain(made, still), *given, one_vector.IN_ONE_VECTOR)
+    others = [begun(room) for _ in range(2)]
+    for other, layout in zip(others, (in_lanes, few_links), strict=True):
         layout(other, order)
-    pushed, *_ = made_series(Chain(made, wanted), *given)
+    pushed, _, wanted = made_series(Chain(made, wanted), *given)
     for got in (room, *others):
         close(got.terms[:2, : order + 1], pushed.terms[:2, : order + 1], 1e-9)
+    close(q[:, :6], wanted[:, :6], 1e-9)
 
 
 def begun(room):
@@ -674,15 +697,6 @@ def begun(room):
 
 def in_lanes(room, order):
     unrolled.link_by_link(room, True)
-
-
-def in_a_vector(room, order):
-    wide, v, layout = (
-        Vectors(room.terms[..., None, :]),
-        Vectors(room.w[:, None]),
-        series_layout(ONE_VECTOR, moments=room.chain.loaded),
-    )
-    unrolled.in_one_vector(room._replace(wide=wide, v=v, layout=layout))
 
 
 def few_links(room, order):

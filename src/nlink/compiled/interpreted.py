@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,10 +35,6 @@ class Vector(np.ndarray):
     def __itruediv__(self, other: Operand) -> Operand:
         return self / other
 
-    def beside(self, other: Vector) -> Vector:
-        """Return one vector of both."""
-        return np.concatenate([self, other]).view(Vector)
-
     def first(self) -> Operand:
         """Return the first half."""
         return self[: len(self) // 2]
@@ -56,10 +53,25 @@ class Vector(np.ndarray):
         """Return what is in one lane in all lanes."""
         return np.full_like(self, self[i])
 
+    def number(self, i: int) -> float:
+        """Return what is in one lane."""
+        return float(self[i])
 
-def unit(i: int, width: int) -> Vector:
-    """Return a vector of zeros but for a 1 in lane i."""
-    return np.eye(width)[i].view(Vector)
+    def taking(self, other: Operand, lanes: Iterable[int]) -> Vector:
+        """Return a vector that has some lanes of another, or a number in them."""
+        taken = self.copy()
+        for i in lanes:
+            taken[i] = other[i] if isinstance(other, Vector) else other
+        return taken
+
+    def largest(self) -> float:
+        """Return the largest number of all lanes."""
+        return float(self.max())
+
+
+def padded(numbers: np.ndarray, width: int) -> Vector:
+    """Return numbers side by side, and zeros behind them."""
+    return np.pad(numbers, (0, width - len(numbers))).view(Vector)
 
 
 class DualVector:

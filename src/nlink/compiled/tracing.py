@@ -7,7 +7,7 @@ that are known when compiling. `Number` stands for a number or a vector, `Cells`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from types import FunctionType
 from typing import Any
@@ -103,25 +103,18 @@ class Number:
 
     __hash__ = object.__hash__
 
+    def __abs__(self) -> Number:
+        kind = self.value.type
+        name = f"llvm.fabs.v{kind.count}f64"
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), name)
+        return Number(self.builder, self.builder.call(function, [self.value]))
+
     def __neg__(self) -> Number:
         return self._made("fsub", *Number(self.builder, self._with(-0.0)[1])._with(self))  # GPUs know no fneg
 
     def _chosen(self, other: Number, lanes: list[int]) -> Number:
         order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
         return Number(self.builder, self.builder.shuffle_vector(self.value, other.value, order))
-
-    def beside(self, other: Number) -> Number:
-        """Return one vector of both."""
-        return self._chosen(other, list(range(2 * self.value.type.count)))
-
-    def first(self) -> Number:
-        """Return the first half."""
-        return self._chosen(self, list(range(self.value.type.count // 2)))
-
-    def second(self) -> Number:
-        """Return the second half."""
-        count = self.value.type.count
-        return self._chosen(self, list(range(count // 2, count)))
 
     def moved(self, by: int) -> Number:
         """Return a vector with everything some lanes later, and zeros for what comes in."""
@@ -133,10 +126,38 @@ class Number:
         """Return what is in one lane in all lanes."""
         return self._chosen(self, [i] * self.value.type.count)
 
+    def number(self, i: int) -> Number:
+        """Return what is in one lane."""
+        return Number(self.builder, self.builder.extract_element(self.value, ir.Constant(ir.IntType(32), i)))
 
-def unit(builder: Builder, i: int, width: int) -> Number:
-    """Return a vector of zeros but for a 1 in lane i."""
-    return Number(builder, ir.Constant(ir.VectorType(ir.DoubleType(), width), [float(k == i) for k in range(width)]))
+    def taking(self, other: Operand, lanes: Iterable[int]) -> Number:
+        """Return a vector that has some lanes of another, or a number in them."""
+        taken, count = set(lanes), self.value.type.count
+        given = Number(self.builder, self._with(other)[1])
+        return self._chosen(given, [k + count * (k in taken) for k in range(count)])
+
+    def largest(self) -> Number:
+        """Return the largest number of all lanes."""
+        count = self.value.type.count
+        if count == 1:
+            return self.number(0)
+        a, b = (self._chosen(self, list(range(first, first + count // 2))) for first in (0, count // 2))
+        return selected(a > b, a, b).largest()
+
+
+def gathered(context: Context, builder: Builder, kind: Kind, array: Value, part: int, n: Value, places: int, width: int) -> Number:
+    """Return numbers part * n, part * n + 1, ... of an array of numbers side by side: as many as there are places, or n if that is
+    less, and zeros behind them.
+    """
+    data, none = Cells(context, builder, kind, array).data, ir.Constant(ir.DoubleType(), 0.0)
+    vector, first = ir.Constant(ir.VectorType(ir.DoubleType(), width), [0.0] * width), builder.mul(n, ir.Constant(n.type, part))
+    for i in range(places):
+        at = ir.Constant(n.type, i)
+        there = builder.icmp_signed("<", at, n)
+        place = builder.add(first, builder.select(there, at, ir.Constant(n.type, 0)))
+        number = builder.select(there, builder.load(builder.gep(data, [place])), none)
+        vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), i))
+    return Number(builder, vector)
 
 
 class DualNumber(Number):

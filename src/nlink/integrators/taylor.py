@@ -2,7 +2,7 @@
 
 The series belongs to the formulation (`system.series`); here are the steps. A step is as long as the last two coefficients of the
 unit vectors allow: x and y together cannot both vanish by symmetry, so starts at rest, level or upside down do not fool it. No
-link turns by more than 2 rad. The series is the dense output. No step is ever rejected.
+link turns by more than 1.5 rad. The series is the dense output. No step is ever rejected.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from nlink._support.checks import ModelError, whole
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import aligned, binary_logarithm, numbers, power_of_two, vectors
-from nlink.integrators.accuracy import series_tolerance
+from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.kernels import borrowed
@@ -29,6 +29,7 @@ from nlink.mechanics.series import (
     SeriesLayout,
     SeriesRoom,
     arrival,
+    begin,
     horizon,
     polynomials,
     powers,
@@ -39,6 +40,8 @@ from nlink.mechanics.system import System
 
 WIDTHS = (2, 4, 8, 16)
 """A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
+PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
+"""Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
 """Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
@@ -119,12 +122,15 @@ class TaylorStepper(CompiledStepper):
         chain, order, n = system.parameters.chain, record.order, system.chain.n
         width = next((width for width in WIDTHS if n <= width), LANES)
         in_loops = n > width or chain.force_level > 0
-        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, moments=chain.loaded)
+        places = next((places for places in PLACES if n <= places), 0)
+        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
         lanes = -(-n // width) * width
         terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
         terms[0, 0] = 1.0
         q = np.zeros((order, system.full_size))
-        self.method = TaylorStep(record.tol, terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3))
+        self.method = TaylorStep(
+            tolerance_of_order(record.tol, order), terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3)
+        )
         self.restart(point, t_end)
 
     def restart(self, point: Restart, t_end: float) -> None:
@@ -134,12 +140,12 @@ class TaylorStepper(CompiledStepper):
 
 @kernel
 def reach(tol, last, before, fastest, order):
-    """Return the length of a step."""
+    """Return the length of a step; within a quarter turn of all links the series of their rates keeps its digits."""
     per = 1.0 / tol
     longest = max(
         binary_logarithm(max(last, 1e-250) * per) * (1.0 / order), binary_logarithm(max(before, 1e-250) * per) * (1.0 / (order - 1))
     )
-    return min(power_of_two(-longest), 2.0 / max(fastest, 1e-100))
+    return min(power_of_two(-longest), 1.5 / max(fastest, 1e-100))
 
 
 @kernel
@@ -156,6 +162,8 @@ def prepare(method, p, clock, knots, k, bound, fresh):
     """Compute the series, with the loads on this side of the bound; the rates of a fresh knot are its first terms."""
     room, order = series_room(method, p), len(method.orders)
     n, m, y, f = p.chain.n, knots.y.shape[1], numbers(knots.y)[k], numbers(knots.f)[k]
+    if k == 0:
+        begin(p, room)
     method.ends[0], method.ends[1], method.ends[2] = series(clock.t, bound, clock.sign > 0.0, y, p, room, order)
     clock.nfev += 1
     if m > 2 * n:

@@ -1,10 +1,11 @@
 """The motion as a power series in time, as integrators ask for it: see `formulations/series` for how it is computed.
 
-One source of the recurrence serves four layouts. ns of a step, gravity alone, on one core with AVX-512 (2026-11-16):
+One source of the recurrence serves all layouts but ONE_VECTOR, which has its own. ns of a step, gravity alone, on one core with
+AVX-512 (2026-11-16; in one vector 2026-11-18):
 
     layout           for                           coefficients       links               N = 2     3     5     15
     ORDER_BY_ORDER   one chain                     in loops           in vectors of 8      2293         2701   3359
-    ONE_VECTOR       one chain, up to 16 links     unrolled           in one vector         449         1086   2331
+    ONE_VECTOR       one chain, up to 16 links     unrolled           in one vector         224   243    349   1115
     ORDER_BY_ORDER   chains in lanes, a member     in loops           in loops              124   201    339   1510
     LINK_BY_LINK     chains in lanes, a member     unrolled           in loops               95   144    243    835
     UNROLLED         chains in lanes, a member     unrolled           unrolled               65   111
@@ -17,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nlink.compiled.dispatch import ByClass, dispatched
+from nlink.compiled.dispatch import ByClass, class_of, dispatched
 from nlink.compiled.lowering import Operand
 
 
 class Series(NamedTuple):
     """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
 
+    begin: Callable[..., None]
     series: Callable[..., Any]
     horizon: Callable[..., Any]
     arrival: Callable[..., None]
@@ -31,8 +33,8 @@ class Series(NamedTuple):
     powers: Callable[..., None]
 
 
-SERIES: dict[type, Series] = ByClass()
-"""By the type of the parameters."""
+SERIES: dict[type, dict[int, Series]] = ByClass()
+"""By the type of the parameters, and the kind of the layout."""
 
 
 class SeriesRoom(NamedTuple):
@@ -66,7 +68,7 @@ class SeriesLayout(NamedTuple):
 
     kind: Any
     links: Any
-    """of UNROLLED"""
+    """of UNROLLED and ONE_VECTOR"""
     moments: Any
     """whether moments act on links, if unrolled"""
     forces: Any
@@ -83,7 +85,23 @@ def layout_of(room: Operand) -> SeriesLayout:
     return SeriesLayout(*map(len, room[SeriesRoom._fields.index("layout")]))
 
 
-@dispatched(lambda kind: SERIES[kind].series)
+def kind_of(argument: Operand) -> Any:
+    """Return what chooses a series: the class of parameters, and the kind of the layout of a room."""
+    kind = class_of(argument)
+    return layout_of(argument).kind if kind is SeriesRoom else kind
+
+
+def chosen(name: str) -> Any:
+    """Return a decorator: the function of this name that a formulation brings."""
+    return dispatched(lambda kind, layout: getattr(SERIES[kind][layout], name), "p", "room", of=kind_of)
+
+
+@chosen("begin")
+def begin(p, room):
+    """Fill what of the room stays the same for a run of one chain."""
+
+
+@chosen("series")
 def series(t, bound, ahead, y, p, room, order):
     """Fill the room with the coefficients of the motion from the state y; return the sizes of the last two, and the largest rate.
 
@@ -91,21 +109,21 @@ def series(t, bound, ahead, y, p, room, order):
     """
 
 
-@dispatched(lambda kind: SERIES[kind].horizon)
+@chosen("horizon")
 def horizon(h, p, room, order):
     """Return the part of a step h in which the series in the room stays true: a load may have a kink."""
 
 
-@dispatched(lambda kind: SERIES[kind].arrival)
+@chosen("arrival")
 def arrival(h, y, p, room, order, new):
     """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
 
 
-@dispatched(lambda kind: SERIES[kind].polynomials)
+@chosen("polynomials")
 def polynomials(p, room, order, q):
     """Fill q (order, m) with the coefficients of the state, for powers of time from the first on."""
 
 
-@dispatched(lambda kind: SERIES[kind].powers)
+@chosen("powers")
 def powers(p, room, order, q):
     """Fill q (order, m) with the coefficients of the ledger, for powers of time from the first on."""

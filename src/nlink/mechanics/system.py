@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
+from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
 from nlink.compiled.jit import entry
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
@@ -219,6 +219,8 @@ class System:
 
     def bounds(self, t: float, end: float) -> np.ndarray:
         """Return the step boundaries on the way from t to `end`, in order, `end` the last."""
+        if not len(self._kinks):
+            return np.array([end], float)
         low, high = np.searchsorted(self._kinks, min(t, end), "right"), np.searchsorted(self._kinks, max(t, end), "left")
         inside = self._kinks[low:high]
         return np.append(inside if end >= t else inside[::-1], float(end))
@@ -338,5 +340,8 @@ class System:
 
     def angles(self, name: str, values: Any) -> np.ndarray:
         """Return angles or rates as (N,), checked: one number serves all links."""
+        plain, most = type(values) is np.ndarray and values.dtype == float, WIDEST_ANGLE if name == "theta" else LARGEST
+        if plain and values.shape == (self.chain.n,) and np.abs(values).max() <= most:  # also if called a million times
+            return values.copy()
         check = angle_or_each if name == "theta" else number_or_each
         return np.array(spread(name, check(name, values), self.chain.n, "links"))

@@ -18,6 +18,7 @@ acceleration that are passed on,
 
     b <- b - q (l.b) / D + known        a <- a - l (q.a) / D + known
 
+One chain of few links has a recurrence of its own: see `one_vector`.
 Arrays come twice: as numbers (a link each), and `wide`, the same memory as vectors: of links, or of chains.
 """
 
@@ -27,13 +28,14 @@ from nlink.compiled.dispatch import dispatched
 from nlink.compiled.duals import dual, rate_of
 from nlink.compiled.interpreted import DualVector
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, anywhere, of_numbers, value_of, where
+from nlink.compiled.simd import anywhere, of_numbers, value_of, where
 from nlink.formulations.recursive import RecursiveParameters
 from nlink.formulations.series.loads import acting_loads, chain_ledger, springs, torques
+from nlink.formulations.series.one_vector import IN_ONE_VECTOR, polynomials_of_rates
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPEED, X, Y
 from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
-from nlink.formulations.series.unrolled import in_one_vector, link_by_link, unrolled_links
+from nlink.formulations.series.unrolled import link_by_link, unrolled_links
 from nlink.mechanics.kernels import turn
 from nlink.mechanics.series import LINK_BY_LINK, ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
 
@@ -118,11 +120,7 @@ def chain_polynomials(p, room, order, q):
             rates(len(room.wide[X, 0]), k, room.wide)
     elif chain.ledger == 0:
         rates(len(room.wide[X, 0]), order - 1, room.wide)
-    zero = alike(0.0, rate[0, 0])
-    for k in range(order):
-        for i in range(n):
-            q[k, i] = rate[k, i] * (1.0 / (k + 1))
-            q[k, n + i] = rate[k + 1, i] if k + 1 < order else zero
+    polynomials_of_rates(n, rate, order, q)
 
 
 @dispatched(of_numbers(pair, lambda n, w: None), "w")
@@ -147,7 +145,6 @@ def orders(room, order, ahead):
 PREPARE = {UNROLLED: lambda room: levers(room.chain, room.w)}
 COEFFICIENTS = {
     ORDER_BY_ORDER: orders,
-    ONE_VECTOR: lambda room, order, ahead: in_one_vector(room),
     LINK_BY_LINK: lambda room, order, ahead: link_by_link(room, ahead),
     UNROLLED: lambda room, order, ahead: unrolled_links(room),
 }
@@ -161,7 +158,7 @@ def prepare(room):
 
 @dispatched(lambda layout: COEFFICIENTS[layout.kind], "room", of=layout_of)
 def coefficients(room, order, ahead):
-    """Find the coefficients: unrolled for chains that fit into one vector, or few links in lanes of chains; else order by order."""
+    """Find the coefficients: unrolled for lanes of chains, or order by order."""
 
 
 @kernel
@@ -199,4 +196,5 @@ def angle(y, x):
     """Return the angle of the vector (x, y), between -pi and pi."""
 
 
-SERIES[RecursiveParameters] = Series(chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)
+IN_LOOPS = Series(lambda p, room: None, chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)
+SERIES[RecursiveParameters] = dict.fromkeys((ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED), IN_LOOPS) | {ONE_VECTOR: IN_ONE_VECTOR}

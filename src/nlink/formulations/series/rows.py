@@ -19,6 +19,9 @@ FIRST = 22
 """The first power of time in the speed of the link."""
 P11, P12, P21, P22 = range(23, 27)
 """For every other link, the product of its matrix with the next link's."""
+REACH, LEVEL, SHIFT, INERTIA, REST, CONSTANT, SIZE, FREQUENCY, PHASE, VALUE, SLOPE = range(11)
+"""Of one chain in one vector, the same for a run: length; moments of all mass behind the upper hinge along the link and across it,
+and of inertia; moments of springs at angles of zero. Torques: constant, amplitude, frequency, phase; value, slope of tables."""
 ALONG, FREE, CX, CY, BX, BY, AX, AY, ACROSS, PULL, NEXT_ALONG, NEXT_ACROSS, NEXT_PULL = range(13)
 """Rows of `u` and `uv`, of one order: acceleration along the link, turning without acceleration of the hinge, what is known, b, a,
 moment and pull of forces; and sums for the order after."""

@@ -1,4 +1,4 @@
-"""Small chains: all orders unrolled, all links in one vector, the mass matrix inverted once a step."""
+"""Chains in lanes, a chain in each: all orders unrolled, and the links too if they are few."""
 
 from __future__ import annotations
 
@@ -9,37 +9,29 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
-from nlink.compiled import interpreted
 from nlink.compiled.jit import intrinsic
 from nlink.compiled.simd import VecArray
-from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, traced, unit
+from nlink.compiled.tracing import Cells, CellsByLink, Handed, fields, traced
 from nlink.formulations.series.loads import acting_loads, moments
 from nlink.formulations.series.rows import (
-    BEND,
-    BRAKE,
-    DAMP,
     DRIVE,
     LAM,
     LC,
     LS,
     MOMENT,
-    PUSH,
     QX,
     QY,
     RATE,
-    STIFF,
     J,
     X,
     Y,
 )
 from nlink.formulations.series.sweep import (
     acting,
-    gather,
     link_inward,
     link_outward,
     products,
     rates,
-    spread,
     sweep_lanes,
 )
 from nlink.mechanics.series import layout_of
@@ -51,27 +43,6 @@ class Loads(NamedTuple):
     n: int
     loaded: bool
     force_level: bool = False
-
-
-def in_one_vector_in_python(room: Any) -> None:
-    """Do what `in_one_vector` does."""
-    width = room.wide.numbers.shape[-1]
-    columns = responses(width, room.w, partial(interpreted.unit, width=width))
-    vector_orders(len(room.order), layout_of(room).moments, room.wide, room.v, columns)
-
-
-@intrinsic(python=in_one_vector_in_python)
-def in_one_vector(_typing, room):
-    """Find the coefficients of a small chain with neither drag nor forces at its tip, all orders unrolled."""
-
-    def build(context, builder, sig, args):
-        parts = fields(builder, sig.args[0], args[0])
-        wide, v, w = (Cells(context, builder, *parts[name]) for name in ("wide", "v", "w"))
-        columns = responses(wide.width, w, partial(unit, builder, width=wide.width))
-        vector_orders(parts["order"][0].count, layout_of(room).moments, wide, v, columns)
-        return context.get_dummy_value()
-
-    return types.void(room), build
 
 
 def unrolled_links_in_python(room: Any) -> None:
@@ -140,41 +111,25 @@ def link_by_link(_typing, room, ahead):
     return types.void(room, ahead), build
 
 
-def write_orders(order, p, terms, w, moment, solve, forget=lambda: None):
-    """Write the orders down, links or vectors of links one after another.
-
-    moment(k) fills the moments of the loads, solve(scale, [(x, across, pull)]) gives y_{k+2} and lambda_k. Call `forget` after each
-    order.
+def lanes_orders(order, p, terms, w, forget=lambda: None):
+    """Write the orders of few links down: the moments across the links give their turning by the inverse of the mass matrix,
+    accelerations along and across them their pull. Call `forget` after each order.
     """
-    uv = {}
+    mass, skew = coupling(p.n, w)
+    inverse, uv = inverted(mass), {}
     for k in range(order - 1):
         if p.loaded:
             traced(rates)(p.n, k, terms)
-            moment(k)
+            traced(moments)(k, p, terms[RATE], terms[DRIVE], terms[MOMENT], w)
         known = [traced(acting)(k, p, w, uv, j, traced(products)(k, p.loaded, terms, uv, j)) for j in range(p.n)]
-        for j, (y, lam) in enumerate(solve((k + 1.0) * (k + 2.0), known)):
-            terms[X, k + 2, j], terms[Y, k + 2, j], terms[LAM, k, j] = known[j][0], y, lam
-        forget()
-
-
-def lanes_orders(order, p, terms, w, forget=lambda: None):
-    """Write the orders of few links down: the moments across the links give their turning by the inverse of the mass matrix,
-    accelerations along and across them their pull.
-    """
-    mass, skew = coupling(p.n, w)
-    inverse = inverted(mass)
-
-    def moment(k):
-        traced(moments)(k, p, terms[RATE], terms[DRIVE], terms[MOMENT], w)
-
-    def solve(scale, known):
+        scale = (k + 1.0) * (k + 2.0)
         along = [scale * x for x, _, _ in known]
         rest = [across - added(skew[i], along) for i, (_, across, _) in enumerate(known)]
         turned = [added(row, rest) for row in inverse]
-        pulls = [added(mass[i], along, pull) - added(skew[i], turned) for i, (_, _, pull) in enumerate(known)]
-        return [(alpha * (1.0 / scale), lam) for alpha, lam in zip(turned, pulls, strict=True)]
-
-    write_orders(order, p, terms, w, moment, solve, forget)
+        for i, (x, _, pull) in enumerate(known):
+            terms[X, k + 2, i], terms[Y, k + 2, i] = x, turned[i] * (1.0 / scale)
+            terms[LAM, k, i] = added(mass[i], along, pull) - added(skew[i], turned)
+        forget()
 
 
 def coupling(n, w):
@@ -208,51 +163,3 @@ def added(factors, values, total: Any = 0.0) -> Any:
     for factor, value in zip(factors, values, strict=True):
         total = total + factor * value
     return total
-
-
-def vector_orders(order, loaded, wide, v, columns):
-    """Write the orders of one chain down, all links in one vector: turning and pull follow from the columns of two matrices."""
-
-    def moment(k):
-        rate = [wide[RATE, m, 0] for m in range(k + 1)]
-        wide[MOMENT, k, 0] = vector_moment(k, rate, wide[DRIVE, k, 0], v)
-
-    def solve(scale, known):
-        [(x, across, pull)] = known
-        shares, bends = (value.beside(value) for value in (across * (1.0 / scale), x))
-        turned = added((forced for forced, _ in columns), map(shares.lane, range(len(columns))))
-        bent = added((moved for _, moved in columns), map(bends.lane, range(len(columns))))
-        both = turned + bent
-        return [(both.first(), pull + scale * both.second())]
-
-    write_orders(order, Loads(1, loaded), wide, v, moment, solve)
-
-
-def responses(n, w, unit):
-    """Write down what a moment on link i, and an acceleration along it, do to all links: turning and pull beside each other, by
-    sweeps with one cause in each lane, unit(i).
-
-    Turning by moments and pull by accelerations are symmetric, and pull by moments is minus the transpose of turning by
-    accelerations: so a row of a matrix, which is what the sweeps give, serves as its column, which is what is needed.
-    """
-    rows = []
-    for forced in (True, False):
-        bx = by = ax = ay = 0.0
-        known = {}
-        for i in range(n - 1, -1, -1):
-            along, across = (0.0, unit(i)) if forced else (unit(i), 0.0)
-            *known[i], bx, by = along, *traced(gather)(w, i, along, across, 0.0, bx, by)
-        turned = []
-        for i in range(n):
-            alpha, lam, ax, ay = traced(spread)(w, i, *known[i], ax, ay)
-            turned.append((alpha, lam))
-        rows.append(turned)
-    return [(alpha.beside(-turned), (-pull).beside(drawn)) for (alpha, pull), (turned, drawn) in zip(*rows, strict=True)]
-
-
-def vector_moment(k, rate, drive, v):
-    """Write down coefficient k of the moments on the links."""
-    bent = v[BEND, 0] if k == 0 else -v[STIFF, 0] * ((rate[k - 1] - rate[k - 1].moved(1)) * (1.0 / k))
-    joint = drive + bent - v[DAMP, 0] * (rate[k] - rate[k].moved(1))
-    moment = joint - joint.moved(-1) - v[BRAKE, 0] * rate[k]
-    return moment + v[PUSH, 0] if k == 0 else moment
