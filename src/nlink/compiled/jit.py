@@ -4,6 +4,7 @@ Numba's own cache watches only the file of the cached function, so after an edit
 folder per state of the sources cannot. Import this before any other use of Numba.
 
     kernel      a small compiled function, inlined into its callers
+    summing     one that may take its sums in any order
     outlined    a large one that is not
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
@@ -74,6 +75,11 @@ def get_ready() -> None:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a small function to be inlined into its callers."""
     return _inner(function, **INLINE)
+
+
+def summing(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that may take its sums in any order, so that they are vectors of the processor."""
+    return _inner(function, **INLINE | {"fastmath": {"contract", "reassoc"}})
 
 
 def outlined(function: Callable[..., Any]) -> Any:
