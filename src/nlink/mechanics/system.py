@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, number_or_each, spread
 from nlink.compiled.jit import entry
+from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.contract import residual, rhs
@@ -39,6 +40,7 @@ def rates(t, y, p, out, w):
 @entry("the equations of motion")
 def rates_many(t, y, p, out, tip, w):
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
+    t, y, p, out, tip, w = views(t), views(y), views(p), views(out), views(tip), views(w)
     for k in range(len(t)):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
