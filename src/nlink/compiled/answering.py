@@ -29,8 +29,8 @@ class Abandoned(BaseException):
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Keep what exists out of the garbage collector's way: the millions of objects of a compilation let it look at all of them, again
-    and again, which takes a tenth of the time.
+    """Keep what exists out of the garbage collector's sight: the many new objects of a compilation let it look at all others again
+    and again, a tenth of the time.
     """
     frozen = gc.get_freeze_count()
     if not frozen:

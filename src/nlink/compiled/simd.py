@@ -272,17 +272,21 @@ def of_numbers(alone: Any, lanes: Any) -> Callable[[type], Any]:
     return lambda kind: alone if kind is np.ndarray else lanes
 
 
-def parts_of(builder: Builder, kind: VecArray, array: Value) -> tuple[Value, list[Value], list[Value]]:
-    """Return the address, the lengths and the strides of an array."""
-    shape, strides = ([builder.extract_value(array, [field, axis]) for axis in range(kind.ndim)] for field in (1, 2))
-    return builder.extract_value(array, 0), shape, strides
+def parts_of(context: Context, builder: Builder, kind: Kind, array: Value) -> tuple[Value, list[Value], list[Value]]:
+    """Return the address, the lengths and the strides (in doubles) of an array, of this module or of NumPy."""
+    if isinstance(kind, VecArray):
+        shape, strides = ([builder.extract_value(array, [field, axis]) for axis in range(kind.ndim)] for field in (1, 2))
+        return builder.extract_value(array, 0), shape, strides
+    given = context.make_array(kind)(context, builder, array)
+    strides = [builder.sdiv(stride, ir.Constant(WORD, 8)) for stride in cgutils.unpack_tuple(builder, given.strides)]
+    return given.data, cgutils.unpack_tuple(builder, given.shape), strides
 
 
 def _element(
     context: Context, builder: Builder, kind: VecArray, array: Kind, indices: list[Value]
 ) -> tuple[Value, list[Value], list[Value]]:
     """Return the address of what the first indices select, and the lengths and strides of what is left."""
-    data, shape, strides = parts_of(builder, kind, array)
+    data, shape, strides = parts_of(context, builder, kind, array)
     offset = None
     for index, stride in zip(indices, strides, strict=False):
         far = builder.mul(index, stride, flags=("nsw",))
@@ -387,22 +391,16 @@ def vectors(_typing: Context, array: Kind, width: Kind) -> Lowered:
 
 def laid_along(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value) -> Value:
     """Return an array of vectors along the last axis of a contiguous array."""
-    given = context.make_array(array)(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, given.shape)
-    strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, given.strides)]
+    data, shape, strides = parts_of(context, builder, array, value)
     shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
     strides[-1] = ir.Constant(WORD, kind.width)
-    return _made(context, builder, kind, given.data, shape, strides)
+    return _made(context, builder, kind, data, shape, strides)
 
 
 def laid_over(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value, first: Any = None) -> Value:
     """Return an array of what lies along the last axis of a contiguous array, or of one of numbers, from `first` on."""
-    numbered = isinstance(array, VecArray)
-    given = (cgutils.create_struct_proxy(array) if numbered else context.make_array(array))(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, given.shape)[:-1]
-    strides = cgutils.unpack_tuple(builder, given.strides)[:-1]
-    strides = strides if numbered else [builder.sdiv(s, ir.Constant(WORD, 8)) for s in strides]
-    return _made(context, builder, kind, builder.gep(given.data, [first]) if first else given.data, shape, strides)
+    data, shape, strides = parts_of(context, builder, array, value)
+    return _made(context, builder, kind, builder.gep(data, [first]) if first else data, shape[:-1], strides[:-1])
 
 
 def aligned(*shape: int) -> np.ndarray:

@@ -25,7 +25,8 @@ def views(_typing: Context, record: Any) -> Lowered:
     def kind_of(kind: Kind) -> Any:
         if isinstance(kind, types.NamedTuple):
             return types.NamedTuple([kind_of(each) for each in kind], kind.instance_class)
-        return VecArray(1, kind.ndim) if isinstance(kind, types.Array) and kind.dtype == types.float64 else kind
+        floats = isinstance(kind, types.Array) and kind.dtype == types.float64 and kind.layout == "C"
+        return VecArray(1, kind.ndim) if floats else kind
 
     def view(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
         made = kind_of(kind)

@@ -197,8 +197,8 @@ def judge(method, clock, error):
 @kernel
 def all_finite(values):
     """Whether every value is a finite number."""
-    for value in values:  # noqa: SIM110
-        if not math.isfinite(value):
+    for i in range(len(values)):
+        if not math.isfinite(values[i]):
             return False
     return True
 
@@ -243,7 +243,7 @@ def polynomial(method, clock, q):
     """Fill the polynomial q (powers, m) of a step."""
     tab = method.tableau
     for power in range(tab.powers):
-        for i in range(q.shape[1]):
+        for i in range(len(q[power])):
             q[power, i] = 0.0
         combine(tab, tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, RUNNING, Chunk, Restart, Stepper
 from nlink.mechanics.system import System
 
@@ -174,6 +175,7 @@ def advance(method, p, clocks, bounds, final, times, saved, knots, limit):
 
     `saved` is filled at the times that were reached.
     """
+    method, p, knots, times, saved = views(method), views(p), views(knots), views(times), views(saved)
     clock = clocks[0]
     taken = filled = at = tried = 0
     known, code = -1, RUNNING
@@ -285,9 +287,10 @@ class PolynomialChunk(Chunk):
 @entry("dense output")
 def evaluate(t, y, q, times, out):
     """Fill out with the states at times (in the order of the steps) from the polynomials of the steps."""
+    t, y, q, times, out = views(t), views(y), views(q), views(times), views(out)
     k = 0
     last = len(t) - 2
-    sign = 1.0 if t[-1] >= t[0] else -1.0
+    sign = 1.0 if t[len(t) - 1] >= t[0] else -1.0
     for i in range(len(times)):
         while k < last and (times[i] - t[k + 1]) * sign > 0:
             k += 1
