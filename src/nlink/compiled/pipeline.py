@@ -44,6 +44,8 @@ class InnerLibrary(EntryLibrary):
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
+        passes.add_loop_rotate_pass()  # else the loops of the dense output of long chains are a quarter slower
+        passes.add_jump_threading_pass()
         passes.add_simplify_cfg_pass()
         passes.run(self._final_module, self._codegen._pass_builder())
 
