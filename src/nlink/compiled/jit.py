@@ -22,7 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import extending, njit
+from numba import extending, njit, types
 from numba.core import config
 from numba.core.compiler import Compiler
 
@@ -127,9 +127,16 @@ def _inner(function: Callable[..., Any], **options: Any) -> Any:
         return _interpreted(function)
     compiled: Any = njit(**options)(function)
     outermost = cache(partial(uncached, function, f"the kernel {function.__name__}"))
+    template = compiled.get_call_template
+    compiled.get_call_template = lambda args, kws: template(*_without_values(args, kws))
     compiled._insert = lambda *_: None  # what Python would call has no machine code
     compiled._compile_for_args = lambda *arguments: outermost()._compile_for_args(*arguments)
     return compiled
+
+
+def _without_values(args: Any, kws: Any) -> tuple[Any, Any]:
+    """Return types of arguments without the values of constants: else Numba compiles a function for each constant."""
+    return tuple(types.unliteral(each) for each in args), {name: types.unliteral(each) for name, each in kws.items()}
 
 
 def _interpreted(function: Callable[..., Any]) -> Any:

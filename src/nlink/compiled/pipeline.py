@@ -18,7 +18,7 @@ from numba import _dynfunc  # pyright: ignore[reportAttributeAccessIssue]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
 
 
 class EntryLibrary(JITCodeLibrary):
@@ -98,7 +98,8 @@ class EntryCompiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """Return the passes from bytecode to LLVM code, or to machine code."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        passes.passes = [(self.lowering if each is NativeLowering else each, text) for each, text in passes.passes]
+        kept = [each for each in passes.passes if each[0] is not NopythonRewrites]  # of expressions of whole arrays: there are none
+        passes.passes = [(self.lowering if kind is NativeLowering else kind, text) for kind, text in kept]
         passes._finalized = False
         passes.finalize()
         return [passes]
