@@ -44,6 +44,7 @@ class InnerLibrary(EntryLibrary):
         passes.add_sroa_pass()
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
+        passes.add_reassociate_pass()  # operands in one order: else the copies of what is inlined twice round differently
         passes.add_loop_rotate_pass()  # else the loops of the dense output of long chains are a quarter slower
         passes.add_jump_threading_pass()
         passes.add_simplify_cfg_pass()

@@ -23,15 +23,15 @@ def views(_typing: Context, record: Any) -> Lowered:
     """
 
     def kind_of(kind: Kind) -> Any:
-        if isinstance(kind, types.BaseNamedTuple):
-            return types.BaseTuple.from_types([kind_of(each) for each in kind], kind.instance_class)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+            return types.BaseTuple.from_types([kind_of(each) for each in kind.types], kind.instance_class)
         floats = isinstance(kind, types.Array) and kind.dtype == types.float64 and kind.layout == "C"
         return VecArray(1, kind.ndim) if floats else kind
 
     def view(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
         made = kind_of(kind)
-        if isinstance(kind, types.BaseNamedTuple):
-            parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
+        if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+            parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind.types)]
             return context.make_tuple(builder, made, parts)
         return laid_along(context, builder, made, kind, value) if made != kind else value
 
