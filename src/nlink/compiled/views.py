@@ -1,7 +1,7 @@
 """Views of arrays and records: arrays that do not own their memory, so that handing them on costs nothing.
 
-Kernels see such arrays alone: an entry takes views of what Python gives it. Numba translates an index into one with a tenth of the
-instructions that it takes for an array of NumPy, and a kernel is compiled once for all entries.
+Kernels see such arrays alone: an entry takes views of what Python gives it. Numba translates an index into one in half the time that
+it takes for an array of NumPy, and a kernel is compiled once for all entries.
 """
 
 from __future__ import annotations

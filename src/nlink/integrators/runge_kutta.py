@@ -197,7 +197,7 @@ def judge(method, clock, error):
 @kernel
 def all_finite(values):
     """Whether every value is a finite number."""
-    for i in range(len(values)):
+    for i in range(len(values)):  # noqa: SIM110
         if not math.isfinite(values[i]):
             return False
     return True
