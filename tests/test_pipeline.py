@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit
 
+from nlink.compiled.answering import uncollected
 from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import COMPILING, entry, kernel, outlined
+from nlink.compiled.views import views
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
 
@@ -62,3 +65,46 @@ def test_a_class_that_is_defined_anew_is_another_class():
         table[Record] = by(factor)
         found.append(whole(5.0, Record(np.zeros(2))))
     assert found == [10.0, 15.0]
+
+
+def test_a_kernel_is_compiled_once_whatever_constants_it_is_given():
+    @kernel
+    def shifted(x, by):
+        return x + by
+
+    def total(x, by):
+        return shifted(x, 1) + shifted(x, 2) + shifted(x, by)
+
+    assert entry("a sum")(total)(1.0, 3) == 9.0
+    assert [str(signature) for signature in shifted.overloads] == ["(float64, int64)"]
+
+
+class Inner(NamedTuple):
+    values: np.ndarray
+    n: int
+
+
+class Outer(NamedTuple):
+    only: Inner
+
+
+def test_records_in_records_are_seen_through():
+    @kernel
+    def first(p):
+        return p.only.values[0] + p.only.n
+
+    def entered(p):
+        p = views(p)
+        return first(p)
+
+    assert entry("a number")(entered)(Outer(Inner(np.array([1.5]), 2))) == 3.5
+    assert ["VecArray(1, 1, number)" in str(signature) for signature in first.overloads] == [True]
+
+
+def test_what_exists_is_kept_from_the_garbage_collector_while_something_compiles():
+    before = gc.get_freeze_count()
+    with uncollected():
+        with uncollected():
+            assert gc.get_freeze_count() > 1000
+        assert gc.get_freeze_count() > 1000
+    assert gc.get_freeze_count() == before

@@ -24,22 +24,22 @@ from nlink._support.files import written_whole
 from nlink._support.progress import QUIET
 
 USUAL: dict[str, float] = {
-    "the steps of Taylor in recursive": 12,
-    "the steps of DOP853 in recursive": 10,
-    "the steps of DOP853 in momentum": 15,
-    "the steps of DOP853 in projection": 9,
-    "the steps of DOP853 in maximal": 15,
-    "the steps of DOP853 in natural": 15,
-    "the steps of DOP853 in linear": 9,
-    "the steps of DOP853 in recursive for closed chains": 25,
-    "the steps of DOP853 in momentum for closed chains": 15,
-    "the steps of DOP853 in maximal for closed chains": 30,
-    "the steps of DOP853 in natural for closed chains": 30,
+    "the steps of Taylor in recursive": 7,
+    "the steps of DOP853 in recursive": 4,
+    "the steps of DOP853 in momentum": 4,
+    "the steps of DOP853 in projection": 4,
+    "the steps of DOP853 in maximal": 5,
+    "the steps of DOP853 in natural": 6,
+    "the steps of DOP853 in linear": 3,
+    "the steps of DOP853 in recursive for closed chains": 6,
+    "the steps of DOP853 in momentum for closed chains": 7,
+    "the steps of DOP853 in maximal for closed chains": 14,
+    "the steps of DOP853 in natural for closed chains": 15,
     "the equations of motion": 2,
-    "ensembles by Taylor": 8,
-    "ensembles by DOP853": 8,
-    "exponents": 6,
-    "sections": 9,
+    "ensembles by Taylor": 6,
+    "ensembles by DOP853": 5,
+    "exponents": 3,
+    "sections": 4,
 }
 """Seconds of a wait on a machine that has not had it yet, by its words: measured on a server of 2 cores."""
 HELD: dict[str, Callable[[str], bool]] = {}

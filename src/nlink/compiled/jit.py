@@ -4,6 +4,7 @@ Numba's own cache watches only the file of the cached function, so after an edit
 folder per state of the sources cannot. Import this before any other use of Numba.
 
     kernel      a small compiled function, inlined into its callers
+    summing     one that may take its sums in any order
     outlined    a large one that is not
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
@@ -21,7 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import extending, njit
+from numba import extending, njit, types
 from numba.core import config
 from numba.core.compiler import Compiler
 
@@ -70,6 +71,11 @@ def kernel(function: Callable[..., Any]) -> Any:
     return _inner(function, **INLINE)
 
 
+def summing(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that may take its sums in any order, so that they are vectors of the processor."""
+    return _inner(function, **INLINE | {"fastmath": {"contract", "reassoc"}})
+
+
 def outlined(function: Callable[..., Any]) -> Any:
     """Compile a large function that several places of a kernel call, once for all of them."""
     return _inner(function, **OPTIONS, pipeline_class=InnerCompiler)
@@ -115,9 +121,16 @@ def _inner(function: Callable[..., Any], **options: Any) -> Any:
         return _interpreted(function)
     compiled: Any = njit(**options)(function)
     outermost = cache(partial(uncached, function, f"the kernel {function.__name__}"))
+    template = compiled.get_call_template
+    compiled.get_call_template = lambda args, kws: template(*_without_values(args, kws))
     compiled._insert = lambda *_: None  # what Python would call has no machine code
     compiled._compile_for_args = lambda *arguments: outermost()._compile_for_args(*arguments)
     return compiled
+
+
+def _without_values(args: Any, kws: Any) -> tuple[Any, Any]:
+    """Return types of arguments without the values of constants: else Numba compiles a function for each constant."""
+    return tuple(types.unliteral(each) for each in args), {name: types.unliteral(each) for name, each in kws.items()}
 
 
 def _interpreted(function: Callable[..., Any]) -> Any:

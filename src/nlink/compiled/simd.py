@@ -272,16 +272,26 @@ def of_numbers(alone: Any, lanes: Any) -> Callable[[type], Any]:
     return lambda kind: alone if kind is np.ndarray else lanes
 
 
+def parts_of(context: Context, builder: Builder, kind: Kind, array: Value) -> tuple[Value, list[Value], list[Value]]:
+    """Return the address, the lengths and the strides (in doubles) of an array, of this module or of NumPy."""
+    if isinstance(kind, VecArray):
+        shape, strides = ([builder.extract_value(array, [field, axis]) for axis in range(kind.ndim)] for field in (1, 2))
+        return builder.extract_value(array, 0), shape, strides
+    given = context.make_array(kind)(context, builder, array)
+    strides = [builder.sdiv(stride, ir.Constant(WORD, 8)) for stride in cgutils.unpack_tuple(builder, given.strides)]
+    return given.data, cgutils.unpack_tuple(builder, given.shape), strides
+
+
 def _element(
     context: Context, builder: Builder, kind: VecArray, array: Kind, indices: list[Value]
 ) -> tuple[Value, list[Value], list[Value]]:
     """Return the address of what the first indices select, and the lengths and strides of what is left."""
-    value = cgutils.create_struct_proxy(kind)(context, builder, array)
-    shape, strides = cgutils.unpack_tuple(builder, value.shape), cgutils.unpack_tuple(builder, value.strides)
-    offset = ir.Constant(WORD, 0)
+    data, shape, strides = parts_of(context, builder, kind, array)
+    offset = None
     for index, stride in zip(indices, strides, strict=False):
-        offset = builder.add(offset, builder.mul(index, stride, flags=("nsw",)), flags=("nsw",))
-    return builder.gep(value.data, [offset]), shape[len(indices) :], strides[len(indices) :]
+        far = builder.mul(index, stride, flags=("nsw",))
+        offset = builder.add(offset, far, flags=("nsw",)) if offset else far
+    return builder.gep(data, [offset]), shape[len(indices) :], strides[len(indices) :]
 
 
 def _indices(context: Context, builder: Builder, kind: Kind, value: Value) -> list[Value]:
@@ -349,15 +359,16 @@ def _lanes(context: Context, builder: Builder, sig: Signature, args: Values) -> 
 
 @lower_builtin(len, VecArray)
 def _len(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
-    value = cgutils.create_struct_proxy(sig.args[0])(context, builder, args[0])
-    return builder.extract_value(value.shape, 0)
+    return builder.extract_value(args[0], [1, 0])
 
 
 def _made(context: Context, builder: Builder, kind: VecArray, data: Value, shape: list[Value], strides: list[Value]) -> Value:
-    value = cgutils.create_struct_proxy(kind)(context, builder)
-    value.data = data
-    value.shape, value.strides = (cgutils.pack_array(builder, sizes) for sizes in (shape, strides))
-    return value._getvalue()
+    """Return an array with these parts."""
+    value = builder.insert_value(ir.Constant(context.get_value_type(kind), ir.Undefined), data, 0)
+    for field, sizes in ((1, shape), (2, strides)):
+        for axis, size in enumerate(sizes):
+            value = builder.insert_value(value, size, [field, axis])
+    return value
 
 
 def constant_of(width: Kind) -> int:
@@ -380,22 +391,16 @@ def vectors(_typing: Context, array: Kind, width: Kind) -> Lowered:
 
 def laid_along(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value) -> Value:
     """Return an array of vectors along the last axis of a contiguous array."""
-    given = context.make_array(array)(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, given.shape)
-    strides = [builder.sdiv(s, ir.Constant(WORD, 8)) for s in cgutils.unpack_tuple(builder, given.strides)]
+    data, shape, strides = parts_of(context, builder, array, value)
     shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
     strides[-1] = ir.Constant(WORD, kind.width)
-    return _made(context, builder, kind, given.data, shape, strides)
+    return _made(context, builder, kind, data, shape, strides)
 
 
 def laid_over(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value, first: Any = None) -> Value:
     """Return an array of what lies along the last axis of a contiguous array, or of one of numbers, from `first` on."""
-    numbered = isinstance(array, VecArray)
-    given = (cgutils.create_struct_proxy(array) if numbered else context.make_array(array))(context, builder, value)
-    shape = cgutils.unpack_tuple(builder, given.shape)[:-1]
-    strides = cgutils.unpack_tuple(builder, given.strides)[:-1]
-    strides = strides if numbered else [builder.sdiv(s, ir.Constant(WORD, 8)) for s in strides]
-    return _made(context, builder, kind, builder.gep(given.data, [first]) if first else given.data, shape, strides)
+    data, shape, strides = parts_of(context, builder, array, value)
+    return _made(context, builder, kind, builder.gep(data, [first]) if first else data, shape[:-1], strides[:-1])
 
 
 def aligned(*shape: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from numba.core.dispatcher import Dispatcher
 from nlink.compiled.duals import RULES, negated
 from nlink.compiled.jit import COMPILING
 from nlink.compiled.lowering import Builder, Context, Kind, Operand, Value
-from nlink.compiled.simd import VecArray, polynomial_sincos, sincos, vector_of, where
+from nlink.compiled.simd import VecArray, parts_of, polynomial_sincos, sincos, vector_of, where
 
 
 def traced(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., Any]:
@@ -192,14 +192,7 @@ class Cells:
         self.builder, self.kind, self.known, self.stored = builder, kind, {}, stored
         self.width = kind.width if isinstance(kind, VecArray) else 1
         self.paired = isinstance(kind, VecArray) and kind.holds == "dual"
-        if isinstance(kind, VecArray):
-            proxy = cgutils.create_struct_proxy(kind)(context, builder, value)
-            self.data, self.strides = proxy.data, cgutils.unpack_tuple(builder, proxy.strides)
-        else:
-            array = context.make_array(kind)(context, builder, value)
-            eight = ir.Constant(ir.IntType(64), 8)
-            self.data = array.data
-            self.strides = [builder.sdiv(stride, eight) for stride in cgutils.unpack_tuple(builder, array.strides)]
+        self.data, _, self.strides = parts_of(context, builder, kind, value)
 
     def _at(self, index: tuple[int, ...]) -> Any:
         offset = ir.Constant(ir.IntType(64), 0)

@@ -1,4 +1,8 @@
-"""Views of NamedTuples: arrays that do not own their memory, so that handing them on costs nothing."""
+"""Views of arrays and records: arrays that do not own their memory, so that handing them on costs nothing.
+
+Kernels see such arrays alone: an entry takes views of what Python gives it. Numba translates an index into one in half the time it
+takes for an array of NumPy, and a kernel is compiled once for all entries.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,20 @@ from nlink.compiled.simd import VecArray, laid_along
 
 @intrinsic(python=lambda record: record)
 def views(_typing: Context, record: Any) -> Lowered:
-    """Return a NamedTuple with its arrays of float64 as arrays of numbers without a reference count (see `numbers`), those of
-    NamedTuples in it included. All else stays as it is.
+    """Return an array of float64 as one of numbers without a reference count (see `numbers`), and a NamedTuple with its arrays and
+    those of NamedTuples in it so. All else stays as it is.
     """
 
     def kind_of(kind: Kind) -> Any:
-        if isinstance(kind, types.NamedTuple):
-            return types.NamedTuple([kind_of(each) for each in kind], kind.instance_class)
-        return VecArray(1, kind.ndim) if isinstance(kind, types.Array) and kind.dtype == types.float64 else kind
+        if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+            return types.BaseTuple.from_types([kind_of(each) for each in kind.types], kind.instance_class)
+        floats = isinstance(kind, types.Array) and kind.dtype == types.float64 and kind.layout == "C"
+        return VecArray(1, kind.ndim) if floats else kind
 
     def view(context: Context, builder: Builder, kind: Kind, value: Value) -> Value:
         made = kind_of(kind)
-        if isinstance(kind, types.NamedTuple):
-            parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind)]
+        if isinstance(kind, types.NamedTuple | types.NamedUniTuple):
+            parts = [view(context, builder, each, builder.extract_value(value, i)) for i, each in enumerate(kind.types)]
             return context.make_tuple(builder, made, parts)
         return laid_along(context, builder, made, kind, value) if made != kind else value
 

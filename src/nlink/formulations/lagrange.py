@@ -32,6 +32,7 @@ from nlink.compiled.announcing import HELD, Part, began, ended, waiting
 from nlink.compiled.jit import FOLDER, OPTIONS, answered, intrinsic
 from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
+from nlink.compiled.simd import parts_of
 from nlink.formulations.dense import solve
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.contract import right_hand_side
@@ -171,13 +172,9 @@ def _call(address: int, level: int, g: float, y: np.ndarray, links: np.ndarray, 
 @intrinsic(python=_call)
 def call_generated(_typing: Context, address: Kind, level: Kind, g: Kind, y: Kind, links: Kind, tip: Kind, w: Kind) -> Lowered:
     """Call the function at `address` with contiguous arrays."""
-    if any(array.layout != "C" for array in (y, links, tip, w)):
-        return None
 
     def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        arrays = [
-            context.make_array(kind)(context, builder, value).data for kind, value in zip(signature.args[3:], args[3:], strict=True)
-        ]
+        arrays = [parts_of(context, builder, *each)[0] for each in zip(signature.args[3:], args[3:], strict=True)]
         kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64), ir.DoubleType(), *(array.type for array in arrays)])
         builder.call(builder.inttoptr(args[0], kind.as_pointer()), [*args[1:3], *arrays])
         return context.get_dummy_value()

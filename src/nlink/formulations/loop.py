@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import views
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads, energy, sincos
 from nlink.mechanics.moments import POWERS
@@ -391,9 +392,10 @@ def settle_loop_state(y, p, w):
 @entry("closed chains")
 def settle_loops(y, p, w):
     """Settle each row of y; return the largest miss and rate of it that were there before."""
+    y, chain, w = views(y), views(p.chain), views(w)
     miss = rate = 0.0
     for k in range(len(y)):
-        a, b = settle_loop(y[k], p.chain, w)
+        a, b = settle_loop(y[k], chain, w)
         miss, rate = max(miss, a), max(rate, b)
     return miss, rate
 

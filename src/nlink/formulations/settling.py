@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import views
 from nlink.formulations.loop import KEPT, OM, TH, settle_rows
 from nlink.formulations.pieces import ACC, PHI, RATE, RIGHT, equations, height, kinetic, pose, shift, solve
 from nlink.mechanics.kernels import CONSTRAINED, joint_energy
@@ -104,6 +105,7 @@ def close(y, p, w):
 @entry("the constraints")
 def settle_many(y, p, w, plain):
     """Bring each row of y onto the constraints; return the largest |Phi| and |Phi'| that were there before."""
+    y, p, w = views(y), views(p), views(w)
     first = speed = 0.0
     for k in range(len(y)):
         if p.handling.projected or plain:

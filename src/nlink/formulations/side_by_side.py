@@ -28,7 +28,8 @@ from numba import types
 from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.simd import aligned, alike, columns, numbers, sincos
 from nlink.compiled.tracing import Cells, Number, traced
-from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, borrowed, turn
+from nlink.compiled.views import views
+from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 
@@ -128,7 +129,7 @@ def plain_columns(states, k, lift, even, out, to, scratch):
 @entry("rates of many chains with loads")
 def loaded_columns(t, states, p, k, lift, unit, out, to, scratch, loads):
     """Fill out[to:] for columns of states of any chain and loads, `unit` being that of lengths; see `plain_columns`."""
-    p, n, count, k = borrowed(p), p.n, states.shape[1], numbers(k)
+    p, n, count, k = views(p), p.n, states.shape[1], numbers(k)
     w, rows = columns(scratch, 0, LANES), columns(loads, 0, LANES)
     for start in range(0, count, LANES):
         first = min(start, count - LANES)

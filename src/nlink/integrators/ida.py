@@ -14,6 +14,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import entry
+from nlink.compiled.views import views
 from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Adaptive, Restart, Stepper
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
@@ -126,6 +127,7 @@ class IDAStepper(SolverStepper):
 @entry("the steps of IDA")
 def follow(t, h, y, f, new, rates, size, p, q, w, room):
     """Fill the polynomial q of a step, and the ledger at its end (behind `size`)."""
+    y, f, new, rates, p, q, w, room = views(y), views(f), views(new), views(rates), views(p), views(q), views(w), views(room)
     n = p.nq * p.chain.n
     quintic(n, h, y, f, new, rates, q)
     for row in range(size, len(y)):

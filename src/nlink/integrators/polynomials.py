@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import views
 from nlink.integrators.base import Chunk
 
 
@@ -26,9 +27,10 @@ class PolynomialChunk(Chunk):
 @entry("dense output")
 def evaluate(t, y, q, times, out):
     """Fill out with the states at times (in the order of the steps) from the polynomials of the steps."""
+    t, y, q, times, out = views(t), views(y), views(q), views(times), views(out)
     k = 0
     last = len(t) - 2
-    sign = 1.0 if t[-1] >= t[0] else -1.0
+    sign = 1.0 if t[len(t) - 1] >= t[0] else -1.0
     for i in range(len(times)):
         while k < last and (times[i] - t[k + 1]) * sign > 0:
             k += 1

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from nlink.compiled.jit import kernel
+from nlink.compiled.jit import kernel, outlined, summing
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Adaptive, FixedStep, Restart, Stepper
 from nlink.integrators.steps import REJECTED, STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
@@ -142,7 +141,7 @@ def combine(tab, row, y, h, stages, out):
             out[i] += a0 * stages[i0, i] + a1 * stages[i1, i] + a2 * stages[i2, i] + a3 * stages[i3, i]
 
 
-@njit(fastmath={"contract"}, error_model="numpy")
+@outlined
 def run_stages(tab, p, t, h, y, first, last, stages, point, w):
     """Evaluate the stages first..last-1; `point` is left at the last stage's state."""
     for s in range(first, last):
@@ -150,9 +149,9 @@ def run_stages(tab, p, t, h, y, first, last, stages, point, w):
         rhs(t + tab.c[s] * h, point, p, stages[s], w)
 
 
-@njit(fastmath={"contract", "reassoc"}, error_model="numpy", forceinline=True)
+@summing
 def error_norm(method, h, y, new):
-    """Return the size of the local error in units of the tolerance; sums in any order, so that the compiler may use vectors."""
+    """Return the size of the local error in units of the tolerance."""
     tab, stages, cap = method.tableau, method.stages, method.cap
     i0, i1, i2, i3, i4, i5, i6, i7 = first_eight(tab.pick[tab.total])
     a0, a1, a2, a3, a4, a5, a6, a7 = first_eight(tab.weight[tab.total])
@@ -198,8 +197,8 @@ def judge(method, clock, error):
 @kernel
 def all_finite(values):
     """Whether every value is a finite number."""
-    for value in values:  # noqa: SIM110
-        if not math.isfinite(value):
+    for i in range(len(values)):  # noqa: SIM110
+        if not math.isfinite(values[i]):
             return False
     return True
 
@@ -244,7 +243,7 @@ def polynomial(method, p, clock, q):
     """Fill the polynomial q (powers, m) of a step."""
     tab = method.tableau
     for power in range(tab.powers):
-        for i in range(q.shape[1]):
+        for i in range(len(q[power])):
             q[power, i] = 0.0
         combine(tab, tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, kernel
+from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, RUNNING, Restart, Stepper
 from nlink.integrators.flips import any_flip, full, note_flips
 from nlink.integrators.polynomials import PolynomialChunk, copy_row
@@ -185,6 +186,7 @@ def advance(method, p, clocks, bounds, final, sampling, knots, limit):
     """Try up to `limit` steps from knot 0 on, from bound to bound; return how many were taken, how many points and flips there are,
     and a code.
     """
+    method, p, knots, sampling = views(method), views(p), views(knots), views(sampling)
     clock = clocks[0]
     taken = saved = flips = at = tried = 0
     known, code, ended = -1, RUNNING, False

@@ -14,9 +14,9 @@ from nlink._support.checks import ModelError
 from nlink.compiled.duals import duals
 from nlink.compiled.jit import entry
 from nlink.compiled.simd import lane, value_of
+from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
-from nlink.mechanics.kernels import borrowed
 from nlink.mechanics.series import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, series, series_layout
 from nlink.mechanics.system import System
 
@@ -63,10 +63,10 @@ class TangentStepper:
 @entry("exponents")
 def follow(p, tol, t, bounds, ahead, state, deviations, arrays, lanes, orders):
     """Take steps to the last bound; put the state and the deviations reached in place of those given; return steps and a code."""
-    terms, w, u, states = arrays
+    p, state, deviations, (terms, w, u, states) = views(p), views(state), views(deviations), arrays
     n, order = p.chain.n, len(orders)
     rows, constants, scratch = duals(terms, lanes), duals(w, lanes), duals(u, lanes)
-    room = SeriesRoom(borrowed(p.chain), rows, rows, constants, constants, scratch, scratch, LAYOUT, orders)
+    room = SeriesRoom(p.chain, rows, rows, constants, constants, scratch, scratch, LAYOUT, orders)
     both = duals(states, lanes)
     y, new = both[0], both[1]
     for i in range(2 * n):

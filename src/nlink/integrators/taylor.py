@@ -15,11 +15,10 @@ import numpy as np
 
 from nlink._support.checks import ModelError, whole
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import aligned, binary_logarithm, numbers, power_of_two, vectors
+from nlink.compiled.simd import aligned, binary_logarithm, power_of_two, vectors
 from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
-from nlink.mechanics.kernels import borrowed
 from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
@@ -152,22 +151,20 @@ def reach(tol, last, before, fastest, order):
 def series_room(method, p):
     """Return the arrays of a series as numbers and as vectors."""
     terms, w, u, lanes = method.terms, method.w, method.u, method.lanes
-    return SeriesRoom(
-        borrowed(p.chain), numbers(terms), vectors(terms, lanes), numbers(w), vectors(w, lanes), numbers(u), vectors(u, lanes),
-        method.layout, method.orders,
-    )  # fmt: skip
+    wide = vectors(terms, lanes)
+    return SeriesRoom(p.chain, terms, wide, w, vectors(w, lanes), u, vectors(u, lanes), method.layout, method.orders)
 
 
 def prepare(method, p, clock, knots, k, bound, fresh):
     """Compute the series, with the loads on this side of the bound; the rates of a fresh knot are its first terms."""
     room, order = series_room(method, p), len(method.orders)
-    n, m, y, f = p.chain.n, knots.y.shape[1], numbers(knots.y)[k], numbers(knots.f)[k]
+    n, m, y, f = p.chain.n, len(knots.y[k]), knots.y[k], knots.f[k]
     if k == 0:
         begin(p, room)
     method.ends[0], method.ends[1], method.ends[2] = series(clock.t, bound, clock.sign > 0.0, y, p, room, order)
     clock.nfev += 1
     if m > 2 * n:
-        powers(p, room, order, numbers(method.q))
+        powers(p, room, order, method.q)
     if fresh:
         for i in range(n):
             f[i], f[n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
@@ -178,7 +175,7 @@ def prepare(method, p, clock, knots, k, bound, fresh):
 def attempt(method, p, clock, knots, k, bound, last):
     """Sum the series at the end of the step that its last terms allow."""
     room, order = series_room(method, p), len(method.orders)
-    y, new = numbers(knots.y)[k], numbers(knots.y)[k + 1]
+    y, new = knots.y[k], knots.y[k + 1]
     if not math.isfinite(method.ends[0] + method.ends[1]):
         return NOT_FINITE
     length = reach(method.tol, method.ends[0], method.ends[1], method.ends[2], order)
@@ -188,7 +185,7 @@ def attempt(method, p, clock, knots, k, bound, last):
     aim(clock, clock.sign * size, bound, last)
     h = clock.target - clock.t
     arrival(h, y, p, room, order, new)
-    horner(numbers(method.q), y, h, new, 2 * p.chain.n)
+    horner(method.q, y, h, new, 2 * p.chain.n)
     return RUNNING
 
 
@@ -198,18 +195,18 @@ def interpolate(method, p, clock, knots, k):
 
 def polynomial(method, p, clock, q):
     """Fill the polynomial in parts of the step."""
-    polynomials(p, series_room(method, p), len(method.orders), numbers(method.q))
+    polynomials(p, series_room(method, p), len(method.orders), method.q)
     for k in range(len(method.orders)):
         scale = (clock.target - clock.t) ** k
-        for i in range(q.shape[1]):
+        for i in range(len(q[k])):
             q[k, i] = method.q[k, i] * scale
 
 
 def point(method, p, clock, knots, k, time, out):
     """Sum the series at a time within the step."""
-    y, s = numbers(knots.y)[k], time - clock.t
+    y, s = knots.y[k], time - clock.t
     arrival(s, y, p, series_room(method, p), len(method.orders), out)
-    horner(numbers(method.q), y, s, out, 2 * p.chain.n)
+    horner(method.q, y, s, out, 2 * p.chain.n)
 
 
 STEPS[TaylorStep] = StepKernels(attempt, interpolate, polynomial, point, prepare)

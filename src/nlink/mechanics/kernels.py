@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, numbers, sincos
+from nlink.compiled.simd import alike, sincos
 from nlink.mechanics.chain import LINK, Chain, Link
 from nlink.mechanics.loads import Drag, FollowerForce, Gravity, TipForce
 from nlink.mechanics.moments import JOINTS, LEDGER, LINKS, POWERS
@@ -78,15 +78,6 @@ class BareParameters(NamedTuple):
     """The parameters of a formulation that needs nothing besides the chain."""
 
     chain: ChainParameters
-
-
-@kernel
-def borrowed(p):
-    """Return the parameters with arrays that do not own their memory: to hand them on costs nothing."""
-    return ChainParameters(
-        p.n, p.g, numbers(p.links), numbers(p.tip), numbers(p.table), numbers(p.spans), p.callback, p.loaded, p.timed,
-        p.force_level, p.ledger, p.closed, numbers(p.pin),
-    )  # fmt: skip
 
 
 def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:

@@ -41,7 +41,7 @@ class SeriesRoom(NamedTuple):
     """Where a series is computed. Arrays come twice: as numbers, a link each, and as vectors of links or chains over the same."""
 
     chain: Operand
-    """the parameters of the chain, borrowed"""
+    """the parameters of the chain"""
     terms: Operand
     """(SERIES_ROWS, order + 2, links): coefficients by order"""
     wide: Operand

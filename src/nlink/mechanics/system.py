@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
 from nlink.compiled.jit import entry
+from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.contract import residual, rhs
@@ -27,18 +28,19 @@ from nlink.mechanics.torques import TorqueCallback
 @entry("the equations of motion with constraints")
 def residual_of(t, z, rate, p, y, out, w):
     """Evaluate the residual once."""
-    residual(t, z, rate, p, y, out, w)
+    residual(t, views(z), views(rate), views(p), views(y), views(out), views(w))
 
 
 @entry("the equations of motion")
 def rates(t, y, p, out, w):
     """Evaluate the right-hand side once."""
-    rhs(t, y, p, out, w)
+    rhs(t, views(y), views(p), views(out), views(w))
 
 
 @entry("the equations of motion")
 def rates_many(t, y, p, out, tip, w):
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
+    t, y, p, out, tip, w = views(t), views(y), views(p), views(out), views(tip), views(w)
     for k in range(len(t)):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
@@ -48,6 +50,7 @@ def rates_many(t, y, p, out, tip, w):
 @entry("energies")
 def energies_many(theta, omega, chain, out, w):
     """Fill out (rows, 2) with kinetic and potential energy of each row of angles and rates."""
+    theta, omega, chain, out, w = views(theta), views(omega), views(chain), views(out), views(w)
     for k in range(len(out)):
         turn(theta[k], chain.n, w)
         out[k, 0], out[k, 1] = energies(theta[k], omega[k], 0, chain, w, 0.0, 1.0)

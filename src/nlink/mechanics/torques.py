@@ -14,7 +14,7 @@ from nlink.compiled.dispatch import dispatched
 from nlink.compiled.interpreted import Vector
 from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
-from nlink.compiled.simd import VecArray, alike, lane, sine, with_lane
+from nlink.compiled.simd import VecArray, alike, lane, parts_of, sine, with_lane
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointTorque, torques
 from nlink.mechanics.parameters import AMPLITUDE, FREQUENCY, PHASE, TORQUE
@@ -77,11 +77,11 @@ def _call(address: int, t: float, values: np.ndarray) -> None:
 @intrinsic(python=_call)
 def call_address(_typing: Context, address: Kind, t: Kind, values: Kind) -> Lowered:
     """Call the C function at `address` with (t, values); lanes, which a Python function cannot take, are refused before."""
-    lanes = isinstance(values, VecArray)
+    lanes = isinstance(values, VecArray) and values.width > 1
 
     def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
         if not lanes:
-            data = context.make_array(values)(context, builder, args[2]).data
+            data = parts_of(context, builder, values, args[2])[0]
             kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
             builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
         return context.get_dummy_value()

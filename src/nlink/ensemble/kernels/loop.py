@@ -31,7 +31,6 @@ from nlink.ensemble.kernels.lanes import (
 )
 from nlink.ensemble.kernels.methods import METHODS
 from nlink.formulations.recursive import RecursiveParameters
-from nlink.mechanics.kernels import borrowed
 
 start, after_step, end = observing.start, observing.after_step, observing.end
 
@@ -52,7 +51,7 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
 
     It leaves off between steps when another thread puts something else than 0 into halt[0]. Return how many are then not done.
     """
-    chain, limits, method, own = borrowed(p.chain), views(limits), views(method), views(own)
+    chain, limits, method, own = views(p.chain), views(limits), views(method), views(own)
     following, done, ended = 0, 0, len(lanes)
     for k in range(len(lanes)):
         own.clocks[FLAG, k] = 1.0

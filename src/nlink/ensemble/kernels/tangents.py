@@ -29,7 +29,6 @@ from nlink.ensemble.kernels.lanes import (
 from nlink.ensemble.kernels.loop import view_of
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.mechanics.contract import rhs
-from nlink.mechanics.kernels import borrowed
 
 SWEEPS = 30
 """Over the columns of a matrix, to turn them: more than it takes."""
@@ -75,7 +74,7 @@ HOOKS[Deviations] = Hooks(start=depart, end=arrive)
 @entry("exponents of ensembles")
 def fastest_rates(p, members, limits, method, own, lanes, varied, out):
     """Fill out (M,) with the `fastest_rate` of each member."""
-    chain, method, own, n = borrowed(p.chain), views(method), views(own), p.chain.n
+    chain, method, own, n = views(p.chain), views(method), views(own), p.chain.n
     for member in range(len(out)):
         for k in range(len(lanes)):
             seat(k, member * 2 * n, n, members, limits, 0.0, own, TANGENT)
