@@ -2,8 +2,8 @@
 
 By itself Numba makes machine code of every compiled function, with wrappers for Python and for C, though every caller links
 a copy of the function's LLVM code; and it has LLVM optimise each function three times, of which two serve to remove reference
-counts. An inner function (`kernel`, `outlined`, an overload) ends with LLVM code that is only tidied. This takes a third of the
-time, and the machine code of the entries is as fast: untidied, it would not be.
+counts. An inner function (`kernel`, `outlined`, an overload) ends with LLVM code that is only tidied, and the machine code of the
+entries is as fast.
 
 No function of nlink allocates memory or keeps an array, so that none counts references: Numba would at each use of a record with
 arrays, which takes time to compile and to run.
