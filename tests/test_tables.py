@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlink import DOP853, RK4, RK45, Chain, Gauss, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
+from nlink import DOP853, RK4, RK45, Chain, Flip, Gauss, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
 from nlink.ensemble.kernels.lanes import next_break
 from nlink.formulations import formulate
+from nlink.integrators import steps
 from nlink.integrators.base import ARRIVED, Restart
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.torques import piece
+from nlink.simulation import loop
 from nlink.view.words import run_lines
 
 METHODS = [DOP853(), Taylor(1e-13, 16), RK45(), RK4(step=0.013), Gauss(step=0.017)]
@@ -105,3 +107,18 @@ def test_the_report_says_that_a_table_has_forced_the_steps():
     long = simulate(driven(Table(times, np.sin(times))), 0.0, t_end=1.0)
     assert "1,999 of the steps end at knots of a table, and a coarser table would be faster" in dict(run_lines(long))["steps"]
     assert "knots" not in dict(run_lines(simulate(driven(), 0.0, t_end=1.0)))["steps"]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+@pytest.mark.parametrize("t_end", [4.0, -4.0])
+def test_steps_are_the_same_whether_or_not_types_are_looked_up_at_each_call(method, t_end, monkeypatch):
+    times = np.linspace(-4, 4, 33)
+    chain = Chain.uniform(2).with_loads(JointTorque(Table(times, np.sin(7 * times))))
+    monkeypatch.setattr(loop, "FIRST_NUMBERS", 0)
+    looked_up = []
+    known = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())
+    monkeypatch.setattr(steps, "for_types_of", lambda entry, *arguments: looked_up.append(arguments) or entry)
+    each = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())
+    assert len(looked_up) == 1
+    np.testing.assert_array_equal(known.theta, each.theta)
+    assert [event.t for event in known.events] == [event.t for event in each.events]

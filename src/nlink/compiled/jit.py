@@ -93,6 +93,15 @@ def entry(words: str) -> Callable[[Callable[..., Any]], Any]:
     return decorated
 
 
+def for_types_of(entry: Any, *arguments: Any) -> Callable[..., Any]:
+    """Return the code of an entry that has been called with arguments of these types, to be called with such arguments alone. Numba
+    looks at the types at each call, which takes 5 us for nested records.
+    """
+    if not COMPILING:
+        return entry
+    return entry.overloads[tuple(numba.typeof(argument) for argument in arguments)].entry_point
+
+
 def uncached(function: Callable[..., Any], words: str = "a function", **options: Any) -> Any:
     """Compile an outermost function that is not kept on disk."""
     if COMPILING:

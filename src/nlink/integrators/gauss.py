@@ -69,8 +69,8 @@ class GaussStepper(CompiledStepper):
     """Drives the compiled steps."""
 
     def __init__(self, system: System, point: Restart, t_end: float, step: float) -> None:
-        super().__init__(system, 5)
-        m = system.full_size
+        self.system, m = system, system.full_size
+        super().__init__(system.parameters, m, 5)
         self.method, self.step = GaussStep(np.empty(m), np.zeros((6, m)), np.empty((5, m)), system.scratch()), step
         self.restart(point, t_end)
 
@@ -164,4 +164,4 @@ def point(method, p, clock, knots, k, time, out):
     horner((time - clock.t) / h, h, knots.y[k], method.q, out)
 
 
-STEPS[GaussStep] = StepKernels(attempt, interpolate, polynomial, point)
+STEPS[GaussStep] = StepKernels(attempt, polynomial, point, interpolate)

@@ -79,7 +79,8 @@ class RungeKuttaStepper(CompiledStepper):
     """Drives the compiled steps; fixed = 0 means adaptive."""
 
     def __init__(self, system: System, point: Restart, t_end: float, record: RungeKutta | RK4) -> None:
-        super().__init__(system, record.tableau.powers)
+        super().__init__(system.parameters, system.full_size, record.tableau.powers)
+        self.system = system
         adaptive = isinstance(record, RungeKutta)
         control = (record.rtol, record.atol, record.max_step) if adaptive else (1.0, 1.0, math.inf)
         cap, m = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf), system.full_size
@@ -261,4 +262,4 @@ def point(method, p, clock, knots, k, time, out):
     combine(tab, row, knots.y[k], clock.h, method.stages, out)
 
 
-STEPS[RungeKuttaStep] = StepKernels(attempt, interpolate, polynomial, point)
+STEPS[RungeKuttaStep] = StepKernels(attempt, polynomial, point, interpolate)

@@ -18,13 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
-from nlink.compiled.jit import entry, kernel
+from nlink.compiled.jit import entry, for_types_of, kernel
 from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, RUNNING, Restart, Stepper
 from nlink.integrators.flips import any_flip, full, note_flips
 from nlink.integrators.polynomials import PolynomialChunk, copy_row
 from nlink.integrators.sampling import Sampling, no_sampling, save_time
-from nlink.mechanics.system import System
 
 CHUNK_NUMBERS = 250_000
 """Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
@@ -81,12 +80,14 @@ class Knots(NamedTuple):
 
 
 class StepKernels(NamedTuple):
-    """What a method does in a step: plain functions that stand for the generic ones of the same names."""
+    """What a method does in a step: plain functions that stand for the generic ones of the same names. One that is left out does
+    nothing.
+    """
 
     attempt: Callable[..., int]
-    interpolate: Callable[..., None]
-    polynomial: Callable[..., None]
-    point: Callable[..., None]
+    polynomial: Callable[..., None] = lambda method, p, clock, q: None
+    point: Callable[..., None] = lambda method, p, clock, knots, k, time, out: None
+    interpolate: Callable[..., None] = lambda method, p, clock, knots, k: None
     prepare: Callable[..., None] = lambda method, p, clock, knots, k, bound, fresh: None
 
 
@@ -225,10 +226,12 @@ class CompiledStepper(Stepper):
     """Takes the steps of a method whose kernels are in STEPS."""
 
     method: Any
+    _advance: Any = None
 
-    def __init__(self, system: System, powers: int) -> None:
-        self.system, self.room, self.clock = system, Room(system.full_size, powers), np.zeros(1, CLOCK)
-        self.powers, self.no_sampling = powers, no_sampling(system.full_size)
+    def __init__(self, parameters: Any, m: int, powers: int) -> None:
+        """`m` is the length of a state, `powers` the degree of the polynomials of the dense output."""
+        self.parameters, self.powers = parameters, powers
+        self.room, self.clock, self.no_sampling = Room(m, powers), np.zeros(1, CLOCK), no_sampling(m)
 
     def start(
         self,
@@ -254,8 +257,10 @@ class CompiledStepper(Stepper):
         y[0] = self.y
         if self.f is not None:
             f[0] = self.f
-        sampling = sampling or self.no_sampling
-        *counts, code = advance(self.method, self.system.parameters, self.clock, bounds, final, sampling, knots, limit)
+        bounds = np.ascontiguousarray(bounds, float)
+        given = self.method, self.parameters, self.clock, bounds, final, sampling or self.no_sampling, knots, limit
+        *counts, code = (self._advance or advance)(*given)
+        self._advance = self._advance or for_types_of(advance, *given)  # of one stepper, all arguments keep their types
         taken, saved, flips = counts
         clock = Clock(*self.clock.item())
         self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected

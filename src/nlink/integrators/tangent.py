@@ -1,28 +1,55 @@
 """The exact derivative of the motion by its start: the Taylor steps computed in dual numbers, a direction in each lane.
 
-Steps are those of the motion alone; the derivative is that of the very steps that were taken.
+Steps are those of the motion alone; the derivative is that of the very steps that were taken. The state of this method is that of
+the chain, and behind it its deviations, one after another.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink.compiled.duals import duals
-from nlink.compiled.jit import entry
+from nlink.compiled.jit import kernel
 from nlink.compiled.simd import lane, value_of
-from nlink.compiled.views import views
-from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL
+from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Restart
+from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
 from nlink.mechanics.series import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, series, series_layout
-from nlink.mechanics.system import System
+from nlink.mechanics.system import System, beyond
 
 LAYOUT = series_layout(ORDER_BY_ORDER)
 DIRECTIONS = (0,) * 8
 """As long as the number of directions that are followed side by side."""
+STEPS_OF_A_CALL = 64
+
+
+class TangentStep(NamedTuple):
+    """Where a series of dual numbers is computed; the numbers of directions and of orders are lengths of tuples."""
+
+    tol: float
+    terms: np.ndarray
+    w: np.ndarray
+    u: np.ndarray
+    states: np.ndarray
+    """(2, 2N, lanes): the states at the ends of a step"""
+    lanes: tuple[int, ...]
+    orders: tuple[int, ...]
+
+
+class TangentSteps(CompiledStepper):
+    """Drives the compiled steps."""
+
+    def __init__(self, method: TangentStep, parameters: Any, m: int) -> None:
+        super().__init__(parameters, m, 0)
+        self.method = method
+
+    def restart(self, point: Restart, t_end: float) -> None:
+        """Begin anew from another point."""
+        self.start(point, t_end, None)
 
 
 class TangentStepper:
@@ -32,67 +59,67 @@ class TangentStepper:
         refusal = record.refusal(system)
         if refusal or system.parameters.chain.force_level > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
-        n, width, record = system.chain.n, 2 * len(DIRECTIONS), replace(record, order=record.order or MANY_ORDER)
+        n, lanes, order = system.chain.n, len(DIRECTIONS), record.order or MANY_ORDER
+        terms = np.zeros((SERIES_ROWS, order + 2, n, 2 * lanes))
+        terms[0, 0, :, :lanes] = 1.0
+        w, u = (np.zeros((SERIES_SCRATCH, n, 2 * lanes)) for _ in range(2))
+        self.method = TangentStep(record.tol, terms, w, u, np.zeros((2, 2 * n, 2 * lanes)), DIRECTIONS, (0,) * order)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
-        self.record, self.bounds, self.steps = record, system.bounds, 0
-        terms = np.zeros((SERIES_ROWS, record.order + 2, n, width))
-        terms[0, 0, :, : len(DIRECTIONS)] = 1.0
-        self.arrays = (terms, *(np.zeros((SERIES_SCRATCH, n, width)) for _ in range(2)), np.zeros((2, 2 * n, width)))
-        self.order = (0,) * record.order
+        self.bounds, self.steps, self._by_size = system.bounds, 0, {}
 
     def advance(self, t: float, end: float, state: np.ndarray, deviations: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
         """Return a code, and the state (2N,) and the deviations (2N, K) at the time `end`."""
-        ahead = end >= t
-        bounds = self.bounds(t, end)
-        out, new, code = np.empty_like(deviations), state.copy(), ARRIVED
-        for first in range(0, deviations.shape[1], len(DIRECTIONS)):
-            part = slice(first, first + len(DIRECTIONS))
-            block = np.zeros((len(state), len(DIRECTIONS)))
-            block[:, : deviations[:, part].shape[1]] = deviations[:, part]
-            new[:] = state
-            steps, code = follow(
-                self.parameters, self.record.tol, t, bounds, ahead, new, block, self.arrays, DIRECTIONS, self.order
-            )
-            out[:, part] = block[:, : deviations[:, part].shape[1]]
-            self.steps += steps if first == 0 else 0
-            if code != ARRIVED:
-                break
-        return code, new, out
+        size, count = deviations.shape
+        blocks = -(-count // len(DIRECTIONS))
+        y = np.zeros((1 + blocks * len(DIRECTIONS), size))
+        y[0], y[1 : 1 + count] = state, deviations.T
+        stepper = self._by_size.setdefault(y.size, TangentSteps(self.method, self.parameters, y.size))
+        stepper.restart(Restart.at(t, y.ravel()), end)
+        bounds, code, sign = self.bounds(t, end), ARRIVED, math.copysign(1.0, end - t)
+        while len(bounds) and code in (RUNNING, ARRIVED) and t != end:
+            chunk = stepper.advance(bounds, STEPS_OF_A_CALL, final=False)
+            code, bounds = chunk.code, beyond(bounds, float(chunk.t[-1]), sign)
+        self.steps += stepper.steps
+        reached = stepper.y.reshape(y.shape)
+        return code, reached[0], reached[1 : 1 + count].T
 
 
-@entry("exponents")
-def follow(p, tol, t, bounds, ahead, state, deviations, arrays, lanes, orders):
-    """Take steps to the last bound; put the state and the deviations reached in place of those given; return steps and a code."""
-    p, state, deviations, (terms, w, u, states) = views(p), views(state), views(deviations), arrays
-    n, order = p.chain.n, len(orders)
-    rows, constants, scratch = duals(terms, lanes), duals(w, lanes), duals(u, lanes)
-    room = SeriesRoom(p.chain, rows, rows, constants, constants, scratch, scratch, LAYOUT, orders)
-    both = duals(states, lanes)
-    y, new = both[0], both[1]
-    for i in range(2 * n):
-        for k in range(len(lanes)):
-            states[0, i, k], states[0, i, len(lanes) + k] = state[i], deviations[i, k]
-    sign = 1.0 if ahead else -1.0
-    steps = 0
-    code = RUNNING
-    for bound in bounds:
-        while (bound - t) * sign > 0.0 and code == RUNNING:
-            last, before, fastest = series(t, bound, ahead, y, p, room, order)
-            size = lane(reach(tol, value_of(last), value_of(before), value_of(fastest), order), 0)
-            if not math.isfinite(lane(value_of(last) + value_of(before), 0)):
-                code = NOT_FINITE
-            elif size < 1e-14 * max(abs(t), 1e-6):
-                code = STEP_TOO_SMALL
-            else:
-                target = t + sign * size
-                target = bound if (target - bound) * sign >= 0.0 else target
-                arrival(target - t, y, p, room, order, new)
-                for i in range(2 * n):
-                    y[i] = new[i]
-                t = target
-                steps += 1
-    for i in range(2 * n):
-        state[i] = states[0, i, 0]
-        for k in range(len(lanes)):
-            deviations[i, k] = states[0, i, len(lanes) + k]
-    return steps, ARRIVED if code == RUNNING else code
+def attempt(method, p, clock, knots, k, bound, last):
+    """Compute the series in dual numbers, and sum them at the end of the step that the last terms of the motion allow."""
+    n, order, lanes = p.chain.n, len(method.orders), len(method.lanes)
+    rows, constants, scratch = duals(method.terms, method.lanes), duals(method.w, method.lanes), duals(method.u, method.lanes)
+    room = SeriesRoom(p.chain, rows, rows, constants, constants, scratch, scratch, LAYOUT, method.orders)
+    both, states = duals(method.states, method.lanes), method.states
+    for first in range(1, len(knots.y[k]) // (2 * n), lanes):
+        spread(knots.y[k], 2 * n, first, lanes, states)
+        last_term, before, fastest = series(clock.t, bound, clock.sign > 0.0, both[0], p, room, order)
+        if first == 1:
+            if not math.isfinite(lane(value_of(last_term) + value_of(before), 0)):
+                return NOT_FINITE
+            size = lane(reach(method.tol, value_of(last_term), value_of(before), value_of(fastest), order), 0)
+            if size < 1e-14 * max(abs(clock.t), 1e-6):
+                return STEP_TOO_SMALL
+            aim(clock, clock.sign * size, bound, last)
+        arrival(clock.target - clock.t, both[0], p, room, order, both[1])
+        collect(states, 2 * n, first, lanes, knots.y[k + 1])
+    return RUNNING
+
+
+@kernel
+def spread(y, size, first, lanes, states):
+    """Fill dual numbers from a state and some of its deviations, a direction in each lane."""
+    for i in range(size):
+        for k in range(lanes):
+            states[0, i, k], states[0, i, lanes + k] = y[i], y[(first + k) * size + i]
+
+
+@kernel
+def collect(states, size, first, lanes, y):
+    """Fill a state and some of its deviations from dual numbers."""
+    for i in range(size):
+        y[i] = states[1, i, 0]
+        for k in range(lanes):
+            y[(first + k) * size + i] = states[1, i, lanes + k]
+
+
+STEPS[TangentStep] = StepKernels(attempt)

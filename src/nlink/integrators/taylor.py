@@ -117,7 +117,7 @@ class TaylorStepper(CompiledStepper):
     """Drives the compiled steps."""
 
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
-        super().__init__(system, record.order)
+        super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
         width = next((width for width in WIDTHS if n <= width), LANES)
         in_loops = n > width or chain.force_level > 0
@@ -189,10 +189,6 @@ def attempt(method, p, clock, knots, k, bound, last):
     return RUNNING
 
 
-def interpolate(method, p, clock, knots, k):
-    """Do nothing: the series is the dense output."""
-
-
 def polynomial(method, p, clock, q):
     """Fill the polynomial in parts of the step."""
     polynomials(p, series_room(method, p), len(method.orders), method.q)
@@ -209,7 +205,7 @@ def point(method, p, clock, knots, k, time, out):
     horner(method.q, y, s, out, 2 * p.chain.n)
 
 
-STEPS[TaylorStep] = StepKernels(attempt, interpolate, polynomial, point, prepare)
+STEPS[TaylorStep] = StepKernels(attempt, polynomial, point, prepare=prepare)
 
 
 @kernel
