@@ -30,7 +30,7 @@ def test_three_lines_are_enough():
 def test_lists_and_values_that_replace_the_shape():
     chain = read('links = 2\nlength = [1.0, 2.0]\nmass = 3\nshape = ["rod", "point"]\noffset = [0, 0.5]\nloads.gravity = 0').chain
     assert chain.links == (Link.rod(1.0, 3.0), Link(2.0, 3.0, 2.0, 0.0, 0.5))
-    assert chain.loads == ()
+    assert chain.loads == (nlink.Gravity(0.0),)
     assert read("links = 1\ncom = 0.2\ninertia = 0.3").chain.links == (Link(1.0, 1.0, 0.2, 0.3),)
 
 

@@ -54,7 +54,7 @@ def pushed(chain: Chain):
 def ziegler(c1: float, c2: float):
     links = [Link.point(1.0, 2.0), Link.point(1.0, 1.0)]
     damped = [JointDamper((c1, c2))] if c1 or c2 else []
-    return lambda load: Chain(links, [JointSpring(1.0), FollowerForce(load), *damped])
+    return lambda load: Chain(links, [Gravity(0.0), JointSpring(1.0), FollowerForce(load), *damped])
 
 
 # Linearisation -------------------------------------------------------------------------------------------------------
@@ -257,7 +257,8 @@ def test_becks_column_is_the_limit_of_many_links():
 
     def column(n):
         spring = (2.0 * n, *[float(n)] * (n - 1))
-        return lambda load: Chain.uniform(n, length=1 / n, mass=1 / n, loads=[JointSpring(spring), FollowerForce(load)])
+        free = Chain.uniform(n, length=1 / n, mass=1 / n, loads=[Gravity(0.0), JointSpring(spring)])
+        return lambda load: free.with_loads(FollowerForce(load))
 
     for row in exact["beck_links"][1:3]:
         found = critical_load(column(row["N"]), (5.0, 30.0))
@@ -299,7 +300,7 @@ def test_later_changes_are_listed():
         (lambda: equilibria(Chain.uniform(9)), "all equilibria are looked for up to 5 links, got 9"),
         (lambda: equilibrium(Chain.uniform(2).with_loads(JointTorque(Sine(1.0, 1.0)))), "a torque that changes in time leaves no"),
         (
-            lambda: equilibrium(Chain.uniform(1, loads=[JointTorque(1.0)])),
+            lambda: equilibrium(Chain.uniform(1, loads=[Gravity(0.0), JointTorque(1.0)])),
             "no equilibrium was found from this guess: a moment of 1 N m",
         ),
         (lambda: linearize(Chain.uniform(3, pin=(1.2, 0)), [2.0, 1.5, 0.2]), "a closed chain is linearised where it closes"),

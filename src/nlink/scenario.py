@@ -146,7 +146,7 @@ class Scenario:
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         return {
             "title": self.title,
-            "loads": {"gravity": 0.0} | {load.name: _load_table(load) for load in self.chain.loads},
+            "loads": {load.name: _load_table(load) for load in self.chain.loads},
             **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
             "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
@@ -205,7 +205,7 @@ def _chain(table: dict[str, Any]) -> Chain:
         made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
         made = made * n if same else made
     loads = _table(table.get("loads", {}), "loads", "[loads]", LOADS)
-    return Chain(made, tuple(_load(name, value) for name, value in ({"gravity": 9.81} | loads).items()), _pin(table.get("pin")))
+    return Chain(made, tuple(_load(name, value) for name, value in loads.items()), _pin(table.get("pin")))
 
 
 def _pin(value: Any) -> Any:
