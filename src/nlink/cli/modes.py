@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, choice, whole
+from nlink._support.endings import FORMATS, PAGE
 from nlink._support.progress import Bar
 from nlink.cli.common import Table, check_folder, read_scenario
-from nlink.cli.options import Format, Json, Links, Model, Quiet, Set
+from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Title
 from nlink.cli.report import Report, aligned, system_lines
 from nlink.mechanics.chain import wrapped
-from nlink.view.endings import FORMATS, PAGE
 
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
@@ -36,6 +36,7 @@ def modes(
     model: Model = None,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     guess: Annotated[
         str, typer.Option("--from", help="First guess of the equilibrium: rest (down, or as a loop hangs) or start.")
     ] = "rest",
@@ -55,7 +56,7 @@ def modes(
     from nlink.analysis.equilibrium import equilibrium
     from nlink.analysis.linearize import linearize
 
-    name, _, scenario = read_scenario(model, {"links": links}, settings)
+    name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder, animate)
     report = Report(as_json, quiet, folder)
