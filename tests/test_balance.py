@@ -88,7 +88,7 @@ def test_a_step_longer_than_the_run_is_not_taken_for_a_motion():
 
 @pytest.mark.parametrize("omega", [1e13, 1e15, 1e20])
 def test_angles_of_many_turns_are_inaccurate(omega):
-    run = simulate(Chain.uniform(1, loads=()), 0.5, omega, t_end=5.0, strict=False, integrator=RK4(0.5))
+    run = simulate(Chain.uniform(1, loads=nlink.Gravity(0.0)), 0.5, omega, t_end=5.0, strict=False, integrator=RK4(0.5))
     assert run.status.code == "inaccurate"
     assert run.status.message.startswith("reached t = 5 s, but ")
     assert run.t[-1] == 5.0

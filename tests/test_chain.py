@@ -96,15 +96,21 @@ def test_links_and_chains_do_not_change():
     assert Chain.uniform(2) != Chain.uniform(2, mass=2.0)
 
 
-def test_uniform_chains_have_gravity_and_others_have_not():
+def test_every_chain_has_gravity_unless_it_says_otherwise():
+    for chain in (Chain([Link.rod(1.0, 1.0)]), Chain.uniform(2), Chain.uniform(2, loads=[JointDamper(0.1)])):
+        assert (chain.g, chain.loads[0]) == (9.81, Gravity(9.81))
+        free = chain.with_loads(Gravity(0.0))
+        assert (free.g, free.loads[0]) == (0.0, Gravity(0.0))
+        assert Chain(chain.links, free.loads) == free
+    assert Chain.uniform(2, loads=[JointDamper(0.1), Gravity(1.62)]).loads == (Gravity(1.62), JointDamper(0.1))
+
+
+def test_uniform_chains():
     chain = Chain.uniform(3, length=0.5, mass=2.0)
     assert chain.links == (Link.rod(0.5, 2.0),) * 3
     assert chain.loads == (Gravity(9.81),)
     assert (chain.n, chain.g) == (3, 9.81)
     assert Chain.uniform(2, shape="point").links[1] == Link.point(1.0, 1.0)
-    assert Chain.uniform(2, loads=()).g == 0.0
-    assert Chain([Link.rod(1.0, 1.0)]).loads == ()
-    assert Chain([Link.rod(1.0, 1.0)]).g == 0.0
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.0, "3", True, None, np.True_])

@@ -345,3 +345,50 @@ def test_the_force_of_a_pin_is_exported_by_its_name(tmp_path: Path) -> None:
     call("run", "four-bar", "--until", "0.2", "-q", "-o", "run.nc", cwd=tmp_path)
     header = call("export", "run.nc", "reactions", cwd=tmp_path).stdout.splitlines()[0]
     assert header.endswith("rx_3 [N],ry_3 [N],rx_pin [N],ry_pin [N]")
+
+
+# Nothing surprising --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "title"),
+    [
+        (["nice-3", "--links", "7"], "nice-3, changed: links = 7"),
+        (["nice-3", "--set", "loads.joint_damper=0.1", "-n", "4"], "nice-3, changed: links = 4, loads.joint_damper = 0.1"),
+        (["nice-3", "--links", "7", "--title", "Seven rods"], "Seven rods"),
+        (["nice-3", "--links", "7", "--set", "title=Seven rods"], "Seven rods"),
+        (["nice-3", "--until", "3", "--rtol", "1e-8"], "3 unit rods, all at 45 degrees, at rest: a nice, nearly uniform swing"),
+    ],
+)
+def test_a_title_tells_of_the_model_as_it_is(arguments: list[str], title: str, tmp_path: Path) -> None:
+    done = call("run", *arguments, "--dry-run", cwd=tmp_path)
+    assert done.stdout.split("\n")[0] == title, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["run", "nice-3", "-o", "out.csv"],
+            "--output must end in .nc, got out.csv; its numbers as a table: nlink export RUN.nc -o",
+        ),
+        (["export", "run.nc", "-o", "x.xlsx"], "--output must end in .csv, got x.xlsx; spreadsheets open it"),
+        (["lyapunov", "nice-3", "--csv", "x.txt"], "--csv must end in .csv, got x.txt"),
+    ],
+)
+def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = call(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"nlink: {said}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_as_a_model_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(call("show", "chaotic-5", "--toml", cwd=tmp_path).stdout)
+    assert nlink.Scenario.load(tmp_path / "mine.toml").to_dict() == nlink.preset("chaotic-5").to_dict()
+
+
+@pytest.mark.parametrize("line", ["nlink run ni", "nlink show ni", "nlink derive ni", "nlink modes ni"])
+def test_presets_complete_in_the_shell(line: str, tmp_path: Path) -> None:
+    done = call(cwd=tmp_path, _NLINK_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD="2")
+    assert done.stdout.split() == ["nice-3", "nice-5", "nice-6"]

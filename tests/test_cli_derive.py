@@ -63,6 +63,13 @@ def test_json_holds_the_parts(tmp_path: Path) -> None:
     assert table["loads"] == ["gravity", "joint_damper"]
 
 
+def test_the_equations_of_a_model(tmp_path: Path) -> None:
+    assert call("point-2", cwd=tmp_path).stdout == call("2", "--shape", "point", cwd=tmp_path).stdout
+    (tmp_path / "m.toml").write_text("links = 1\nloads = { gravity = 0, joint_damper = 0.1 }\noffset = 0.1\n")
+    wanted = derive(1, loads=("joint_damper",), offset=True).text()
+    assert call("m.toml", cwd=tmp_path).stdout == wanted
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -72,7 +79,9 @@ def test_json_holds_the_parts(tmp_path: Path) -> None:
         (["2", "--load", "joint_sprng"], 3, "did you mean 'joint_spring'"),
         (["2", "--format", "latx"], 3, "--format must be one of text, latex, python, c, matlab, julia; got 'latx'"),
         (["2", "-o", "no/where.tex"], 5, "no/where.tex"),
-        (["two"], 2, "Invalid value for 'N'"),
+        (["two"], 3, "there is no preset 'two'"),
+        (["four-bar"], 3, "four-bar is a closed chain, and equations are derived for open ones; take [pin] out of the model"),
+        (["2", "-o", "x.pdf"], 3, "--output must end in .txt, .tex, .py, .c, .m or .jl, got x.pdf"),
         ([], 2, "Missing argument"),
     ],
 )

@@ -56,6 +56,16 @@ def test_closed_chain_has_the_force_of_its_pin_and_start_is_a_guess(tmp_path: Pa
     assert len(rows(done.stdout)) == 1
 
 
+def test_the_rest_of_a_loop_is_the_one_below_its_start_and_others_are_listed(tmp_path: Path) -> None:
+    done = call("modes", "four-bar", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert "  rest       at 0, 90, 180 deg, downhill from the start" in lines, done.stderr
+    others = [line.removeprefix("  others").strip() for line in lines if line.endswith("stable") and " deg: " in line]
+    assert sorted(line.split(": ")[1] for line in others) == ["not stable"] * 3 + ["stable"] * 2
+    told = json.loads(call("modes", "four-bar", "--json", cwd=tmp_path).stdout)
+    assert len(told["others"]) == 5
+
+
 def test_many_modes_are_cut_short_and_few_links_cannot_move(tmp_path: Path) -> None:
     done = call("modes", "nice-3", "--links", "30", "--count", "4", cwd=tmp_path)
     assert len(rows(done.stdout)) == 4

@@ -8,7 +8,7 @@ from helpers import COMPILED, settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlink import Chain, Event, Flip, JointDamper, ModelError, simulate
+from nlink import Chain, Event, Flip, FlipTime, Gravity, JointDamper, Link, ModelError, simulate, simulate_many
 from nlink.formulations import formulate
 from nlink.integrators import flips
 from nlink.integrators.flips import flip_room
@@ -75,6 +75,35 @@ def test_a_terminal_flip_of_one_link_ends_the_steps_there():
     assert run.t[-1] == first.t == run.events[-1].t
     assert run.stats.steps < every.stats.steps * 1.1 * first.t / 20.0 + 5
     assert [e.t for e in run.events if e.info["link"] != 2] == [e.t for e in every.events if e.info["link"] != 2 and e.t < first.t]
+
+
+@pytest.mark.parametrize("upright", [math.pi, -math.pi, 3 * math.pi])
+@pytest.mark.parametrize("rate", [0.0, 1.0, -1.0, 30.0])
+def test_a_link_that_starts_upside_down_does_not_turn_over_by_leaving(upright, rate, monkeypatch):
+    chain, start = Chain.uniform(2), ([upright, 1.5], [rate, 0.0])
+    run = simulate(chain, *start, t_end=6.0, events=Flip())
+    assert run.events
+    near = run.at([0.01]).theta[0, 0]
+    for event in run.events:  # a link comes from the other side: it has been away
+        assert event.info["link"] != 0 or event.t > 0.01
+    assert (near - upright) * rate >= 0.0
+    first = next(event for event in run.events)
+    many = simulate_many(chain, [start[0]], [start[1]], t_end=6.0, keep=FlipTime())
+    assert float(many.flip_time[0]) == pytest.approx(first.t, rel=1e-7)
+    assert int(many.flip_link[0]) == first.info["link"] + 1
+    monkeypatch.setattr(System, "angle_rows", np.empty(0, int))
+    assert [event[1:] for event in told(simulate(chain, *start, t_end=6.0, events=Flip()))] == [event[1:] for event in told(run)]
+
+
+def test_a_link_that_rests_upside_down_never_turns_over():
+    assert simulate(Chain.uniform(2), -math.pi, t_end=2.0, events=Flip()).events == []
+    assert simulate(Chain.uniform(2), math.pi, t_end=2.0, events=Flip(terminal=True)).status.code == "finished"
+
+
+def test_turns_within_the_first_step_from_upside_down():
+    free = Chain([Link(1.0, 1.0, 0.5, 0.1)], Gravity(0.0))
+    run = simulate(free, math.pi, 10.0, t_end=4.0, integrator="RK4(step=2.0)", events=Flip())
+    np.testing.assert_allclose([event.t for event in run.events], 0.2 * math.pi * np.arange(1, 7), atol=1e-9)
 
 
 def test_more_flips_in_a_step_than_there_is_room_for_are_refused(monkeypatch):

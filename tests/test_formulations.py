@@ -231,7 +231,7 @@ def test_two_point_masses_against_the_textbook(formulation):
 )
 def test_signs_of_the_moments(formulation, load, wanted):
     """Links without mass turn freely, each with inertia 1: the acceleration is the moment on it."""
-    chain = Chain([Link(1.0, 0.0, 0.5, 1.0)] * 2, [load])
+    chain = Chain([Link(1.0, 0.0, 0.5, 1.0)] * 2, [Gravity(0.0), load])
     got = accelerations(chain, [0.3, 0.7], [2.0, -1.0], 0.0, formulation)
     np.testing.assert_allclose(got, wanted, atol=1e-14)
 
@@ -247,14 +247,14 @@ def test_signs_of_the_moments(formulation, load, wanted):
 )
 def test_signs_of_the_forces_at_the_tip(formulation, load, wanted):
     """Pull to the right or up turns hanging links left; pressing along the last link turns the first one away."""
-    chain = Chain([Link(1.0, 0.0, 0.5, 1.0)] * 2, [load])
+    chain = Chain([Link(1.0, 0.0, 0.5, 1.0)] * 2, [Gravity(0.0), load])
     np.testing.assert_allclose(accelerations(chain, [0.3, 0.7], [0.0, 0.0], 0.0, formulation), wanted, atol=1e-14)
 
 
 @each_formulation
 def test_drag_of_one_point_mass(formulation):
     """m l theta'' = -(c1 + c2 v) v with v = l omega."""
-    chain = Chain([Link.point(2.0, 0.5)], [Drag(0.3, 0.4)])
+    chain = Chain([Link.point(2.0, 0.5)], [Gravity(0.0), Drag(0.3, 0.4)])
     for omega in (1.5, -1.5):
         wanted = -(0.3 + 0.4 * abs(2 * omega)) * 2 * omega / (0.5 * 2.0)
         np.testing.assert_allclose(accelerations(chain, [0.4], [omega], 0.0, formulation), [wanted], rtol=1e-13)

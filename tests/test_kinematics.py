@@ -145,7 +145,7 @@ def test_reactions_of_a_hanging_chain_are_its_weight():
 
 
 def test_reaction_of_a_turning_mass_is_centripetal():
-    chain = Chain([Link.point(2.0, 3.0)])
+    chain = Chain([Link.point(2.0, 3.0)], Gravity(0.0))
     np.testing.assert_allclose(formulate(chain).reactions([math.pi / 2], [5.0]), [[-3.0 * 25.0 * 2.0, 0.0]], atol=1e-12)
 
 

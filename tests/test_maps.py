@@ -318,7 +318,7 @@ def test_threads_do_not_matter(rods):
         ({"region": (0, 1, 0, math.nan)}, r"region\[3\] must be finite"),
         ({"size": 0}, r"size must be a whole number, at least 1, got 0"),
         ({"at": (0, 0, 0)}, r"at has 3 values for 2 links"),
-        ({"chain": Chain.uniform(2, loads=())}, r"t_end must be given for a chain without gravity"),
+        ({"chain": Chain.uniform(2, loads=Gravity(0.0))}, r"t_end must be given for a chain without gravity"),
         ({"chain": Chain.uniform(3, pin=(1, 0))}, r"links of a closed chain cannot start one by one"),
         ({"chain": "rods"}, r"chaos_map needs a Chain, got str"),
     ],

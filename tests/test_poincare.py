@@ -67,7 +67,7 @@ def test_both_directions_are_the_sum_of_each_and_a_start_on_the_section_does_not
 
 
 def test_a_spinning_rod_passes_once_a_turn() -> None:
-    rod = Chain([Link.rod(1.0, 1.0)])
+    rod = Chain([Link.rod(1.0, 1.0)], Gravity(0.0))
     points = poincare(rod, [0.3], [2 * math.pi * 5], t_end=10.0, section=Section(0, 1.0))
     np.testing.assert_allclose(points.t, (1.0 - 0.3) / (10 * math.pi) + 0.2 * np.arange(50), atol=1e-11)
 

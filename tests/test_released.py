@@ -11,7 +11,7 @@ import pytest
 import xarray
 
 import nlink
-from nlink import Chain, Final, simulate_many
+from nlink import Chain, Final, Gravity, JointDamper, Link, simulate_many
 from nlink.ensemble.store import StoreError
 
 FOLDER = Path(__file__).parent / "data" / "released"
@@ -29,6 +29,13 @@ def test_runs_of_format_2(name):
     assert [[event.t, event.name] for event in run.events] == told["events"]
     assert (run.status.code, len(run.knots.t) if run.knots else 0) == (told["status"], told["knots"])
     assert (run.chain.pin is None) == (name == "run-2.nc")
+
+
+def test_a_chain_without_gravity_was_written_as_such():
+    """Of a time when a chain had gravity only if it was given one."""
+    run = nlink.load(FOLDER / "weightless-2.nc")
+    assert run.chain == Chain([Link.rod(1.0, 1.0)], [Gravity(0.0), JointDamper(0.1)])
+    assert not np.ptp(run.energy().potential)
 
 
 def test_a_map_of_format_1():

@@ -164,8 +164,19 @@ def test_a_failed_save_leaves_the_old_file_alone(run, path, monkeypatch):
 def test_a_place_that_cannot_be_written_says_so(run, tmp_path):
     with pytest.raises(RunFileError, match=r"cannot write .*: No such file or directory"):
         run.save(tmp_path / "no" / "run.nc")
+    (tmp_path / "folder.nc").mkdir()
     with pytest.raises(RunFileError, match="cannot write"):
-        run.save(tmp_path)
+        run.save(tmp_path / "folder.nc")
+    assert [file.name for file in tmp_path.iterdir()] == ["folder.nc"]
+
+
+def test_a_run_is_not_written_under_the_name_of_another_format(run, tmp_path):
+    refused = r"^the file of a run must end in \.nc, got .*x\.csv; its numbers as a table: nlink export RUN\.nc -o out\.csv$"
+    for write in (run.save, lambda path: nlink.simulate(Chain.uniform(1), 0.5, t_end=1.0, file=path)):
+        with pytest.raises(ModelError, match=refused):
+            write(tmp_path / "x.csv")
+    with pytest.raises(ModelError, match=r"^a page must end in \.html, got .*x\.pdf; pictures: nlink plot$"):
+        run.html(tmp_path / "x.pdf")
     assert list(tmp_path.iterdir()) == []
 
 

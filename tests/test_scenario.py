@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 
 import numpy as np
@@ -30,7 +31,7 @@ def test_three_lines_are_enough():
 def test_lists_and_values_that_replace_the_shape():
     chain = read('links = 2\nlength = [1.0, 2.0]\nmass = 3\nshape = ["rod", "point"]\noffset = [0, 0.5]\nloads.gravity = 0').chain
     assert chain.links == (Link.rod(1.0, 3.0), Link(2.0, 3.0, 2.0, 0.0, 0.5))
-    assert chain.loads == ()
+    assert chain.loads == (nlink.Gravity(0.0),)
     assert read("links = 1\ncom = 0.2\ninertia = 0.3").chain.links == (Link(1.0, 1.0, 0.2, 0.3),)
 
 
@@ -216,8 +217,58 @@ def test_presets_hold_what_they_say():
     assert nlink.preset("chaotic-3-springs-friction").settings.t_end == 40
 
 
+def test_a_model_is_not_written_under_the_name_of_another_format(tmp_path):
+    with pytest.raises(ModelError, match=r"^a model file must end in \.toml, got .*nice\.json$"):
+        nlink.preset("nice-3").save(tmp_path / "nice.json")
+    assert nlink.preset("nice-3").to_toml().startswith("# A model of nlink\ntitle = ")
+
+
+def test_angles_and_rates_with_their_units():
+    scenario = read('links = 3\nstart.theta = ["90 deg", "1.5 rad", 0.5]\nstart.omega = "180 deg/s"')
+    assert scenario.theta == (math.pi / 2, 1.5, 0.5)
+    assert scenario.omega == (math.pi,) * 3
+    assert read('links = 2\nstart = { theta = ["1 rad", 90], unit = "deg" }').theta == (1.0, math.pi / 2)
+    assert read('links = 2\nstart = { angle = "45 deg" }').theta == (math.pi / 4,) * 2
+    assert read('links = 2\nstart.theta = "-30deg "'.replace("30deg", "30 deg")).theta == (-math.pi / 6,) * 2
+
+
+@pytest.mark.parametrize("value", ["'90 grad'", "'deg'", "'ninety deg'", "'90'", "['1 deg', '90 deg/s']"])
+def test_angles_with_other_units_are_refused(value):
+    with pytest.raises(ModelError, match=r"start\.theta.* must be a number, or a text like '90 deg' or '90 rad', got '"):
+        read(f"links = 2\nstart.theta = {value}")
+
+
+@pytest.mark.parametrize(
+    ("start", "warned"),
+    [
+        ("theta = [0, 90]", "start.theta: 90 rad is 14.3 turns; degrees?"),
+        ("angle = -45.5", "start.angle: -45.5 rad is -7.2 turns; degrees?"),
+        ("theta = [0, 12.5]", ""),
+        ("theta = [0, 90]\nunit = 'rad'", ""),
+        ("theta = ['90 rad', '90 deg']", ""),
+        ("theta = 15.707963267948966", ""),  # computed, not typed
+    ],
+)
+def test_a_start_that_looks_like_degrees_is_warned_about(tmp_path, start, warned):
+    path = tmp_path / "m.toml"
+    path.write_text(f"links = 2\n[start]\n{start}\n")
+    if warned:
+        with pytest.warns(UserWarning, match=re.escape(warned)):
+            Scenario.load(path)
+    else:
+        Scenario.load(path)
+
+
+def test_degrees_in_python_are_warned_about():
+    with pytest.warns(UserWarning, match=r"theta: 90 rad is 14\.3 turns; degrees\? then give np\.radians\(theta\)"):
+        run = nlink.simulate(nlink.Chain.uniform(2), [90, 45], t_end=0.02)
+    nlink.simulate(run.chain, run.theta[-1], t_end=0.02)
+    with pytest.warns(UserWarning, match=r"theta: 90 rad is 14\.3 turns"):
+        nlink.simulate_many(nlink.Chain.uniform(2), [[0.5, 0.5], [0.5, 90]], t_end=0.02)
+
+
 def test_a_text_that_quotes_a_model_is_not_replaced(tmp_path):
-    notes = tmp_path / "notes.md"
+    notes = tmp_path / "notes.toml"
     notes.write_text("My model:\n\n# A model of nlink\nlinks = 3\n")
     with pytest.raises(OSError, match="nlink did not make it"):
         nlink.preset("nice-3").save(notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 
@@ -36,7 +37,11 @@ from nlink import (
     stability_map,
 )
 from nlink.analysis.cycle import amplitudes
+from nlink.analysis.equilibrium import settled
 from nlink.analysis.stability_map import DIVERGENCE, FLUTTER, STABLE
+from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import wrapped
+from nlink.mechanics.kinematics import potential_energy
 from nlink.mechanics.loop_closure import tangent
 
 MG = 0.01 * 9.8
@@ -54,7 +59,7 @@ def pushed(chain: Chain):
 def ziegler(c1: float, c2: float):
     links = [Link.point(1.0, 2.0), Link.point(1.0, 1.0)]
     damped = [JointDamper((c1, c2))] if c1 or c2 else []
-    return lambda load: Chain(links, [JointSpring(1.0), FollowerForce(load), *damped])
+    return lambda load: Chain(links, [Gravity(0.0), JointSpring(1.0), FollowerForce(load), *damped])
 
 
 # Linearisation -------------------------------------------------------------------------------------------------------
@@ -170,6 +175,52 @@ def test_springs_and_torques_bend_the_equilibrium():
     assert np.abs(rest.theta).max() > 0.01
 
 
+def minima(chain, count=720):
+    """Yield angles near the stable rests of a four-bar: those of each assembly with less energy than their neighbours."""
+    for sign in (1, -1):
+        energies, angles = [], []
+        for drive in np.linspace(-math.pi, math.pi, count, endpoint=False):
+            both = []
+            for branch in loop_closure.BRANCHES:
+                with contextlib.suppress(ModelError):
+                    both.append(loop_closure.driven(chain, float(drive), branch))
+            here = [theta for theta in both if sign * math.sin(theta[2] - theta[1]) > 0]
+            angles.append(here[0] if here else np.full(3, np.nan))
+            energies.append(float(potential_energy(chain, angles[-1])))
+        level = np.array(energies)
+        yield from (angles[k] for k in np.flatnonzero((level < np.roll(level, 1)) & (level < np.roll(level, -1))))
+
+
+def test_all_stable_equilibria_of_four_bars():
+    rng, seen = np.random.default_rng(3), 0
+    for _ in range(4):
+        lengths = rng.uniform(0.3, 1.5, 3)
+        distance, angle = (
+            rng.uniform(max(0.05, 2 * lengths.max() - lengths.sum()), 0.95 * lengths.sum()),
+            rng.uniform(0, 2 * math.pi),
+        )
+        chain = Chain([Link.rod(x, x) for x in lengths], pin=(distance * math.cos(angle), distance * math.sin(angle)))
+        found = [rest.theta for rest in equilibria(chain) if rest.stable]
+        for least in minima(chain):
+            seen += 1
+            assert min(np.abs(wrapped(least - theta)).max() for theta in found) < 0.05
+    assert seen >= 4
+
+
+def test_a_parallelogram_has_three_stable_equilibria():
+    """Hanging, and folded to either side."""
+    found = equilibria(Chain.uniform(3, pin=(1.0, 0.0)))
+    stable = sorted(np.abs(np.degrees(wrapped(rest.theta))).round(3).tolist() for rest in found if rest.stable)
+    assert stable == [[0.0, 90.0, 180.0], [0.0, 180.0, 90.0], [90.0, 0.0, 180.0]]
+
+
+def test_a_loop_settles_downhill_from_its_start():
+    scenario = preset("four-bar")
+    assert wrapped(settled(scenario.chain, scenario.theta).theta) == pytest.approx([0.0, math.pi / 2, math.pi], abs=1e-7)
+    folded = settled(scenario.chain, loop_closure.driven(scenario.chain, 1.5, "crossed"))
+    assert np.abs(wrapped(folded.theta)) == pytest.approx([0.0, math.pi, math.pi / 2], abs=1e-7)
+
+
 def test_all_equilibria_of_a_five_bar():
     """Places of rest with two directions to move in: each one of the mechanics, and with each its mirror image."""
     chain = preset("five-bar").chain
@@ -257,7 +308,8 @@ def test_becks_column_is_the_limit_of_many_links():
 
     def column(n):
         spring = (2.0 * n, *[float(n)] * (n - 1))
-        return lambda load: Chain.uniform(n, length=1 / n, mass=1 / n, loads=[JointSpring(spring), FollowerForce(load)])
+        free = Chain.uniform(n, length=1 / n, mass=1 / n, loads=[Gravity(0.0), JointSpring(spring)])
+        return lambda load: free.with_loads(FollowerForce(load))
 
     for row in exact["beck_links"][1:3]:
         found = critical_load(column(row["N"]), (5.0, 30.0))
@@ -299,7 +351,7 @@ def test_later_changes_are_listed():
         (lambda: equilibria(Chain.uniform(9)), "all equilibria are looked for up to 5 links, got 9"),
         (lambda: equilibrium(Chain.uniform(2).with_loads(JointTorque(Sine(1.0, 1.0)))), "a torque that changes in time leaves no"),
         (
-            lambda: equilibrium(Chain.uniform(1, loads=[JointTorque(1.0)])),
+            lambda: equilibrium(Chain.uniform(1, loads=[Gravity(0.0), JointTorque(1.0)])),
             "no equilibrium was found from this guess: a moment of 1 N m",
         ),
         (lambda: linearize(Chain.uniform(3, pin=(1.2, 0)), [2.0, 1.5, 0.2]), "a closed chain is linearised where it closes"),

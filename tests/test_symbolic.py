@@ -203,7 +203,8 @@ def case(n: int, shape: str, loads: tuple[str, ...]):
     """Return a chain that the equations of this shape and these loads describe, a state, and a time."""
     chain, theta, omega = random_chain(n, 7)
     links = [Link.point(k.length, k.mass + 0.1) for k in chain.links] if shape == "point" else chain.links
-    return Chain(links, [load for load in chain.loads if type(load) in {LOADS[name] for name in loads}]), theta, omega, 0.3
+    acting = [load for load in chain.loads if load.name in loads]
+    return Chain(links, acting + [Gravity(0.0)] * ("gravity" not in loads)), theta, omega, 0.3
 
 
 def turned(equations, theta, omega) -> np.ndarray:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlink import DOP853, RK4, RK45, Chain, Flip, Gauss, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
+from nlink import DOP853, RK4, RK45, Chain, Flip, Gauss, Gravity, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
 from nlink.ensemble.kernels.lanes import next_break
 from nlink.formulations import formulate
 from nlink.integrators import steps
@@ -22,7 +22,7 @@ TENT = Table([0.0, 0.25, 1.0], [0.0, 1.0, -2.0])
 
 
 def driven(table=TENT):
-    return Chain([ROD], [JointTorque(table)])
+    return Chain([ROD], [Gravity(0.0), JointTorque(table)])
 
 
 def taken(stepper, calls):

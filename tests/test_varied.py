@@ -63,7 +63,7 @@ FULL = random_chain(2)[0]
 LINEAR = by_hand(FULL, {"drag.quadratic": 0.0})
 """what Taylor takes in lanes, but for its torque"""
 CHAINS = {
-    "bare": Chain.uniform(2, loads=()),
+    "bare": Chain.uniform(2, loads=Gravity(0.0)),
     "full": FULL,
     "full but for quadratic drag and tables": LINEAR.with_loads(JointTorque([1.5, Sine(2.0, 0.7, 0.3)])),
 }

@@ -300,7 +300,7 @@ def test_hamilton(n):
 
 
 def slope_of_kinetic(chain, theta, omega):
-    free = Chain(chain.links)
+    free = Chain(chain.links, Gravity(0.0))
     return [np.imag(energy(free, theta + 1e-30j * unit, omega)) / 1e-30 for unit in np.eye(chain.n)]
 
 
@@ -529,7 +529,7 @@ def test_series_of_quadratic_drag_from_rest():
         chain = Chain(made, [Gravity(9.81), Drag(0.1, drag), TipForce(1.0, 0.3)])
         for bound in (1.0, -1.0):
             check_series(chain, theta, np.zeros(3), 0.0, bound, 9)
-    late = Chain(made, [Drag(0.1, 0.4), JointTorque(Table([-1.0, 1.0], [-2.0, 2.0]))])
+    late = Chain(made, [Gravity(0.0), Drag(0.1, 0.4), JointTorque(Table([-1.0, 1.0], [-2.0, 2.0]))])
     check_series(late, theta, np.zeros(3), 0.0, -1.0, 9)  # speed as t^2
     some = Chain(made, [Gravity(9.81), Drag(0.1, 0.4)])
     check_series(some, theta, np.array([0.0, 1.5, 0.0]), 0.0, -1.0, 9)

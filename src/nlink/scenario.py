@@ -17,9 +17,9 @@ A model file, every key but `links` optional:
     y = 0.0
 
     [start]                         # or start = "zigzag"
-    shape = "line"                  # line (at `angle`), zigzag, hanging; or theta = [...]
+    shape = "line"                  # line (at `angle`), zigzag, hanging; or theta = ["90 deg", 0.5]
     angle = 45
-    unit = "deg"                    # of angle, theta, drive and omega; default "rad"
+    unit = "deg"                    # of angle, theta, drive and omega where they are numbers; default "rad"
     omega = 0.0                     # with a pin: zigzag (along the line to it), or drive = 90 and branch = "open" or "crossed"
 
     [run]
@@ -34,13 +34,14 @@ from __future__ import annotations
 import importlib.resources
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nlink._support import checks
 from nlink._support.checks import ModelError
+from nlink._support.endings import MODEL, check_ending
 from nlink._support.files import written_whole
 from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
@@ -55,6 +56,8 @@ LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 FLIPS = ("record", "stop", "off")
 SHAPES = ("line", "zigzag", "hanging")
+UNITS = {"deg": math.pi / 180, "rad": 1.0}
+RATES = {f"{name}/s": unit for name, unit in UNITS.items()}
 SAVED = "# A model of nlink"
 """The first line of a model file that nlink has written."""
 
@@ -125,7 +128,10 @@ class Scenario:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a model file (TOML)."""
-        return cls.from_dict(read_model(path), where=str(path))
+        table = read_model(path)
+        scenario = cls.from_dict(table, where=str(path))
+        warn_of_degrees(table, str(path))
+        return scenario
 
     @classmethod
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
@@ -146,20 +152,35 @@ class Scenario:
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         return {
             "title": self.title,
-            "loads": {"gravity": 0.0} | {load.name: _load_table(load) for load in self.chain.loads},
+            "loads": {load.name: _load_table(load) for load in self.chain.loads},
             **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
             "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
             **({"links": self.chain.n} | asdict(first) if uniform else {"links": [asdict(link) for link in self.chain.links]}),
         }
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the scenario as a model file (TOML), whole or not at all."""
+    def to_toml(self) -> str:
+        """Return the scenario as the text of a model file."""
         import tomli_w
 
-        text = f"{SAVED}\n{tomli_w.dumps(self.to_dict())}"
+        return f"{SAVED}\n{tomli_w.dumps(self.to_dict())}"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scenario as a model file (TOML), whole or not at all."""
+        check_ending("a model file", Path(path), (MODEL,))
         with written_whole(Path(path), SAVED) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(self.to_toml(), encoding="utf-8")
+
+
+def warn_of_degrees(table: dict[str, Any], where: str) -> None:
+    """Warn of start angles of a model that look like degrees, but have no unit."""
+    start = table.get("start")
+    if not isinstance(start, dict) or "unit" in start:
+        return
+    for key in ("theta", "angle", "drive"):
+        value = start.get(key, 0.0)
+        numbers = [each for each in (value if checks.listed(value) else [value]) if not isinstance(each, str)]
+        checks.warn_of_degrees(f"{where}: start.{key}", numbers, "unit = 'deg'")
 
 
 def presets() -> list[str]:
@@ -205,7 +226,7 @@ def _chain(table: dict[str, Any]) -> Chain:
         made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
         made = made * n if same else made
     loads = _table(table.get("loads", {}), "loads", "[loads]", LOADS)
-    return Chain(made, tuple(_load(name, value) for name, value in ({"gravity": 9.81} | loads).items()), _pin(table.get("pin")))
+    return Chain(made, tuple(_load(name, value) for name, value in loads.items()), _pin(table.get("pin")))
 
 
 def _pin(value: Any) -> Any:
@@ -314,7 +335,7 @@ def _table(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, 
 def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ...]]:
     table = _table({"shape": start} if isinstance(start, str) else start, "start", "[start]", START_KEYS)
     unit = math.pi / 180 if checks.choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
-    omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit)
+    omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit, RATES)
     driven = "drive" in table or "branch" in table
     name = "theta" if "theta" in table else "drive" if driven else "shape"
     others = {"theta": ("shape", "angle", "drive", "branch"), "drive": ("shape", "angle"), "shape": ()}[name]
@@ -327,12 +348,33 @@ def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ..
         return _shape(table, chain, unit), omega
     if "drive" not in table:
         raise ModelError("start.branch needs start.drive, the angle of the first link")
-    theta = loop_closure.driven(chain, unit * checks.number("start.drive", table["drive"]), table.get("branch", "open"))
+    theta = loop_closure.driven(chain, _in_radians("start.drive", table["drive"], unit), table.get("branch", "open"))
     return tuple(theta.tolist()), omega
 
 
-def _each(where: str, value: Any, n: int, unit: float) -> tuple[float, ...]:
+def _each(where: str, value: Any, n: int, unit: float, units: Mapping[str, float] = UNITS) -> tuple[float, ...]:
+    if isinstance(value, str) or (checks.listed(value) and any(isinstance(each, str) for each in value)):
+        found = (
+            _in_radians(where, value, unit, units)
+            if isinstance(value, str)
+            else tuple(_in_radians(f"{where}[{i}]", each, unit, units) for i, each in enumerate(value))
+        )
+        return checks.spread(where, found, n, "links")
     return tuple(unit * each for each in checks.spread(where, checks.number_or_each(where, value), n, "links"))
+
+
+def _in_radians(where: str, value: Any, unit: float, units: Mapping[str, float] = UNITS) -> float:
+    """Return an angle or a rate in rad or rad/s: a number of this unit, or a text that says its own."""
+    if not isinstance(value, str):
+        return unit * checks.number(where, value)
+    amount, _, name = value.strip().partition(" ")
+    try:
+        return units[name.strip()] * checks.number(where, float(amount))
+    except (KeyError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+    like = " or ".join(f"'90 {name}'" for name in units)
+    raise ModelError(f"{where} must be a number, or a text like {like}, got {checks.shown(value)}")
 
 
 def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
@@ -340,7 +382,7 @@ def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
     if shape == "line":
-        return (unit * checks.number("start.angle", table["angle"]) if "angle" in table else math.pi / 4,) * chain.n
+        return (_in_radians("start.angle", table["angle"], unit) if "angle" in table else math.pi / 4,) * chain.n
     if shape == "zigzag" and chain.pin:
         return tuple(loop_closure.zigzag(chain).tolist())
     return tuple(math.pi if i % 2 else math.pi / 2 for i in range(chain.n)) if shape == "zigzag" else (0.0,) * chain.n

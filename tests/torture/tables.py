@@ -61,7 +61,7 @@ def tables_of_2_to_100001_knots(k: int, folder: Path) -> Measure:
     rng = np.random.default_rng(k)
     t_end = float(rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 2.0))
     table = random_table(rng, t_end, 100_001)
-    chain, (theta, omega) = Chain([LINK], [JointTorque(table)]), rng.uniform(-2, 2, 2)
+    chain, (theta, omega) = Chain([LINK], [Gravity(0.0), JointTorque(table)]), rng.uniform(-2, 2, 2)
     wanted = exact(table, t_end, theta, omega)
     method: Any = METHODS[k % len(METHODS)]
     run = simulate(chain, theta, omega, t_end=t_end, save=(t_end,), integrator=method)

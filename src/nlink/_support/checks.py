@@ -8,6 +8,7 @@ import math
 import numbers
 import reprlib
 import unicodedata
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
@@ -21,6 +22,10 @@ LARGEST, SMALLEST = 1e100, 1e-100
 """Magnitudes that numbers may have, so that their squares neither overflow nor vanish."""
 WIDEST_ANGLE = 1e9
 """rad: a double has 16 digits, so that an angle beyond would be known to less than 1e-7 rad."""
+MOST_TITLE = 1000
+"""Letters of a title, or of another line of text."""
+DEGREES = 4 * math.pi
+"""rad: whoever starts beyond has often meant degrees."""
 MOST_NUMBERS = 10_000_000
 """Numbers that a list may have."""
 SHORT = 60
@@ -124,7 +129,15 @@ def angle_or_each(where: str, value: object) -> float | tuple[float, ...]:
     return found
 
 
-def line(where: str, value: object, most: int = 1000) -> str:
+def warn_of_degrees(where: str, theta: Iterable[float], remedy: str) -> None:
+    """Warn of an angle that looks like degrees: beyond DEGREES, and of few decimals, as nobody writes but by hand."""
+    far = next((angle for angle in theta if abs(angle) > DEGREES and round(angle, 3) == angle), None)
+    if far is not None:
+        text = f"{where}: {far:g} rad is {far / (2 * math.pi):.1f} turns; degrees? then give {remedy}"
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def line(where: str, value: object, most: int = MOST_TITLE) -> str:
     """Return `value` if it is one line of text that a terminal and a file can take."""
     if not isinstance(value, str):
         raise ModelError(f"{where} must be a text, got {shown(value)}")

@@ -13,8 +13,8 @@ import numpy as np
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.records import record
 from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, difference, nodes, rerun, tighter, tightest, usable, within
-from nlink.formulations import FORMULATIONS
-from nlink.integrators import Taylor, integrator_record
+from nlink.formulations import FORMULATIONS, formulate
+from nlink.integrators import Taylor, integrator_record, method_for
 from nlink.integrators.base import Integrator
 from nlink.mechanics.system import Formulation
 from nlink.run.run import Run, Status
@@ -185,7 +185,7 @@ def compare(
     formulations : names, texts or records; all if not given
     tolerances : numbers (for rtol and atol), or pairs (rtol, atol); those of the scenario if not given. An integrator with
         tolerances of its own, or with a fixed step, keeps to them
-    integrators : names, texts or records; that of the scenario if not given
+    integrators : names, texts or records; if not given that of the scenario, in its own formulation the one that its run takes
     angle : difference in rad beyond which angles are not trusted
     progress : show a progress bar for each run
 
@@ -194,7 +194,7 @@ def compare(
     >>> import nlink
     >>> found = compare(nlink.preset("nice-3"), ["recursive", "momentum"])
     >>> found.trusted_until, len(found.rows)
-    (20.0, 2)
+    (20.0, 3)
     """
     if not isinstance(scenario, Scenario):
         raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}")
@@ -208,9 +208,10 @@ def compare(
 def _variants(
     scenario: Scenario, formulations: object, tolerances: object, integrators: object
 ) -> list[tuple[Formulation, Integrator]]:
-    """Return the combinations of formulations and methods, each once."""
+    """Return the combinations of formulations and methods, each once, and first what the scenario takes if it names no method."""
     settings, own = scenario.settings, (scenario.settings.rtol, scenario.settings.atol)
     pairs = [own] if tolerances is None else [_pair(value) for value in _several("tolerances", tolerances)]
+    free = integrators is None and (settings.integrator is None or isinstance(settings.integrator, Taylor))
     if integrators is None:
         usual = integrator_record(None if isinstance(settings.integrator, Taylor) else settings.integrator, *own)
         adjustable = tolerances is not None and usual.tolerances
@@ -219,8 +220,20 @@ def _variants(
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
     names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
     forms = [record("formulation", each, FORMULATIONS) for each in names]
-    pairs = product(methods, forms)  # a formulation may bring its own method, which gets these tolerances
-    return list(dict.fromkeys((form, integrator_record(each, *(each.tolerances or own), form.method)) for each, form in pairs))
+    combined = product(methods, forms)  # a formulation may bring its own method, which gets these tolerances
+    made = [(form, integrator_record(each, *(each.tolerances or own), form.method)) for each, form in combined]
+    form = record("formulation", settings.formulation, FORMULATIONS)
+    mine = [(form, method) for method in _chosen(scenario, form, pairs)] if free and form in forms else []
+    return list(dict.fromkeys(mine + made))
+
+
+def _chosen(scenario: Scenario, form: Formulation, pairs: list[tuple[float, float]]) -> list[Integrator]:
+    """Return the methods that a run of the scenario takes with these tolerances; none if the formulation refuses the chain."""
+    try:
+        system = formulate(scenario.chain, form)
+    except ModelError:
+        return []
+    return [method_for(system, scenario.settings.integrator, *pair) for pair in pairs]
 
 
 def _reference(scenario: Scenario, variants: list[tuple[Formulation, Integrator]], progress: bool) -> Run:

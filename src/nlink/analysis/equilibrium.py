@@ -19,10 +19,12 @@ from nlink.mechanics.chain import Chain, wrapped
 TRIES = 200
 EXACT = 1e-12
 """Moment left over, as a part of the largest, at which an equilibrium is found."""
+STRIDE = 0.2
+"""Longest step in rad downhill: a longer one could leave the branch."""
 PUSHES, PUSH = 6, 0.1
 """How often, and how far in rad, a closed chain is pushed off a rest that is not stable, if no guess was given."""
 STARTS = 300
-"""Random starts from which equilibria of a closed chain of four or more links are looked for."""
+"""Random starts from which equilibria of a closed chain are looked for."""
 MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
@@ -43,16 +45,30 @@ def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
-    first = (loop_closure.zigzag(chain) if chain.pin else 0.0) if guess is None else guess
-    theta = np.array(spread("guess", angle_or_each("guess", first), chain.n, "links"))
-    settle = chain.pin is not None and guess is None
-    theta, rest = _newton(chain, loop_closure.assemble(chain, theta).theta, settle)
-    for _ in range(PUSHES if settle else 0):  # a fold or a summit: pushed off it, downhill
+    if guess is None and chain.pin:
+        return settled(chain, loop_closure.zigzag(chain))
+    theta = np.array(spread("guess", angle_or_each("guess", 0.0 if guess is None else guess), chain.n, "links"))
+    return _told(chain, *_newton(chain, loop_closure.assemble(chain, theta).theta, settle=False))
+
+
+def settled(chain: Chain, start: ArrayLike) -> Equilibrium:
+    """Return the equilibrium where a closed chain comes to rest downhill from a start (rad), on the start's own branch.
+
+    >>> from nlink.mechanics.chain import Chain
+    >>> settled(Chain.uniform(3, pin=(1.2, 0.0)), [0.1, 1.5, 3.1]).theta.round(3).tolist()
+    [0.1, 1.571, 3.041]
+    """
+    theta, rest = _newton(chain, loop_closure.assemble(chain, start).theta, settle=True)
+    for _ in range(PUSHES):  # a fold or a summit: pushed off it, downhill
         values, directions = np.linalg.eigh(0.5 * (rest.stiffness + rest.stiffness.T))
         new = _closed(chain, theta + PUSH * rest.basis @ directions[:, 0]) if len(values) and values[0] < 0 else None
         if new is None:
             break
-        theta, rest = _newton(chain, new, settle)
+        theta, rest = _newton(chain, new, settle=True)
+    return _told(chain, theta, rest)
+
+
+def _told(chain: Chain, theta: np.ndarray, rest: Statics) -> Equilibrium:
     residual = float(np.abs(rest.left).max(initial=0.0))
     if not rest.balanced(EXACT):
         told = f"a moment of {residual:.3g} N m is left over"
@@ -61,13 +77,19 @@ def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
 
 
 def equilibria(chain: Chain) -> list[Equilibrium]:
-    """Return all equilibria of a chain of few links, the stable ones first."""
+    """Return the equilibria of a chain of few links, the stable ones first.
+
+    They are looked for from many starts, so that one among many with a small neighbourhood can be missed: of an open chain from 4^N
+    starts; of a closed one from some hundred, both by Newton's method, which finds all kinds, and downhill, for the stable ones.
+    """
     if chain.n > MOST_LINKS:
         raise ModelError(f"all equilibria are looked for up to {MOST_LINKS} links, got {chain.n}; give equilibrium() a guess")
     found: list[Equilibrium] = []
-    for start in _starts(chain):
+    starts = list(_starts(chain))
+    downhill = starts[::3] if chain.pin else []
+    for find, start in [*((equilibrium, start) for start in starts), *((settled, start) for start in downhill)]:
         try:
-            rest = equilibrium(chain, start)
+            rest = find(chain, start)
         except ModelError:
             continue
         rest = rest._replace(theta=wrapped(rest.theta - 1e-9) + 1e-9)
@@ -85,7 +107,7 @@ def _starts(chain: Chain) -> Iterator[Sequence[float]]:
             with suppress(ModelError):
                 yield loop_closure.driven(chain, float(angle), branch).tolist()
     rng = np.random.default_rng(0)
-    for _ in range(STARTS if chain.n > 3 else 0):  # more freedom than the driving angle
+    for _ in range(STARTS if chain.n > 3 else STARTS // 3):  # wherever the first link cannot drive, and more freedom than its angle
         with suppress(ModelError):
             yield loop_closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
 
@@ -106,7 +128,7 @@ def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, 
             shift = max(shift, -1.5 * float(np.linalg.eigvalsh(0.5 * (H + H.T)).min()))
         step = np.linalg.lstsq(H + shift * np.eye(len(H)), left, rcond=None)[0]
         longest = np.abs(basis @ step).max()
-        step *= min(1.0, 1.0 / max(longest, 1e-300))
+        step *= min(1.0, (STRIDE if settle else 1.0) / max(longest, 1e-300))
         new = _closed(chain, theta + basis @ step)
         trial = None if new is None else statics(chain, new)
         if new is not None and trial is not None and (np.abs(trial.left).max(initial=0.0) < size or (settle and longest > 1e-3)):

@@ -142,9 +142,9 @@ def critical_load(
 
     The equilibrium is followed from `theta` (straight down, if not given).
 
-    >>> from nlink import Chain, FollowerForce, JointSpring
+    >>> from nlink import Chain, FollowerForce, Gravity, JointSpring
     >>> def ziegler(load):
-    ...     return Chain.uniform(2, shape="point", loads=[JointSpring(1.0), FollowerForce(load)])
+    ...     return Chain.uniform(2, shape="point", loads=[Gravity(0), JointSpring(1.0), FollowerForce(load)])
     >>> critical_load(ziegler, (0.0, 4.0)).kind
     'flutter'
     """

@@ -14,7 +14,7 @@ import typer
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli import options
 from nlink.cli.common import Table, chains, check_link, parameter, read_scenario, values_between
-from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set
+from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set, Title
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
 from nlink.view.packing import finite_json
 
@@ -38,6 +38,7 @@ def lyapunov(
     transient: Annotated[float, typer.Option(help="Time in s at the beginning that is not counted.")] = 0.0,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     output: Picture = None,
     csv: Csv = None,
     as_json: Json = False,
@@ -49,7 +50,7 @@ def lyapunov(
     """
     from nlink.analysis.lyapunov import lyapunov as measured
 
-    _, _, scenario = read_scenario(model, {"links": links}, settings)
+    _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     t_end = _length(scenario, until, LONG)
     check_picture(output)
     result = measured(
@@ -128,6 +129,7 @@ def poincare(
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     output: Picture = None,
     csv: Csv = None,
     as_json: Json = False,
@@ -140,7 +142,7 @@ def poincare(
     from nlink.analysis.bifurcation import default_section
     from nlink.analysis.poincare import poincare as passed
 
-    _, _, scenario = read_scenario(model, {"links": links}, settings)
+    _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     cut = read_section(section) if section else default_section(scenario.chain)
     t_end = _length(scenario, until, LONGER)
     check_picture(output)
@@ -242,6 +244,7 @@ def bifurcation(
     ] = False,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     output: Picture = None,
     csv: Csv = None,
     as_json: Json = False,
@@ -253,7 +256,7 @@ def bifurcation(
     """
     from nlink.analysis.bifurcation import bifurcation as followed
 
-    name, table, scenario = read_scenario(model, {"links": links}, settings)
+    name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     key, label = parameter(vary)
     values = values_between("--from", "--to", low, high, points)
     t_end = _length(scenario, until, 5)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlink._support.checks import ModelError, number, shown, whole
+from nlink._support.checks import MOST_TITLE, ModelError, number, printable, shown, whole
+from nlink._support.endings import ANIMATIONS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
 from nlink.mechanics.loads import LOADS
-from nlink.scenario import Scenario, preset_table, presets, read_model
-from nlink.view.endings import ANIMATIONS, MODEL, PICTURES, RUN
+from nlink.scenario import Scenario, preset_table, presets, read_model, warn_of_degrees
 
 if TYPE_CHECKING:
     from nlink.mechanics.chain import Chain
@@ -52,18 +52,29 @@ def read_scenario(model: str | None, changes: Table, settings: list[str] | None)
 
 
 def changed(name: str, table: Table, changes: Table, settings: list[str] | None) -> Scenario:
-    """Return the scenario of a model's tables with the values of the options put in, then those of --set."""
+    """Return the scenario of a model's tables with the values of the options put in, then those of --set.
+
+    A title that tells of the model as it was gives way to its name and what was changed, unless it is one of the changes.
+    """
+    words, title = [], table.get("title")
     for key, value in changes.items():
         if value is not None:
             if key == "links" and isinstance(table.get("links"), list):
                 raise ModelError(f"--links goes with uniform chains; {name} lists its links one by one")
             put(table, key, value)
+            words.append(f"{key} = {value}")
     for setting in settings or []:
         key, _, text = setting.partition("=")
         if not key.strip() or not text.strip():
             raise ModelError(f"--set must read key=value, like loads.joint_spring=2.0, got {shown(setting)}")
         put(table, key.strip(), _value(text))
-    return Scenario.from_dict(table, where=name)
+        words.append(f"{key.strip()} = {text.strip()}")
+    told = ", ".join(word for word in words if not word.startswith("run."))
+    if told and title and table.get("title") == title:
+        table["title"] = printable(f"{name}, changed: {told}")[:MOST_TITLE]
+    scenario = Scenario.from_dict(table, where=name)
+    warn_of_degrees(table, name)
+    return scenario
 
 
 def put(table: Table, key: str, value: object) -> None:

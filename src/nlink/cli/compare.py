@@ -9,7 +9,7 @@ import typer
 
 from nlink._support.checks import ModelError, choice
 from nlink.cli.common import check_folder, check_link, read_scenario
-from nlink.cli.options import AnyModel, Json, Links, Quiet, Set
+from nlink.cli.options import AnyModel, Json, Links, Quiet, Set, Title
 from nlink.cli.report import Report, exit_code, titled
 
 
@@ -26,6 +26,7 @@ def compare(
     links: Links = None,
     until: Annotated[float | None, typer.Option("--until", "-t", help="End of the runs in s; negative runs backwards.")] = None,
     settings: Set = None,
+    title: Title = None,
     angle: Annotated[float, typer.Option(help="Difference in rad beyond which angles are not trusted.")] = 1e-3,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A folder for the plots.")] = None,
     overlay: Annotated[str | None, typer.Option(help="Also plot the angles or positions of all runs in one picture.")] = None,
@@ -40,7 +41,7 @@ def compare(
     from nlink.analysis.compare import compare as compared
     from nlink.simulation.integrate import SimulationError
 
-    name, _, scenario = read_scenario(model, {"links": links, "run.t_end": until}, settings)
+    name, _, scenario = read_scenario(model, {"links": links, "title": title, "run.t_end": until}, settings)
     if overlay is not None:
         from nlink.view.compare import COORDINATES
 

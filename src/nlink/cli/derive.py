@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from nlink._support.checks import choice
-from nlink.cli.common import Table
+from nlink._support.checks import ModelError, choice
+from nlink._support.endings import check_ending
+from nlink.cli.common import Table, read_scenario
+from nlink.cli.options import models
 from nlink.cli.report import write_text
+from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS
 
 if TYPE_CHECKING:
@@ -24,10 +28,15 @@ DERIVED = (
 
 
 def derive(
-    n: Annotated[int, typer.Argument(metavar="N", help="Number of links.")],
-    shape: Annotated[str, typer.Option(help="rigid (rigid links) or point (point masses).")] = "rigid",
+    model: Annotated[
+        str, typer.Argument(metavar="N|MODEL", autocompletion=models, help="Number of links, or a preset or a model file.")
+    ],
+    shape: Annotated[
+        str | None, typer.Option(help="rigid (rigid links) or point (point masses); of a model, its own if not given.")
+    ] = None,
     loads: Annotated[
-        list[str] | None, typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}; gravity alone if not given.")
+        list[str] | None,
+        typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}; the model's own, or gravity, if not given."),
     ] = None,
     relative: Annotated[bool, typer.Option("--relative", help="Angles between neighbours instead of absolute angles.")] = False,
     offset: Annotated[bool, typer.Option("--offset", help="Centres of mass of rigid links off their axes.")] = False,
@@ -41,16 +50,41 @@ def derive(
 ) -> None:
     """Derive the equations of motion of N links, M q'' = f, by Lagrange's method.
 
-    Examples: nlink derive 2 | nlink derive 3 --shape point --format latex | nlink derive 4 --load gravity --load drag -o four.c
+    Of a model are taken the number of links, their shape and the loads; the equations are in symbols.
+
+    Examples: nlink derive 2 | nlink derive my.toml | nlink derive 3 --shape point --format latex |
+    nlink derive 4 --load gravity --load drag -o four.c
     """
     by_name = next((form for form, suffix in FORMATS.items() if output and output.suffix == suffix), "text")
+    if output and not kind and not as_json:
+        check_ending("--output", output, tuple(FORMATS.values()), "or say what to write with --format")
     form = choice("--format", kind, FORMATS) if kind else by_name
     from nlink.symbolic import derive as derived
 
-    angles = "relative" if relative else "absolute"
-    equations = derived(n, shape=shape, loads=loads or ("gravity",), angles=angles, offset=offset, simplify=not raw)
+    what = Derived(int(model), "rigid", ("gravity",), False) if model.isdecimal() else _of_model(model)
+    what = what._replace(shape=shape or what.shape, loads=loads or what.loads, offset=offset or what.offset)
+    equations = derived(**what._asdict(), angles="relative" if relative else "absolute", simplify=not raw)
     text = json.dumps(_table(equations), indent=2) + "\n" if as_json else _text(equations, form, document)
     write_text(text, output, DERIVED)
+
+
+class Derived(NamedTuple):
+    """What is derived."""
+
+    n: int
+    shape: str
+    loads: Sequence[str]
+    offset: bool
+
+
+def _of_model(name: str) -> Derived:
+    """Return what the chain of a model needs."""
+    chain = read_scenario(name, {}, None)[2].chain
+    if chain.pin:
+        raise ModelError(f"{name} is a closed chain, and equations are derived for open ones; take [pin] out of the model")
+    points = all(link == Link.point(link.length, link.mass) for link in chain.links)
+    loads = [load.name for load in chain.loads if load.name != "gravity" or chain.g]
+    return Derived(chain.n, "point" if points else "rigid", loads, bool(chain.offset.any()))
 
 
 def _text(equations: Equations, form: str, document: bool) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from nlink._support.checks import choice
+from nlink._support.endings import TABLE, check_ending
 from nlink.cli.common import load_run
 from nlink.cli.options import RunFile
 from nlink.cli.report import write_text
@@ -63,6 +64,8 @@ def export(
 ) -> None:
     """Write chosen quantities of a run as CSV, with full precision, one row for each saved time."""
     names = [choice("the quantity", name, QUANTITIES) for name in quantities or ("theta", "omega")]
+    if output is not None:
+        check_ending("--output", output, (TABLE,), "spreadsheets open it")
     loaded = load_run(run)
     columns: Columns = {"t [s]": loaded.t}
     for name in names:

@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, shown, whole
+from nlink._support.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 from nlink.cli.codes import INTERRUPTED
 from nlink.cli.common import Table, changed, free_name, model_table, pair
 from nlink.cli.options import Json, Quiet, Set
 from nlink.cli.report import Report, system_lines
 from nlink.scenario import Scenario
-from nlink.view.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map

@@ -11,14 +11,14 @@ import numpy as np
 import typer
 
 from nlink import scenario as scenarios
-from nlink.cli.common import Table, load_run, model_table
-from nlink.cli.options import Json
+from nlink._support.endings import RUN
+from nlink.cli.common import Table, changed, load_run, model_table
+from nlink.cli.options import Json, models
 from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.scenario import Scenario
-from nlink.view.endings import RUN
 from nlink.view.words import saved_text
 
 
@@ -33,16 +33,23 @@ def presets(as_json: Json = False) -> None:
 
 
 def show(
-    model: Annotated[str, typer.Argument(help="A preset, a model file (.toml) or a run (.nc).")],
+    model: Annotated[str, typer.Argument(autocompletion=models, help="A preset, a model file (.toml) or a run (.nc).")],
     as_json: Json = False,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print it as a model file, every value explicit.")] = False,
 ) -> None:
-    """Print a system, its parameters and a sketch of its start."""
+    """Print a system, its parameters and a sketch of its start.
+
+    Examples: nlink show nice-3 | nlink show chaotic-5 --toml > my.toml
+    """
     if model.endswith((RUN, f"{RUN}.part")):
         run = load_run(Path(model), newest=True)
         scenario, state = run.scenario, run_state(run)
     else:
         name, table = model_table(model)
-        scenario, state = Scenario.from_dict(table, where=name), {}
+        scenario, state = changed(name, table, {}, None), {}
+    if as_toml:
+        typer.echo(scenario.to_toml(), nl=False)
+        return
     typer.echo(json.dumps(scenario.to_dict() | state, indent=2) if as_json else _text(scenario, model, state))
 
 

@@ -10,20 +10,23 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, choice, whole
+from nlink._support.endings import FORMATS, PAGE
 from nlink._support.progress import Bar
 from nlink.cli.common import Table, check_folder, read_scenario
-from nlink.cli.options import Format, Json, Links, Model, Quiet, Set
+from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Title
 from nlink.cli.report import Report, aligned, system_lines
 from nlink.mechanics.chain import wrapped
-from nlink.view.endings import FORMATS, PAGE
 
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
     from nlink.analysis.linearize import Linearization, Mode
+    from nlink.mechanics.chain import Chain
     from nlink.scenario import Scenario
 
 NEUTRAL = 1e-7
 """Size of an eigenvalue, as a part of the largest, below which it is zero to rounding."""
+SAME = 1e-6
+"""rad: equilibria that are nearer than this are one."""
 ANGLES = 8
 """Most links whose angles at rest are printed one by one."""
 SHAPES = 100
@@ -36,8 +39,9 @@ def modes(
     model: Model = None,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     guess: Annotated[
-        str, typer.Option("--from", help="First guess of the equilibrium: rest (down, or as a loop hangs) or start.")
+        str, typer.Option("--from", help="Guess of the equilibrium: rest (down; of a loop downhill from its start) or start.")
     ] = "rest",
     count: Annotated[int, typer.Option(help="Largest number of modes that are printed.")] = 20,
     output: Annotated[
@@ -52,17 +56,20 @@ def modes(
 
     Examples: nlink modes nice-3 -o modes.html | nlink modes follower-5 -o pictures | nlink modes four-bar --from start --animate 1
     """
-    from nlink.analysis.equilibrium import equilibrium
+    from nlink.analysis.equilibrium import equilibrium, settled
     from nlink.analysis.linearize import linearize
 
-    name, _, scenario = read_scenario(model, {"links": links}, settings)
+    name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder, animate)
     report = Report(as_json, quiet, folder)
     if scenario.chain.n > MANY and guess == "rest":
         _slowest(scenario, count, report)
         return
-    rest = equilibrium(scenario.chain, scenario.theta if guess == "start" else None)
+    downhill = guess == "rest" and scenario.chain.pin is not None
+    given = scenario.theta if guess == "start" else None
+    rest = settled(scenario.chain, scenario.theta) if downhill else equilibrium(scenario.chain, given)
+    others = _others(scenario.chain, rest)
     small = linearize(scenario.chain, rest.theta)
     table = _table(small)
     words = _words(small, table)
@@ -70,12 +77,16 @@ def modes(
         raise ModelError("there are no modes to draw: the links cannot move; leave -o and --animate out")
     if animate is not None and not 1 <= animate <= len(table):
         raise ModelError(f"--animate must be a mode from 1 to {len(table)}, got {animate}")
-    facts = [("rest", _rest_text(rest.theta)), ("stable", _stable_text(rest.stable, small.growth, words))]
+    facts = [
+        ("rest", _rest_text(rest.theta) + ", downhill from the start" * downhill),
+        ("stable", _stable_text(rest.stable, small.growth, words)),
+    ]
     if rest.pin_force is not None:
         x, y = map(_plain, rest.pin_force)
         facts.insert(1, ("pin force", f"{x} N along x, {y} N along y, on the last end"))
+    facts += [("others" * (k == 0), text) for k, text in enumerate(map(_other_text, others))]
     report.show(
-        lambda: _data(scenario, rest, small, table, words),
+        lambda: _data(scenario, rest, small, table, words) | {"others": [wrapped(other.theta).tolist() for other in others]},
         lambda: [*system_lines(scenario, facts), "", *_rows(table, words, count)],
     )
     if folder is None:
@@ -92,6 +103,18 @@ def modes(
         with Bar("animating", not quiet) as bar:
             files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
     report.wrote(*files)
+
+
+def _others(chain: Chain, rest: Equilibrium) -> list[Equilibrium]:
+    """Return the other equilibria of a closed chain of few links."""
+    from nlink.analysis.equilibrium import MOST_LINKS, equilibria
+
+    found = equilibria(chain) if chain.pin and chain.n <= MOST_LINKS else []
+    return [other for other in found if np.abs(wrapped(other.theta - rest.theta)).max() > SAME]
+
+
+def _other_text(other: Equilibrium) -> str:
+    return f"{_rest_text(other.theta)}: {'stable' if other.stable else 'not stable'}"
 
 
 def _slowest(scenario: Scenario, count: int, report: Report) -> None:

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from nlink._support.endings import FORMATS, PICTURES, TABLE, any_of, check_ending
 from nlink._support.progress import QUIET
 from nlink.cli.common import DEFAULT
-from nlink.view.endings import FORMATS, PICTURES, any_of
+from nlink.scenario import presets
 
 
 def _silenced(quiet: bool) -> bool:
@@ -20,16 +21,31 @@ def _silenced(quiet: bool) -> bool:
     return quiet
 
 
+def _table(path: Path | None) -> Path | None:
+    """Refuse numbers under a name of another format."""
+    if path is not None:
+        check_ending("--csv", path, (TABLE,))
+    return path
+
+
 VARIED = "The parameter: follower, damping, stiffness, gravity, torque, or a key of the model."
 
-AnyModel = Annotated[str, typer.Argument(help="A preset (see `nlink presets`) or a model file.")]
-Model = Annotated[str | None, typer.Argument(help=f"A preset (see `nlink presets`) or a model file; {DEFAULT} if not given.")]
+
+def models(beginning: str) -> list[str]:
+    """Return what completes the name of a model: presets; the shell adds files."""
+    return [name for name in presets() if name.startswith(beginning)]
+
+
+MODELS = "A preset (see `nlink presets`) or a model file"
+AnyModel = Annotated[str, typer.Argument(autocompletion=models, help=f"{MODELS}.")]
+Model = Annotated[str | None, typer.Argument(autocompletion=models, help=f"{MODELS}; {DEFAULT} if not given.")]
 RunFile = Annotated[Path, typer.Argument(help="A run (.nc).")]
 Links = Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model; may be repeated.")]
 Picture = Annotated[Path | None, typer.Option("--output", "-o", help=f"The picture ({', '.join(PICTURES)}).")]
 Format = Annotated[str, typer.Option("--format", help=f"Format of the pictures: {any_of(FORMATS)}.")]
-Csv = Annotated[Path | None, typer.Option(help="The numbers behind the picture as CSV.")]
+Title = Annotated[str | None, typer.Option("--title", help="The title of the result.")]
+Csv = Annotated[Path | None, typer.Option(callback=_table, help="The numbers behind the picture as CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_silenced, help="Print nothing but errors.")]
 Low = Annotated[float, typer.Option("--from", help="First value of the parameter.")]

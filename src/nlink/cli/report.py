@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import typer
 
+from nlink._support.endings import check_ending
 from nlink._support.files import written_whole
 from nlink.cli.codes import FAILED, INTERRUPTED
 from nlink.cli.common import Table
-from nlink.view.endings import check_ending
 from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError
+from nlink._support.endings import NUMBERS, RUN, check_ending
 from nlink.cli.codes import INTERRUPTED
 from nlink.cli.common import Table, free_name, load_run, read_scenario
-from nlink.cli.options import Json, Links, Model, Quiet, Set
+from nlink.cli.options import Json, Links, Model, Quiet, Set, Title
 from nlink.cli.report import Report, exit_code, system_lines
 from nlink.scenario import Scenario
-from nlink.view.endings import RUN
 from nlink.view.words import run_lines
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def run(
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance.")] = None,
     settings: Set = None,
+    title: Title = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to save the run (.nc).")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="FILE", help="Continue a saved run to --until.")] = None,
     trust: Annotated[
@@ -46,7 +47,9 @@ def run(
     """
     from nlink.simulation.integrate import SimulationError
 
-    changes = {"links": links, "run.t_end": until, "run.formulation": formulation, "run.integrator": integrator}
+    if output is not None:
+        check_ending("--output", output, (RUN,), NUMBERS)
+    changes = {"links": links, "title": title, "run.t_end": until, "run.formulation": formulation, "run.integrator": integrator}
     changes |= {"run.rtol": rtol, "run.atol": atol}
     if resume is not None:
         if model or settings or any(value is not None for name, value in changes.items() if name != "run.t_end"):

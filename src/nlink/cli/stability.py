@@ -10,13 +10,13 @@ import numpy as np
 import typer
 
 from nlink._support.checks import ModelError, number
+from nlink._support.endings import PAGE, PICTURES, check_ending
 from nlink._support.progress import Bar
 from nlink.cli import options
 from nlink.cli.common import Table, chains, parameter, read_scenario, values_between
-from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set
+from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set, Title
 from nlink.cli.report import Report, titled
 from nlink.scenario import Scenario
-from nlink.view.endings import PAGE, PICTURES, check_ending
 
 if TYPE_CHECKING:
     from nlink.analysis.stability import Critical
@@ -42,6 +42,7 @@ def stability(
     ] = None,
     links: Links = None,
     settings: Set = None,
+    title: Title = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf; a map also .html).")] = None,
     csv: Csv = None,
     as_json: Json = False,
@@ -54,7 +55,7 @@ def stability(
     """
     if output is not None:
         check_ending("--output", output, PICTURES if vary2 is None else (*PICTURES, PAGE))
-    name, table, scenario = read_scenario(model, {"links": links}, settings)
+    name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     report, (key, label) = Report(as_json, quiet, output, csv), parameter(vary)
     loads = values_between("--from", "--to", low, high, points)
     if vary2 is not None:

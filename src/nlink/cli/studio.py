@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from nlink._support.checks import ModelError
+from nlink._support.endings import RUN
 from nlink.cli.codes import USAGE
 from nlink.cli.common import DEFAULT, check_folder, load_run, read_scenario
 from nlink.scenario import Scenario
-from nlink.view.endings import RUN
 
 NEEDED = ("fastapi", "uvicorn", "websockets")
 

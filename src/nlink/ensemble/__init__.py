@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown
+from nlink._support.checks import DEGREES, WIDEST_ANGLE, ModelError, number, shown, warn_of_degrees
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.ensemble.backends import Backend, Threads
@@ -120,6 +120,7 @@ def make_job(
     vary = {str(name): numbers_of(f"vary {shown(name)}", values) for name, values in table.items()}
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
     angles = _states("theta", theta, chain.n, members)
+    warn_of_degrees("theta", angles[np.abs(angles) > DEGREES], "np.radians(theta)")
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
     varied = Varied(chain, vary, len(angles))
     varied.check()

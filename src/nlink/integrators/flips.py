@@ -3,6 +3,8 @@
 Flips are looked for at the knots: between them the dense output of a link that rests upside down would pass pi back and forth by
 rounding. The time of a flip is found on the dense output of its step by false position (Illinois), and by bisection where that is
 slow, down to the spacing of the times.
+
+A link that starts upside down, to rounding, does not turn over by leaving that place to either side.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ MOST_IN_A_STEP = 8
 """A motion that blows up turns over without end within a step; only the first times are worth knowing."""
 MOST_FLIPS, MOST_FLIP_NUMBERS = 1024, 20_000_000
 """Flips for which a call has room, and numbers of all states there; a single step may need more flips."""
+UPSIDE_DOWN = 1e-12
+"""How far from half a turn, as a part of an angle beyond 1 rad, a link may start and still do so upside down."""
 EPS = float(np.finfo(float).eps)
 
 

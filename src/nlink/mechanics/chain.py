@@ -26,7 +26,7 @@ from nlink.mechanics.loads import LOADS, Gravity, Load, each, parameters_of
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
-STANDARD_GRAVITY = (Gravity(9.81),)
+STANDARD_GRAVITY = Gravity(9.81)
 MOST_LINKS = 10_000_000
 REACH = 1e-12
 """Rounding that is allowed when a pin lies just at the end of a chain's reach."""
@@ -75,11 +75,11 @@ LINK = parameters_of(Link)
 class Chain:
     """Links hinged one after another from a pivot at the origin, the loads on them, and a pin that may hold the last tip.
 
-    A chain has no gravity unless a `Gravity` load is given; `Chain.uniform` gives it 9.81. The order of loads does not matter,
-    and Gravity(0) is the same as none. With pin = (x, y) in m the chain is a closed loop.
+    Gravity is 9.81 m/s^2 unless a `Gravity` load says otherwise: Gravity(0) for none. The order of loads does not matter. With
+    pin = (x, y) in m the chain is a closed loop.
 
-    >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)], loads=[Gravity(9.81)]).n
-    2
+    >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)]).loads
+    (Gravity(g=9.81),)
     """
 
     links: tuple[Link, ...]
@@ -102,10 +102,10 @@ class Chain:
         length: float = 1.0,
         mass: float = 1.0,
         shape: Shape = "rod",
-        loads: Any = STANDARD_GRAVITY,
+        loads: Any = (),
         pin: tuple[float, float] | None = None,
     ) -> Chain:
-        """Return n equal links, with gravity 9.81 unless other loads are given.
+        """Return n equal links, with gravity 9.81 unless a Gravity load says otherwise.
 
         Parameters: n up to 10,000,000; length in m and mass in kg of each link; shape "rod" or "point".
 
@@ -143,9 +143,8 @@ class Chain:
 
     @property
     def g(self) -> float:
-        """Gravity in m/s^2; 0 without a Gravity load."""
-        gravity = self.load(Gravity)
-        return gravity.g if gravity else 0.0
+        """Gravity in m/s^2."""
+        return next(load.g for load in self.loads if isinstance(load, Gravity))
 
     @cached_property
     def length(self) -> np.ndarray:
@@ -204,6 +203,7 @@ def _pin(pin: Any, links: tuple[Link, ...]) -> tuple[float, float] | None:
 
 
 def _loads(loads: Any) -> tuple[Load, ...]:
+    """Return the loads in the order of `LOADS`, gravity among them."""
     loads = tuple(loads) if listed(loads) else (loads,)
     for i, load in enumerate(loads):
         if not isinstance(load, tuple(LOADS.values())):
@@ -211,8 +211,8 @@ def _loads(loads: Any) -> tuple[Load, ...]:
             raise ModelError(f"Chain.loads[{i}] must be a load ({known}), got {shown(load)}")
         if any(type(load) is type(other) for other in loads[:i]):
             raise ModelError(f"Chain.loads has two {type(load).__name__}; give one, with a list of values if joints differ")
-    order = list(LOADS.values())
-    return tuple(sorted((load for load in loads if load != Gravity(0.0)), key=lambda load: order.index(type(load))))
+    order, weightless = list(LOADS.values()), not any(isinstance(load, Gravity) for load in loads)
+    return tuple(sorted((STANDARD_GRAVITY,) * weightless + loads, key=lambda load: order.index(type(load))))
 
 
 def _check_lengths(load: Load, n: int) -> None:

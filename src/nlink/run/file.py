@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import ModelError
+from nlink._support.endings import NUMBERS, RUN, check_ending
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
@@ -91,6 +92,7 @@ def variables(run: Run) -> Variables:
 def save(run: Run, path: str | os.PathLike[str]) -> None:
     """Write a run, whole or not at all."""
     point, names = run.checkpoint, list(columns_of(run))
+    check_ending("the file of a run", Path(path), (RUN,), NUMBERS)
     writer = RunWriter(Path(path), run.scenario, run.meta, len(point.state) if point else 0, names, len(run.t))
     try:
         copy(writer, run, np.arange(len(run.t)), np.arange(len(run.knots.t) if run.knots else 0))

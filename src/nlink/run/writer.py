@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nlink._support.endings import NUMBERS, RUN, check_ending
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status
@@ -115,6 +116,7 @@ class Claim:
     """
 
     def __init__(self, path: str | os.PathLike[str], going_on: bool) -> None:
+        check_ending("the file of a run", Path(path), (RUN,), NUMBERS)
         self.path = real(path)
         self._file = self.path.with_name(f".{self.path.name}.nlink-lock")
         _refuse_place(self.path)

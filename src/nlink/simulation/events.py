@@ -1,7 +1,8 @@
 """Events: moments of a run found by root finding on the dense output.
 
     Event(function)   where function(t, theta, omega) changes sign
-    Flip()            where a link turns over: its angle passes an odd multiple of pi
+    Flip()            where a link turns over: its angle passes an odd multiple of pi; a link that starts there does not turn over
+                      by leaving that place
     dead positions    where all links of a closed chain come to lie in line: always looked for
 
 Flips are found in the compiled steps (`integrators/flips.py`), if a method is compiled and angles are components of its state. A
@@ -21,8 +22,9 @@ import numpy as np
 
 from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk, Stepper
-from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, flip_room
+from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, flip_room
 from nlink.mechanics import loop_closure
+from nlink.mechanics.chain import wrapped
 from nlink.mechanics.system import System
 from nlink.run.run import EventRecord
 
@@ -42,6 +44,8 @@ MOST_LOOKS = 10_000
 """Looks at one step at most. A step that turns a link by more than MOST_LOOKS * TURN can pass dead positions that are not seen."""
 ENOUGH = 2
 """Points beyond which a function is tried on many at once."""
+AWAY = 1e-6
+"""How far, in rad, a link that starts upside down must have gone before it can turn over."""
 SAME = 1e-9
 """What values of a function of many points at once may differ by, relatively, from those of one point at a time."""
 
@@ -81,6 +85,11 @@ class Flip:
 def turns(theta: np.ndarray) -> np.ndarray:
     """Return how many times angles have gone round: 0 within (-pi, pi]."""
     return np.ceil((theta - math.pi) / (2 * math.pi))
+
+
+def upside_down(theta: np.ndarray) -> np.ndarray:
+    """Whether links stand upside down, to rounding."""
+    return np.abs(np.abs(wrapped(theta)) - math.pi) <= UPSIDE_DOWN * np.maximum(1.0, np.abs(theta))
 
 
 def passages(chunk: Chunk, system: System) -> list[EventRecord]:
@@ -133,6 +142,8 @@ class Watches:
             links = slice(None) if flip.link is None else flip.link
             ends[links] = np.maximum(ends[links], flip.terminal)
         self.links = np.flatnonzero(ends >= 0)
+        self.start = system.decode(state[None, : system.size])[0][0]
+        self.leaving = np.flatnonzero(upside_down(self.start) & any(isinstance(event, Flip) for event in events))
         rows = system.angle_rows[self.links] if len(self.links) else self.links
         self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
@@ -148,11 +159,26 @@ class Watches:
 
     def occurrences(self, chunk: Chunk) -> list[Occurrence]:
         """Return what happened within a chunk's steps, in the order of time."""
+        sign = 1.0 if chunk.t[-1] >= chunk.t[0] else -1.0
         happened = [found for watch in self._watches for found in watch.events(chunk)]
         if chunk.flips:
             happened += self._turned(chunk)
-        sign = 1.0 if chunk.t[-1] >= chunk.t[0] else -1.0
+        if len(self.leaving):
+            happened = self._without_starts(happened, chunk, sign)
         return sorted(happened, key=lambda found: sign * found.record.t)
+
+    def _without_starts(self, happened: list[Occurrence], chunk: Chunk, sign: float) -> list[Occurrence]:
+        """Leave out the flips of links that start upside down and only leave that place: they have not turned over."""
+        gone = np.abs(self.system.decode(chunk.y[:, : self.system.size])[0] - self.start) > AWAY
+        left = sign * np.where(gone.any(0), chunk.t[gone.argmax(0)], sign * np.inf)
+        first = dict(zip(self.leaving.tolist(), left[self.leaving].tolist(), strict=True))
+        self.leaving = self.leaving[~gone.any(0)[self.leaving]]
+
+        def leaves(event: EventRecord) -> bool:
+            link = event.info.get("link", -1)
+            return sign * event.t <= first.get(link, -math.inf) and abs(event.theta[link] - self.start[link]) <= AWAY
+
+        return [found for found in happened if not leaves(found.record)]
 
     def _turned(self, chunk: Chunk) -> list[Occurrence]:
         """Return the flips that the steps have found."""

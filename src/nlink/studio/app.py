@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from nlink._support.checks import ModelError
+from nlink._support.endings import RUN
 from nlink._support.modelfile import tables
 from nlink._support.version import __version__
 from nlink.formulations import FORMULATIONS
@@ -28,7 +29,6 @@ from nlink.studio.jobs import WORKERS, Pool
 from nlink.studio.messages import FieldError, Json, Malformed, checked, page_model, parsed
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
-from nlink.view.endings import RUN
 from nlink.view.takes import chain_data
 from nlink.view.words import scenario_lines
 

@@ -7,8 +7,8 @@ from dataclasses import fields
 
 import tomli_w
 
-from nlink.mechanics.chain import Chain, Link
-from nlink.mechanics.loads import Gravity, Load
+from nlink.mechanics.chain import STANDARD_GRAVITY, Chain, Link
+from nlink.mechanics.loads import Load
 from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model, shape_of
 
@@ -47,7 +47,8 @@ def _options(settings: Settings) -> list[str]:
 
 def _chain(chain: Chain) -> str:
     first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
-    loads = [f"loads=[{', '.join(map(_load, chain.loads))}]"] * (chain.loads != (Gravity(9.81),))
+    said = [_load(load) for load in chain.loads if load != STANDARD_GRAVITY]
+    loads = [f"loads=[{', '.join(said)}]"] * bool(said)
     shape = shape_of(first)
     if shape and chain.links.count(first) == chain.n:
         values = {"length": first.length, "mass": first.mass, "shape": shape}
@@ -55,7 +56,6 @@ def _chain(chain: Chain) -> str:
         changes = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
         return _call("nlink.Chain.uniform", [str(chain.n), *changes, *loads, *pin])
     links = "".join(f"        {_link(link)},\n" for link in chain.links)
-    loads = loads or ["loads=[nlink.Gravity(g=9.81)]"]
     return _call("nlink.Chain", [f"[\n{links}    ]", *loads, *pin])
 
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from nlink._support.checks import shown
+from nlink._support.endings import RUN
 from nlink._support.files import own, remove_scratch, scratch_folder, written_whole
 from nlink.studio.messages import FieldError, Json, Missing
-from nlink.view.endings import RUN
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
 MOST_SCRATCH = 40

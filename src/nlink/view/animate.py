@@ -16,9 +16,9 @@ import numpy as np
 from PIL import GifImagePlugin, Image
 
 from nlink._support.checks import ModelError, number, shown
+from nlink._support.endings import ANIMATIONS, PAGE, any_of
 from nlink._support.files import written_whole
 from nlink.run.run import Run
-from nlink.view.endings import ANIMATIONS, PAGE, any_of
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
 from nlink.view.scene import GROUND, LINES

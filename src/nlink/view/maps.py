@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
 
-from nlink.view.endings import check_ending
+from nlink._support.endings import check_ending
 from nlink.view.map_page import Layer, map_page
 from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, minus, mixed, save_figure
 

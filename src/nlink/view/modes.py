@@ -22,13 +22,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nlink._support.checks import ModelError, choice
+from nlink._support.endings import FORMATS
 from nlink.analysis.linearize import FLAT, Linearization, Mode
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
-from nlink.view.endings import FORMATS
 from nlink.view.sheet import LEGEND, Sheet, Size, mark_grounds
 from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, minus, save_figures
 

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nlink._support.endings import PAGE, check_ending
 from nlink._support.files import written_whole
 from nlink.view.packing import Content, packed
 from nlink.view.takes import LITTLE, run_content
@@ -72,6 +73,8 @@ def notebook_frame(run: Run) -> str:
 
 def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None) -> str | Path:
     """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that."""
+    if path is not None:
+        check_ending("a page", Path(path), (PAGE,), "pictures: nlink plot")
     text = _page(kind, content)
     if path is None:
         return text

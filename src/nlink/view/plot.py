@@ -20,10 +20,10 @@ from matplotlib import cm, collections, colors
 from matplotlib.figure import Figure
 
 from nlink._support.checks import ModelError, choice, listed, number, shown
+from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.run.run import Run
 from nlink.view import coupler, forces
-from nlink.view.endings import FORMATS
 from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
 from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure
 

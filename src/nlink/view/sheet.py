@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ DEAD = 60
 Size = tuple[float, float]
 LineStyle = dict[str, Any]
 """Keywords of `Axes.plot`."""
+MOST_TITLE = 300
+"""Letters of a title that are shown."""
 MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
 """Of a picture: its sides, its letters in points, and its dots an inch."""
 
@@ -131,7 +134,8 @@ class Sheet:
         title = f"{meaning}\n{self.note}" if self.note else meaning
         self.figure.axes[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=INK, pad=8)
         letters = int(self.figure.get_figwidth() * 72 / (0.56 * self.fontsize))
-        self.figure.suptitle(heading(self.run, letters), x=0.012, ha="left", fontsize=self.fontsize, color=MUTED, parse_math=False)
+        title = wrapped(heading(self.run, MOST_TITLE), letters)
+        self.figure.suptitle(title, x=0.012, ha="left", fontsize=self.fontsize, color=MUTED, parse_math=False)
 
     def time_label(self) -> str:
         """Return the label of the time, with what a dashed line in it means."""
@@ -146,8 +150,14 @@ def panels(size: Size, rows: int, title: str) -> tuple[Figure, list[Axes]]:
 
 
 def head(figure: Figure, title: str) -> None:
-    """Put a title above a figure, cut if it is long."""
-    figure.suptitle(cut(title, 80), x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
+    """Put a title above a figure, in several lines if it is long."""
+    title = wrapped(cut(title, MOST_TITLE), int(figure.get_figwidth() * 72 / 6.2))
+    figure.suptitle(title, x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
+
+
+def wrapped(text: str, letters: int) -> str:
+    """Return a text in lines of at most so many letters."""
+    return "\n".join(textwrap.wrap(text, max(letters, 1)))
 
 
 def subtitle(axes: Axes, text: str) -> None:

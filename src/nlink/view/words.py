@@ -26,7 +26,7 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
-    return [("system", total), *pin, ("loads", "; ".join(load_text(load) for load in chain.loads) or "none")]
+    return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
 
 
 def saved_text(settings: Settings) -> str:

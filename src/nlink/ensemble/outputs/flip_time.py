@@ -15,6 +15,7 @@ from nlink.ensemble.kernels.methods import path_of
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.kernels.within import crossing, turning_point
 from nlink.ensemble.outputs.base import Arrays, Keep, Output
+from nlink.integrators.flips import UPSIDE_DOWN
 from nlink.simulation.events import Flip
 
 if TYPE_CHECKING:
@@ -112,6 +113,9 @@ def flip(view, k):
     link, soonest = -1, h
     for i in range(n):
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
+        if own.clocks[T, k] == 0.0 and abs(end) > math.pi and abs(abs(start) - math.pi) <= UPSIDE_DOWN:
+            turn = math.copysign(2.0 * math.pi, end)  # it only leaves the place where it starts upside down
+            own.levels[i, k], start, end = own.levels[i, k] + turn, start - turn, end - turn
         back = own.y[OLD, n + i, k] * own.y[NEW, n + i, k] < 0.0
         if back and abs(end) <= math.pi and max(abs(start), abs(end)) > math.pi - NEAR:
             stop, by = turning_point(k, i, False, 0.0, h, own.y[OLD, n + i, k], own.y[NEW, n + i, k], path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nlink._support.checks import ModelError
 
+NUMBERS = "its numbers as a table: nlink export RUN.nc -o out.csv"
 MODEL, RUN, TABLE, PAGE = ".toml", ".nc", ".csv", ".html"
 PICTURES = (".png", ".svg", ".pdf")
 FORMATS = tuple(ending.removeprefix(".") for ending in PICTURES)
@@ -13,10 +14,10 @@ FORMATS = tuple(ending.removeprefix(".") for ending in PICTURES)
 ANIMATIONS = (".gif", ".mp4", PAGE)
 
 
-def check_ending(what: str, path: Path, endings: tuple[str, ...] = PICTURES) -> None:
+def check_ending(what: str, path: Path, endings: tuple[str, ...] = PICTURES, remedy: str = "") -> None:
     """Refuse a file whose name has another ending; `what` names the option or the file in the message."""
     if path.suffix not in endings:
-        raise ModelError(f"{what} must end in {any_of(endings)}, got {path}")
+        raise ModelError(f"{what} must end in {any_of(endings)}, got {path}{remedy and '; '}{remedy}")
 
 
 def any_of(names: tuple[str, ...]) -> str:
@@ -25,4 +26,4 @@ def any_of(names: tuple[str, ...]) -> str:
     >>> any_of(PICTURES)
     '.png, .svg or .pdf'
     """
-    return " or ".join([", ".join(names[:-1]), names[-1]])
+    return " or ".join([", ".join(names[:-1])] * (len(names) > 1) + [names[-1]])
