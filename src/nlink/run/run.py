@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,8 @@ from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from nlink.mechanics.chain import Chain
 
@@ -223,6 +226,45 @@ class Run:
         from nlink.view.page import run_page  # pictures stand behind: see the layers
 
         return run_page(self, path)
+
+    def plot(
+        self,
+        kind: str = "angles",
+        *,
+        links: Iterable[int] | None = None,
+        t: tuple[float | None, float | None] | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+        size: tuple[float, float] | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return a Matplotlib figure of the run, which a notebook shows by itself; `figure.savefig(path)` writes it.
+
+        Parameters
+        ----------
+        kind : angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions
+        links : the links that are shown, from 0; all if not given, in a phase portrait the last
+        t : first and last time that are shown, in s; None for the end of the run
+        ax : Matplotlib axes to draw into; energy, positions and velocities take two
+        size : inches; (3.4, 2.6) suits the column of a journal
+        theme : light or dark; as Matplotlib's style if not given
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(3), [2.0, 2.0, 2.0], t_end=5.0)
+        >>> run.plot("phase", links=[0, 2], t=(1.0, 4.0)).axes[0].get_ylabel()
+        'angular velocity (rad/s)'
+        """
+        from nlink.view.plot import figure
+
+        return figure(self, kind, links=links, t=t, ax=ax, size=size, theme=theme)
+
+    def animate(self, path: str | os.PathLike[str], **look: Any) -> Path:
+        """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
+
+        `look`: speed (1 is real time), fps, size in pixels, trail in s, hinges, timer, centres, style ("bar" or "line").
+        """
+        from nlink.view.animate import animate
+
+        return animate(self, path, **look)
 
     def _repr_html_(self) -> str | None:
         """Return the page in a frame, for a notebook; nothing for a run without a saved point."""

@@ -12,7 +12,7 @@ from nlink._support.checks import ModelError
 from nlink.analysis.poincare import Points, Section, Strobe
 from nlink.mechanics.chain import wrapped
 from nlink.view.sheet import note_at, panels, subtitle
-from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours, minus
+from nlink.view.style import link_colours, minus, theme
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation
@@ -36,7 +36,7 @@ def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
         value, error = found.exponents[k], np.nan_to_num(found.errors[k])
         axes.axhspan(value - 2 * error, value + 2 * error, color=colour, alpha=0.13, linewidth=0)
         axes.plot(found.times, found.history[:, k], color=colour, linewidth=1.3)
-    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.axhline(0.0, color=theme().ink, linewidth=0.8)
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
     _name(axes, found, colours)
@@ -87,7 +87,7 @@ def poincare_figure(points: Points, link: int | None = None, title: str = "") ->
     size = 7.0 if len(points) < 3000 else 2.5 if len(points) < DOTS else 0.8
     for place, k in reversed(list(enumerate(order.tolist()))):
         mine = points.start == k
-        colour = COLOURMAP(place / (len(order) - 1)) if len(order) > 1 else INK
+        colour = theme().viridis(place / (len(order) - 1)) if len(order) > 1 else theme().ink
         axes.scatter(x[mine], y[mine], s=size, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
     if np.ptp(x) > 250:  # the angles go round most of a turn: show all of it
         axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
@@ -126,7 +126,7 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
     omega = np.concatenate([points.omega[:, link] for points in found.points])
     size = 4.0 if len(value) < 5000 else 1.2 if len(value) < DOTS else 0.5
     for axes, height in ((upper, theta), (lower, omega)):
-        axes.scatter(value, height, s=size, color=[INK], linewidths=0, alpha=0.75, rasterized=len(value) > DOTS)
+        axes.scatter(value, height, s=size, color=[theme().ink], linewidths=0, alpha=0.75, rasterized=len(value) > DOTS)
     upper.set_ylabel(rf"$\theta_{{{link + 1}}}$ (degrees)")
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
     pad = 0.01 * float(np.ptp(found.values)) or 0.5
@@ -146,5 +146,5 @@ def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:
             before = int(periods[k])
             if k:
                 for axes in (upper, lower):
-                    axes.axvline(found.values[k], color=ACCENT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-            note_at(upper, found.values[k], f"period {before}", ACCENT if k else MUTED)
+                    axes.axvline(found.values[k], color=theme().accent, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            note_at(upper, found.values[k], f"period {before}", theme().accent if k else theme().muted)

@@ -30,7 +30,7 @@ from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.endings import FORMATS
 from nlink.view.sheet import LEGEND, Sheet, Size, mark_grounds
-from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, minus, save_figures
+from nlink.view.style import Progress, grounds, minus, save_figures, theme
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -66,8 +66,8 @@ def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     sheet.finish("")
     for axes, k, (_, enlarged) in zip(grid, shown, bends, strict=False):
-        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=INK, linespacing=1.3)
-    sheet.figure.supxlabel(_note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=INK)
+        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=theme().ink, linespacing=1.3)
+    sheet.figure.supxlabel(_note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=theme().ink)
     return sheet.figure
 
 
@@ -80,9 +80,9 @@ def eigenvalues_figure(scenario: Scenario, small: Linearization) -> Figure:
     left, right = min(0.0, growths.min(initial=0.0)), max(0.0, growths.max(initial=0.0))
     pad = max(0.06 * (right - left), 0.06 * scale if right - left < 1e-3 * scale else 0.0)
     axes.set_xlim(left - pad, right + pad)
-    axes.axvspan(left - pad, 0.0, color=GRID, alpha=0.45, linewidth=0)
-    axes.axvline(0.0, color=MUTED, linewidth=1.0)
-    for chosen, colour in ((~grows, SECOND), (grows, ACCENT)):
+    axes.axvspan(left - pad, 0.0, color=theme().lines, alpha=0.45, linewidth=0)
+    axes.axvline(0.0, color=theme().muted, linewidth=1.0)
+    for chosen, colour in ((~grows, theme().second), (grows, theme().accent)):
         axes.plot(growths[chosen], frequencies[chosen], "o", color=colour, markersize=5, alpha=0.8, markeredgewidth=0)
     axes.set_ylim(*(side * 1.1 * max(np.abs(frequencies).max(initial=0.0), 0.1 * scale) for side in (-1, 1)))
     axes.set_xlabel("growth (1/s), shaded: decays", fontsize=sheet.fontsize)
@@ -206,7 +206,7 @@ def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
 
 def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -> None:
     marker, width = ("o", 1.8) if chain.n <= LEGEND else ("", 1.3)
-    for points, colour, alpha in ((rest, MUTED, 0.5), (bends[1], SECOND, 1.0), (bends[0], ACCENT, 1.0)):
+    for points, colour, alpha in ((rest, theme().muted, 0.5), (bends[1], theme().second, 1.0), (bends[0], theme().accent, 1.0)):
         axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=3.5)
     mark_grounds(axes, chain, (8, 8))
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
