@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
 from nlink.scenario import LostFunction, Scenario
@@ -62,6 +63,7 @@ class Stats(NamedTuple):
         return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
 
 
+@short
 class EventRecord(NamedTuple):
     """An event that happened: time, name, angles, rates, and what else is known of it."""
 
@@ -72,6 +74,7 @@ class EventRecord(NamedTuple):
     info: dict[str, Any]
 
 
+@short
 class Energy(NamedTuple):
     """Energies over time in J: residual = E(t) - E(0) - W(t), zero for exact motion; work by load."""
 
@@ -81,6 +84,7 @@ class Energy(NamedTuple):
     work: dict[str, np.ndarray]
 
 
+@short
 class Trajectory(NamedTuple):
     """The motion at points in time: (T,), and three times (T, N)."""
 

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from nlink._support.checks import ModelError, choice
-from nlink.analysis.linearize import FLAT, Linearization, Mode
+from nlink.analysis.linearize import FLAT, PICTURED, Linearization, Mode, foremost
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Stats, Status, Trajectory
@@ -38,7 +38,8 @@ LEAST = 0.01
 """Turn in rad below which a loop that does not close is left as it is."""
 FAINT, SEEN = 0.03, 0.06
 """Displacements below the first part of the picture's size are enlarged to the second."""
-PANELS = 9
+PANELS = 48
+"""Most modes in one picture."""
 PERIODS, SECONDS, FPS = 2, 2.0, 50
 """Periods that an animation shows, the seconds that one takes on the screen, and its frames a second."""
 FALL = 4.0
@@ -46,18 +47,23 @@ FALL = 4.0
 
 
 def save_modes(
-    scenario: Scenario, small: Linearization, modes: list[Mode], folder: str | os.PathLike[str], format: str = "png"
+    scenario: Scenario,
+    small: Linearization,
+    modes: list[Mode],
+    folder: str | os.PathLike[str],
+    format: str = "png",
+    count: int = PICTURED,
 ) -> list[Path]:
-    """Write the shapes of the modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
+    """Write the shapes of up to `count` modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
     choice("format", format, FORMATS)
-    figures = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
+    figures = {"modes": shapes_figure(scenario, small, modes, count), "eigenvalues": eigenvalues_figure(scenario, small)}
     return save_figures(figures, folder, format)
 
 
-def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Figure:
-    """Return the chain bent to both sides in up to PANELS modes; if there are more, those that oscillate or grow come first."""
+def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode], count: int = PICTURED) -> Figure:
+    """Return the chain bent to both sides in up to `count` modes; if there are more, those that oscillate or grow come first."""
     sheet = _sheet(scenario, small, (9.0, 6.5))
-    shown, rest = foremost(modes, PANELS), kinematics.hinges(small.chain, small.theta)
+    shown, rest = foremost(modes, min(count, PANELS)), kinematics.hinges(small.chain, small.theta)
     bends = [_bends(small, modes[k]) for k in shown]
     low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
     grid = _grid(sheet.figure, len(shown), high - low)
@@ -67,7 +73,10 @@ def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -
     sheet.finish("")
     for axes, k, (_, enlarged) in zip(grid, shown, bends, strict=False):
         axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=theme().ink, linespacing=1.3)
-    sheet.figure.supxlabel(_note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=theme().ink)
+    more = f"{len(shown)} of {len(modes)} modes; " if len(shown) < len(modes) else ""
+    sheet.figure.supxlabel(
+        more + _note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=theme().ink
+    )
     return sheet.figure
 
 
@@ -159,12 +168,6 @@ def _run(scenario: Scenario, track: Trajectory) -> Run:
 def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
     still = np.zeros((1, small.chain.n))
     return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, 11.0)
-
-
-def foremost(modes: list[Mode], most: int) -> list[int]:
-    """Return the numbers, from 0, of at most so many modes; those that oscillate or grow come first."""
-    fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
-    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:most])
 
 
 def mode_text(mode: Mode) -> str:

@@ -29,6 +29,8 @@ DEAD = 60
 Size = tuple[float, float]
 LineStyle = dict[str, Any]
 """Keywords of `Axes.plot`."""
+CLOSE = 0.2
+"""Texts nearer than this part of the width stand upwards."""
 MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
 """Of a picture: its sides, its letters in points, and its dots an inch."""
 WIDE, LETTER = 8.0, 0.56
@@ -205,12 +207,14 @@ def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
         axes.plot(x, y, mark, color=theme().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
-def note_at(axes: Axes, x: float, text: str, colour: Colour, below: float = -3) -> None:
-    """Write a text upwards beside a value of x, at the upper edge of the axes."""
-    axes.annotate(
-        text, (x, 1.0), (3, below), xycoords=("data", "axes fraction"), textcoords="offset points", va="top", rotation=90,
-        color=colour, fontsize=8,
-    )  # fmt: skip
+def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) -> None:
+    """Write texts above values of x, outside the axes, where they cover no curve; upwards if they are close to one another."""
+    above, (left, right) = axes.secondary_xaxis("top"), axes.get_xlim()
+    gaps = np.diff(sorted(x for x, _ in notes)) / (right - left)
+    above.set_xticks([x for x, _ in notes], [text for _, text in notes], rotation=90 if gaps.min(initial=1.0) < CLOSE else 0)
+    above.tick_params(color=colour, labelcolor=colour, labelsize=8)
+    above.minorticks_off()
+    above.spines["top"].set_visible(False)
 
 
 def dressed(axes: Axes, labelsize: float = 10.0) -> Axes:

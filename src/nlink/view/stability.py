@@ -9,7 +9,7 @@ from matplotlib import collections, colors, patches
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nlink.view.sheet import dressed, head, note_at, panels
+from nlink.view.sheet import dressed, head, notes_above, panels
 from nlink.view.style import blank, theme
 
 if TYPE_CHECKING:
@@ -31,9 +31,10 @@ def locus_figure(locus: Locus, criticals: list[Critical], label: str, title: str
     parts = np.stack([points[:-1], points[1:]], 2).swapaxes(0, 1).reshape(-1, 2, 2)
     line = collections.LineCollection(list(parts), array=np.tile(loads[:-1], values.shape[1]), cmap=theme().viridis, linewidth=1.6)
     plane.add_collection(line)
-    bar = figure.colorbar(line, cax=plane.inset_axes((0.06, 0.94, 0.42, 0.025)), orientation="horizontal")
-    bar.set_label(label, fontsize=8)
-    bar.ax.tick_params(labelsize=7)
+    bar = figure.colorbar(line, ax=plane, location="top", aspect=40, pad=0.02)
+    bar.set_label(label)
+    bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
+    dressed(bar.ax)
     _frame(plane, points)
     growth.plot(loads, values.real, color=theme().second, linewidth=1.0)
     growth.axhline(0.0, color=theme().ink, linewidth=0.8)
@@ -52,8 +53,9 @@ def _mark(plane: Axes, growth: Axes, frequency: Axes, criticals: list[Critical])
             plane.plot(0.0, sign * critical.frequency, "o", color=theme().accent, markersize=6, markerfacecolor="none")
         for axes in (growth, frequency):
             axes.axvline(critical.load, color=theme().accent, linewidth=1.0, linestyle=(0, (4, 2)))
-        text = f"{critical.kind}{'' if critical.lost else ' ends'} at {critical.load:.6g}"
-        note_at(growth, critical.load, text, theme().accent, -4)
+    notes = [(each.load, f"{each.kind}{'' if each.lost else ' ends'} at\n{each.load:.6g}") for each in criticals]
+    if notes:
+        notes_above(growth, notes, theme().accent)
 
 
 def _frame(plane: Axes, points: np.ndarray) -> None:
@@ -63,7 +65,7 @@ def _frame(plane: Axes, points: np.ndarray) -> None:
     left = max(float(points[..., 0].min()), -1.2 * reach)
     pad = 0.05 * (right - left)
     plane.set(xlim=(left - pad, right + pad), ylim=(-1.08 * reach, 1.08 * reach), xlabel="growth (1/s)", ylabel="frequency (rad/s)")
-    plane.axvspan(left - pad, 0.0, color=REGIONS["stable"], alpha=0.5, zorder=0)
+    plane.axvspan(left - pad, 0.0, color=theme().fourth, alpha=0.12, linewidth=0, zorder=0)
     plane.axvline(0.0, color=theme().ink, linewidth=0.8)
 
 
