@@ -28,10 +28,10 @@ class EnsembleAccessor:
         link : which link, from 0, if the output has one number for each; -1 is the last
         ax : Matplotlib axes to draw into
 
-        >>> from nlink import Chain, Extremes, simulate_many
-        >>> many = simulate_many(Chain.uniform(1), [[0.5], [1.0]], t_end=5.0, keep=Extremes())
-        >>> many.nlink.plot("largest_theta").axes[0].get_xlabel()
-        'member'
+        >>> from nlink import Chain, simulate_many
+        >>> many = simulate_many(Chain.uniform(2), [[0.5, 0.5], [1.0, 1.0]], t_end=1.0)
+        >>> many.nlink.plot("omega", over="theta").axes[0].get_xlabel()
+        'angles at the end, link 2 (rad)'
         """
         from nlink.view.ensemble import ensemble_figure
 
