@@ -24,7 +24,7 @@ from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
 from nlink.view.frames import Frames, Look, frame_times
 from nlink.view.scene import GROUND
-from nlink.view.style import INK, MUTED
+from nlink.view.style import LIGHT
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 SMALL = (64, 64)
@@ -171,7 +171,9 @@ def test_the_pin_is_grounded_like_the_pivot(option):
     made = frames(made_loop(3, inner=2.0), timer=False, trail=0, **option)
     half, _ = made.camera.symbol()
     ground = Image.fromarray(made.ground).convert("RGB")
-    hatched = [near(around(ground, at, half), MUTED, 60).sum() for at in made.camera.pixels(np.array([[0.0, 0.0], [2.0, 0.0]]))]
+    hatched = [
+        near(around(ground, at, half), LIGHT.muted, 60).sum() for at in made.camera.pixels(np.array([[0.0, 0.0], [2.0, 0.0]]))
+    ]
     assert min(hatched) > half  # at least the line
     assert hatched[1] == pytest.approx(hatched[0], rel=0.3)
 
@@ -180,7 +182,7 @@ def test_the_pin_is_grounded_like_the_pivot(option):
 def test_the_pin_has_a_hinge_mark_if_hinges_are_shown(style):
     def marked(hinges: bool) -> float:
         made = frames(made_loop(3, inner=2.0), timer=False, trail=0, style=style, hinges=hinges)
-        colour = INK if style == "line" else GROUND
+        colour = LIGHT.ink if style == "line" else GROUND
         return near(around(made.draw(30), made.hinges[30, -1], 3), colour, 60).mean()
 
     assert marked(True) > 0.8
@@ -234,7 +236,7 @@ def test_offset_centres_are_tied_to_their_link():
     e, t = kinematics.directions(run.theta[0])
     np.testing.assert_allclose(made.centres[0, 0], made.camera.pixels(0.5 * e[0] + 0.4 * t[0]))
     np.testing.assert_allclose(made.feet[0, 0], made.camera.pixels(0.5 * e[0]))
-    dark = near(made.draw(0), INK, 120)
+    dark = near(made.draw(0), LIGHT.ink, 120)
     x, y = (0.4 * made.feet[0, 0] + 0.6 * made.centres[0, 0]).astype(int)
     assert dark[640 - y - 2 : 640 - y + 2, x - 2 : x + 2].any()
 
@@ -243,7 +245,7 @@ def test_the_timer_fades_beyond_the_trusted_time():
     made = frames(made_run(trusted=0.5))
     assert made.trusted.tolist() == [True] * 26 + [False] * 25
     corner = (400, 0, 640, 50)
-    dark = [near(made.draw(k).crop(corner), INK, 90).sum() for k in (25, 26)]
+    dark = [near(made.draw(k).crop(corner), LIGHT.ink, 90).sum() for k in (25, 26)]
     assert dark[0] > 50
     assert dark[1] == 0
     backwards = frames(made_run(times=-np.arange(101) / 100, trusted=-0.5))

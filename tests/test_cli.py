@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from typer.models import CommandInfo
 
 import nlink
@@ -334,6 +335,19 @@ def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
     assert call("animate", str(saved), "-o", "a.avi", cwd=tmp_path).returncode == 3
     assert call("plot", str(saved), "colours", cwd=tmp_path).returncode == 3
     assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 3
+
+
+def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
+    options = ("--links", "1,2-3", "--from", "0.1", "--size", "column", "--theme", "dark", "--dpi", "100")
+    done = call("plot", str(saved), "phase", *options, "-o", "pictures", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / "pictures" / "phase.png") as image:
+        assert image.size == (340, 260)
+        assert image.convert("RGB").getpixel((0, 0)) == (18, 22, 27)
+    for text in ("0", "1-", "4", "2-1", "a", "1-2-3"):
+        done = call("plot", str(saved), "phase", "--links", text, cwd=tmp_path)
+        assert (done.returncode, "--links must be links from 1 to 3, like 1 or 1,3-5, got" in done.stderr) == (3, True)
+    assert "the run has no saved point from 1e+06" in call("plot", str(saved), "phase", "--from", "1e6", cwd=tmp_path).stderr
 
 
 def test_a_closed_start_is_told(tmp_path):

@@ -12,6 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_cli import COMMAND, call
+from test_notebook import logistic, made_points
+
+from nlink.analysis import Bifurcation
+from nlink.cli.chaos import _period_lines
+from nlink.run.run import Status
 
 
 def test_exponents(tmp_path: Path) -> None:
@@ -86,6 +91,17 @@ def test_a_bifurcation_diagram(tmp_path: Path) -> None:
     assert np.genfromtxt(tmp_path / "diagram.csv", delimiter=",", names=True)["value"][0] == 1.055
     data = json.loads(call("bifurcation", "driven-1", *options, "--json", cwd=tmp_path).stdout)
     assert [row["period"] for row in data["values"]] == [1, 1, 1, 2, 2]
+    assert [row["settling"] for row in data["values"]] == [0] * 5
+
+
+def test_what_a_diagram_says_of_motions_that_do_not_repeat_yet() -> None:
+    node, chaos = 0.3 * 0.99 ** np.arange(100), logistic(3.9, 100)
+    diagram = Bifurcation(
+        np.arange(4.0), tuple(map(made_points, (0 * node, node, node, chaos))), Status("finished", "all 4 values")
+    )
+    assert [text[23:] for _, text in _period_lines(diagram)] == [
+        "repeats after 1 point", "settles slowly, to repeat after 1 point: a longer --transient shows it", "does not repeat",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

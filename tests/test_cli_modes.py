@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,15 @@ def test_many_modes_are_cut_short_and_few_links_cannot_move(tmp_path: Path) -> N
     drawn = call("modes", *rigid, "-o", "pictures", cwd=tmp_path)
     assert (drawn.returncode, drawn.stdout) == (3, "")
     assert "no modes to draw" in drawn.stderr
+
+
+def test_the_same_modes_are_printed_and_drawn(tmp_path: Path) -> None:
+    for count in (2, 5):
+        done = call("modes", "catenary-50", "--count", str(count), "-o", "pictures", "--format", "svg", cwd=tmp_path)
+        numbers = [row[0] for row in rows(done.stdout)]
+        assert len(numbers) == count
+        drawn = re.findall(r"<!-- mode (\d+)", (tmp_path / "pictures" / "modes.svg").read_text())
+        assert drawn == numbers
 
 
 def test_neutral_modes_are_zero_not_rounding(tmp_path: Path) -> None:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
+from importlib.resources import files
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from made_loop import made_loop
 from made_run import made_run, motion
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image
 
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
+from nlink.mechanics.loads import LOADS
 from nlink.run.run import Run
 from nlink.view import plot
-from nlink.view.plot import PLOTS, figure, save_plots, suiting
+from nlink.view.plot import COLUMN, PLOTS, figure, save_plots, suiting
+from nlink.view.style import DARK, LIGHT, link_colours, theme
 
 OPEN = [name for name in PLOTS if name != "coupler"]
 CLOSED = [name for name in PLOTS if name != "tip"]
@@ -77,13 +83,13 @@ def test_a_link_that_starts_beyond_a_turn_but_does_not_pass_has_not_turned_over(
     assert "unwrapped" not in suiting(run)
 
 
-@pytest.mark.parametrize(("n", "entries"), [(1, 1), (6, 6), (7, 0), (15, 0)])
+@pytest.mark.parametrize(("n", "entries"), [(1, 0), (2, 2), (6, 6), (7, 0), (15, 0)])
 @pytest.mark.parametrize("name", ["angles", "positions", "paths"])
 def test_few_links_have_a_legend_and_many_a_colour_bar(name, n, entries):
     drawn = figure(made_run(n), name)
     bars = [axes for axes in drawn.axes if axes.get_label() == "<colorbar>"]
     assert [len(legend.get_texts()) for legend in drawn.legends] == ([entries] if entries else [])
-    assert [axes.get_ylabel() for axes in bars] == ([] if entries else ["link"])
+    assert [axes.get_ylabel() for axes in bars] == (["link"] if n > 6 else [])
 
 
 def test_colours_of_the_legend_are_those_of_the_lines():
@@ -152,9 +158,9 @@ def test_energy_shows_changes_work_and_residual():
     run.kinetic = run.kinetic + 1e-6 * run.t
     drawn = figure(run, "energy")
     texts = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert texts == ["kinetic", "potential", "total", "work of\njoint torque", "work of\njoint damper"]
+    assert texts == ["total", "kinetic", "potential", "work of\njoint torque", "work of\njoint damper"]
     total = run.kinetic + run.potential
-    expected = [run.kinetic - run.kinetic[0], run.potential - run.potential[0], total - total[0], *run.work.values()]
+    expected = [total - total[0], run.kinetic - run.kinetic[0], run.potential - run.potential[0], *run.work.values()]
     for (_, y), values in zip(data(drawn), expected, strict=True):
         np.testing.assert_allclose(y, values, atol=1e-12)
     ((_, residual),) = data(drawn, 1)
@@ -414,3 +420,139 @@ def test_pictures_need_no_solver_and_no_pyplot():
     heavy = "{'numba', 'scipy', 'sympy', 'tkinter', 'matplotlib.pyplot', 'nlink.simulation.integrate'}"
     code = f"import sys, nlink.view.plot, nlink.view.animate, nlink.view.live; print({heavy} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def colours_of(drawn: Figure) -> list[str]:
+    return [to_hex(line.get_color()) for line in drawn.axes[0].lines if len(line.get_xdata()) > 2]
+
+
+@pytest.mark.parametrize("name", ["angles", "rates", "phase", "positions", "velocities", "paths", "reactions"])
+def test_some_links_are_shown_in_the_colours_that_they_have_among_all(name):
+    drawn = figure(made_run(50), name, links=[49, 0, 7])
+    assert colours_of(drawn) == [to_hex(link_colours(50)[i]) for i in (0, 7, 49)]
+    assert len(drawn.legends[0].get_texts()) == 3
+    assert not figure(made_run(50), name, links=[7]).legends  # one curve needs no legend
+
+
+def test_a_phase_portrait_shows_rates_over_wrapped_angles():
+    run = made_run(3, times=np.arange(301) / 100, spin=9.0)
+    ((angle, rate),) = data(figure(run, "phase"))  # of the last link
+    known = np.isfinite(angle)
+    assert 0 < np.count_nonzero(~known) < 30
+    assert np.abs(angle[known]).max() <= 180
+    saved = np.stack([(np.degrees(run.theta[:, 2]) + 180) % 360 - 180, run.omega[:, 2]], 1)
+    drawn = np.stack([angle, rate], 1)[known]
+    assert max(np.abs(drawn - point).max(1).min() for point in saved) < 1e-6
+    assert len(data(figure(run, "phase", links=range(3)))) == 3
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_part_of_the_time_is_shown(name):
+    run = made_run(2, times=np.linspace(0, 2, 401), spin=8.0, work=("drag",))
+    drawn = figure(run, name, t=(0.5, 1.25))
+    assert rendered(drawn)
+    if name in OVER_TIME:
+        for x, _ in data(drawn):
+            assert (x.min(), x.max()) == (0.5, 1.25)
+        for x, y in data(figure(run, name, t=(None, 1.25)))[:1]:
+            assert (x.min(), x.max()) == (0.0, 1.25)
+            assert np.isfinite(y).any()
+
+
+def test_a_part_of_a_closed_chain_has_its_forces():
+    run = made_loop(4, times=np.linspace(0, 1, 101))
+    (x, y), *_ = data(figure(run, "reactions", t=(0.25, 0.75)))
+    np.testing.assert_allclose(y, np.linalg.norm(run.reactions()[25:76, 0], axis=-1))
+    np.testing.assert_array_equal(x, run.t[25:76])
+
+
+def test_plots_are_drawn_into_given_axes():
+    whole = Figure()
+    one, *two = whole.subplots(3)
+    run = made_run(2)
+    assert figure(run, "rates", ax=one) is whole
+    assert figure(run, "positions", ax=two) is whole
+    assert len(whole.axes) == 3
+    assert [axes.get_ylabel() for axes in whole.axes] == ["angular velocity (rad/s)", "x (m)", "y (m)"]
+    assert [len(axes.lines) for axes in whole.axes] == [2, 2, 2]
+    assert not whole.legends
+    assert whole.get_suptitle() == ""
+    for name, ax, message in (
+        ("energy", one, "ax must be 2 axes for this plot, got 1"),
+        ("rates", "no", "ax must be Matplotlib axes"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            figure(run, name, ax=ax)
+
+
+def test_energies_and_works_are_told_apart_without_colour():
+    run = made_run(2, work=tuple(LOADS))
+    lines = [line for line in figure(run, "energy").axes[0].lines if len(line.get_xdata()) > 2]
+    assert len(lines) == 3 + len(LOADS)
+    assert len({str(line._dash_pattern) for line in lines}) == len(lines)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_colours_are_those_of_the_pages():
+    css, panels, links = (
+        files("nlink.view").joinpath("web", name).read_text() for name in ("theme.css", "panels.js", "colours.js")
+    )
+    for name in ("ink", "muted", "accent", "second", "third", "fourth", "fifth"):
+        light, dark = to_hex(getattr(LIGHT, name)), to_hex(getattr(DARK, name))
+        assert re.findall(rf"--{name}: (#\w+);", css) == [light, dark, dark]
+    run = made_run(2, work=("drag", "joint_torque"))
+    names = re.findall(r'"(\w+)"', re.search(r"const WORKS = (.*);", panels)[1])
+    kinetic, potential = re.findall(r'\["(?:kinetic|potential)", \w+, "(\w+)"\]', panels)
+    expected = [getattr(LIGHT, name) for name in ("ink", kinetic, potential, *names[:2])]
+    assert colours_of(figure(run, "energy")) == [to_hex(colour) for colour in expected]
+    dark, light = eval(re.search(r"dark \? (\[.*?\]) : (\[.*?\]);", links).expand(r"\1, \2"))
+    for theme_, (low, high) in ((LIGHT, light), (DARK, dark)):
+        np.testing.assert_allclose(theme_.viridis(0.0), mpl.colormaps["viridis"](low))
+        np.testing.assert_allclose(theme_.viridis(1.0), mpl.colormaps["viridis"](high))
+
+
+def test_themes():
+    dark = figure(made_run(2), "rates", theme="dark")
+    assert dark.get_facecolor()[:3] == DARK.ground
+    assert colours_of(dark) == [to_hex(colour) for colour in link_colours(2, DARK)]
+    assert figure(made_run(2), "rates").get_facecolor()[:3] == LIGHT.ground  # nothing is left of it
+    with mpl.rc_context({"axes.facecolor": "black", "figure.facecolor": "black"}):
+        assert theme() is DARK
+    with mpl.rc_context({"axes.facecolor": "none", "figure.facecolor": "0.1"}):
+        assert theme() is DARK
+    with pytest.raises(ModelError, match="theme must be one of light, dark; got 'drak'"):
+        figure(made_run(2), "rates", theme="drak")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("n", [2, 15, 50])
+@pytest.mark.parametrize("name", OPEN)
+def test_texts_stay_within_the_column_of_a_journal(name, n, theme):
+    drawn = figure(made_run(n, spin=8.0, trusted=0.5, title="long " * 30, work=("drag",)), name, size=COLUMN, theme=theme)
+    drawn.draw_without_rendering()
+    box, (width, height) = drawn.get_tightbbox(), COLUMN
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.01
+
+
+def test_a_figure_shows_itself_in_a_notebook():
+    assert figure(made_run(2), "rates")._repr_png_().startswith(MAGIC["png"])  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"links": [2]}, "links must be at most 1, got 2"),
+        ({"links": [-1]}, "links must be a whole number, at least 0, got -1"),
+        ({"links": []}, "links must name at least one link, got none"),
+        ({"t": 3.0}, r"t must be the first and the last time \(a, b\) in s, got 3.0"),
+        ({"t": (2.0, 3.0)}, "the run has no saved point from 2 to 3 s: it goes from 0 to 1 s"),
+    ],
+)
+def test_links_and_times_the_run_has_not_are_refused(options, message):
+    with pytest.raises(ModelError, match=message):
+        figure(made_run(2), "rates", **options)
+
+
+def test_a_run_plots_and_animates_itself(tmp_path):
+    run = made_run(3)
+    assert data(run.plot("phase", links=[0], t=(0.2, 0.8)))
+    assert run.animate(tmp_path / "run.gif", fps=5, size=(80, 80)).read_bytes().startswith(b"GIF")

@@ -45,6 +45,7 @@ from nlink._support.endings import MODEL, check_ending
 from nlink._support.files import written_whole
 from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
+from nlink._support.showing import short
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import MOST_LINKS, Chain, Link
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
@@ -95,6 +96,7 @@ class Settings:
                 checks.line(f"run.{name}", getattr(self, name), MOST_LETTERS)
 
 
+@short
 @dataclass(frozen=True)
 class Scenario:
     """A chain, its start angles (rad, up to 1e9) and rates (rad/s), and the settings of its run.

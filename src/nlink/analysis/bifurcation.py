@@ -5,23 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink._support.progress import Bar
+from nlink._support.showing import short
 from nlink.analysis.poincare import Points, Section, Strobe, poincare
 from nlink.mechanics.chain import Chain, wrapped
 from nlink.mechanics.loads import JointSpring, JointTorque, Sine
 from nlink.run.run import Status
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 SAME = 1e-3
 """Points nearer than this, in rad and rad/s, are one when periods are counted."""
 LONGEST = 64
 """Longest period that is looked for, in points."""
+BLOCKS, FALL, NEAR = 4, 0.8, 0.1
+"""A motion settles if what its points lack of a period falls from each of so many blocks to the next, in all to this part of the
+first, and to this part of the extent of all points."""
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Bifurcation:
     """The points of each value of a parameter: values (V,), and for every value its Points."""
@@ -30,10 +40,23 @@ class Bifurcation:
     points: tuple[Points, ...]
     status: Status
 
-    @property
+    @cached_property
     def periods(self) -> np.ndarray:
         """After how many points the motion repeats at each value (V,): 0 if it does not, up to LONGEST or half of the points."""
         return np.array([_period(points) for points in self.points], int)
+
+    @cached_property
+    def settling(self) -> np.ndarray:
+        """The period that the motion approaches slowly at each value (V,), as near a bifurcation; 0 if it repeats already, or never
+        comes nearer to repeat, as in chaos. A longer transient turns it into a period.
+        """
+        return np.array([0 if period else _settling(points) for period, points in zip(self.periods, self.points, strict=True)], int)
+
+    def plot(self, label: str = "parameter", link: int | None = None) -> Figure:
+        """Return the diagram: angle and rate of a link (from 0; the last if not given) over the parameter, named by `label`."""
+        from nlink.view.chaos import bifurcation_figure
+
+        return bifurcation_figure(self, label, link)
 
 
 def drive_period(chain: Chain) -> float | None:
@@ -105,10 +128,26 @@ def _cut(chain: Chain, section: Section | Strobe | None, t_end: float) -> tuple[
 
 
 def _period(points: Points) -> int:
-    states = np.hstack([points.theta, points.omega])
-    for period in range(1, min(LONGEST, len(states) // 2) + 1):
-        apart = states[period:] - states[:-period]
-        apart[:, : points.theta.shape[1]] = wrapped(apart[:, : points.theta.shape[1]])
-        if np.abs(apart).max() < SAME:
-            return period
+    periods = range(1, min(LONGEST, len(points) // 2) + 1)
+    return next((period for period in periods if _lack(points, period).max() < SAME), 0)
+
+
+def _lack(points: Points, period: int) -> np.ndarray:
+    """Return how far each point is from the one that comes `period` points later, in rad or rad/s."""
+    angles = wrapped(points.theta[period:] - points.theta[:-period])
+    return np.abs(np.hstack([angles, points.omega[period:] - points.omega[:-period]])).max(1)
+
+
+def _settling(points: Points) -> int:
+    """Return the shortest period that the points come ever nearer to; 0 if there is none."""
+    if len(points) < 3 * BLOCKS:
+        return 0
+    extent = max(np.ptp(np.unwrap(points.theta, axis=0), axis=0).max() % (2 * np.pi), np.ptp(points.omega, axis=0).max())
+    falling: list[int] = []
+    for period in range(1, min(LONGEST, len(points) // (2 * BLOCKS)) + 1):
+        sizes = np.array([block.max() for block in np.array_split(_lack(points, period), BLOCKS)])
+        if (np.diff(sizes) < 0).all() and sizes[-1] < FALL * sizes[0]:
+            falling.append(period)
+            if sizes[-1] < NEAR * extent:  # of a motion that comes from both sides in turn, half of this falls too
+                return next(part for part in falling if period % part == 0)
     return 0

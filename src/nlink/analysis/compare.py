@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.records import record
+from nlink._support.showing import short, table
 from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, difference, nodes, rerun, tighter, tightest, usable, within
 from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import Taylor, integrator_record, method_for
@@ -20,6 +21,9 @@ from nlink.mechanics.system import Formulation
 from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 HEAD = ("formulation", "integrator", "difference", "within", "trusted", "violation", "energy", "steps", "evaluations", "time")
 UNITS = ("", "", "rad", "until s", "until s", "", "J", "", "", "s")
 FormulationChoice = str | Formulation | type[Formulation]
@@ -27,6 +31,7 @@ IntegratorChoice = str | Integrator | type[Integrator]
 Tolerance = float | tuple[float, float]
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Row:
     """What one variant gave.
@@ -94,6 +99,7 @@ class Row:
         return {key: value if not isinstance(value, float) or math.isfinite(value) else None for key, value in table.items()}
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Variants of one scenario side by side; `str` of it is a table.
@@ -134,6 +140,18 @@ class Comparison:
 
     def _full(self) -> list[Row]:
         return [row for row in self.rows if row.run and not row.approximate]
+
+    def plot(self, coordinates: str | None = None, link: int = -1) -> Figure:
+        """Return the differences from the reference over time; or, with coordinates angles or positions, those of a link in every
+        variant.
+        """
+        from nlink.view.compare import compare_figure, overlay_figure
+
+        return compare_figure(self) if coordinates is None else overlay_figure(self, coordinates, link)
+
+    def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
+        return table("Comparison", [HEAD, *(row.cells() for row in self.rows)])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data for JSON."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlink._support.showing import short
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 
@@ -20,6 +21,7 @@ SMALLEST = 1e-6
 SAMPLES = 20_001
 
 
+@short
 class LimitCycle(NamedTuple):
     """Period in s, amplitude of each link (N,) in rad (half of what it swings), its middle (N,), and the change of the amplitude
     from the first to the second half of what was looked at, as a part of it.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
+from nlink._support.showing import short
 from nlink.analysis.linearize import Statics, linearize, statics
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, wrapped
@@ -29,6 +30,7 @@ MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
 
+@short
 class Equilibrium(NamedTuple):
     """Angles (N,) at which the chain can rest, the largest moment left over in N m, whether it is stable, the force of the pin."""
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import lapack
 
 from nlink._support.checks import number
+from nlink._support.showing import short
 from nlink.analysis.motion import Failure
 from nlink.analysis.tangent_flow import TangentFlow
 from nlink.mechanics.chain import Chain
@@ -19,6 +20,7 @@ FINE = 1e-16
 """Error of a step."""
 
 
+@short
 class FiniteTime(NamedTuple):
     """The finite-time exponent ln(largest singular value)/t in 1/s, and all singular values of the derivative of the motion."""
 

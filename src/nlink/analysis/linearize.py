@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
+from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread, whole
+from nlink._support.showing import short
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
+from nlink.scenario import Scenario
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURED = 9
+"""Modes that are drawn and printed, unless others are asked for."""
 BALANCE = 1e-8
 """Moment left over at an equilibrium, as a part of the largest moment there."""
 MOST_LINKS = 4000
@@ -27,6 +34,7 @@ ROUNDING = 1e-14
 """Square of a frequency, as a part of the largest, whose sign is decided by rounding errors."""
 
 
+@short
 class Mode(NamedTuple):
     """One way to move: exp(growth t) with a damped and an undamped frequency (rad/s), the damping ratio, and the shape (N,) in
     absolute angles, complex, its largest 1. A real eigenvalue has frequency 0.
@@ -39,6 +47,7 @@ class Mode(NamedTuple):
     shape: np.ndarray
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Linearization:
     """The matrices of small motions about `theta` (and rates `omega`), and their eigenvalues.
@@ -125,6 +134,15 @@ class Linearization:
                 out.append(Mode(float(value.real), float(value.imag), float(size), ratio, shapes[:, k]))
         return out
 
+    def plot(self, kind: str = "modes", count: int = PICTURED) -> Figure:
+        """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane."""
+        from nlink.view.modes import eigenvalues_figure, shapes_figure
+
+        scenario = Scenario(self.chain, tuple(self.theta.tolist()))
+        if choice("kind", kind, ("modes", "eigenvalues")) == "modes":
+            return shapes_figure(scenario, self, self.table(), whole("count", count))
+        return eigenvalues_figure(scenario, self)
+
     @cached_property
     def _solved(self) -> tuple[ComplexArray, np.ndarray]:
         if self.undamped and self.conservative:  # real shapes, frequencies to the last digits
@@ -141,6 +159,12 @@ class Linearization:
         values, shapes = values[order], self.basis @ shapes[:, order]
         largest = shapes[np.abs(shapes).argmax(0), np.arange(shapes.shape[1])] if len(shapes) else np.ones(0)
         return values, shapes / np.where(largest == 0, 1, largest)
+
+
+def foremost(modes: list[Mode], most: int) -> list[int]:
+    """Return the numbers, from 0, of at most so many modes; those that oscillate or grow come first."""
+    fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
+    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:most])
 
 
 def linearize(

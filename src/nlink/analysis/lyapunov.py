@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink._support.progress import Bar
+from nlink._support.showing import short
 from nlink.analysis.motion import followed
 from nlink.analysis.tangent_flow import TangentFlow
 from nlink.compiled.announcing import waiting
@@ -24,11 +26,16 @@ from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Status
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 LEAST = 200
 """Values of the history, at the least."""
 BLOCKS = 10
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Lyapunov:
     """The spectrum of Lyapunov exponents in 1/s and what led to it.
@@ -69,6 +76,12 @@ class Lyapunov:
         error of zero do not count.
         """
         return float(self.exponents[self.exponents > 2 * np.nan_to_num(self.errors)].sum())
+
+    def plot(self, ax: Axes | None = None) -> Figure:
+        """Return the exponents up to each time, and bands of two standard errors about the last; `ax`: axes to draw into."""
+        from nlink.view.chaos import convergence_figure
+
+        return convergence_figure(self, ax=ax)
 
 
 @waiting("exponents")

@@ -11,18 +11,22 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import SHORT, ModelError, choice, listed, whole
+from nlink._support.showing import short
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.ensemble import Final, simulate_many
 from nlink.ensemble.backends import Backend
 from nlink.ensemble.outputs import PLAIN, Keep
 from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SKIPPED = -1
 """Status of a pixel that was not run: forbidden."""
@@ -49,6 +53,7 @@ MOST_SIDE, MOST_PIXELS = 1_000_000, 100_000_000
 """Pixels of a map."""
 
 
+@short
 @dataclass(frozen=True)
 class Map:
     """A quantity over a plane: values (Y, X) at the pixel centres x (X,) and y (Y,).
@@ -89,6 +94,12 @@ class Map:
         """What the values are, in words."""
         name, link = _quantity(self.quantity, self.chain.n)
         return QUANTITIES[name].label + (f" of link {link + 1}" if QUANTITIES[name].of_links else "")
+
+    def plot(self) -> Figure:
+        """Return the picture of the map."""
+        from nlink.view.maps import map_figure
+
+        return map_figure(self)
 
 
 def chaos_map(

@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
 from nlink._support.progress import Bar
+from nlink._support.showing import short
 from nlink.analysis.motion import Motion, failure, followed, start_state
 from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
@@ -29,6 +31,10 @@ from nlink.mechanics import kinematics, linearised
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.system import System
 from nlink.run.run import Status
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LOOKS, TURN = 4, 0.5
 """Times a step is looked at, and the angle in rad after which it is looked at again."""
@@ -66,6 +72,7 @@ class Strobe:
         object.__setattr__(self, "start", number("Strobe.start", self.start, least=0))
 
 
+@short
 @dataclass(frozen=True, eq=False)
 class Points:
     """Points of a section in the order of starts and times.
@@ -89,6 +96,12 @@ class Points:
     def __len__(self) -> int:
         """Return the number of points."""
         return len(self.t)
+
+    def plot(self, link: int | None = None, ax: Axes | None = None) -> Figure:
+        """Return the points in the plane of angle and momentum (of a Strobe: rate) of a link, from 0; `ax`: axes to draw into."""
+        from nlink.view.chaos import poincare_figure
+
+        return poincare_figure(self, link, ax=ax)
 
 
 @waiting("sections")

@@ -11,19 +11,26 @@ The path is scanned adaptively: where the margin of stability bends as if it mig
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.showing import short
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 POINTS = 48
 """Parts into which a path is divided first."""
+ALONG = 201
+"""Loads along which eigenvalues are plotted."""
 DEPTH = 24
 """Most times a part is halved where stability is nearly lost."""
 STILL = 1e-7
@@ -33,13 +40,31 @@ MULTIPRECISION, DIGITS = 12, 40
 """Freedom up to which a critical load of a damped chain is sharpened in multi-precision, and its digits."""
 
 
-class Critical(NamedTuple):
+@short
+@dataclass(frozen=True)
+class Critical:
     """A load at which stability is lost (or won back): its kind, and the frequency there in rad/s (0 for divergence)."""
 
     load: float
     kind: str
     frequency: float
     lost: bool = True
+    chain_of: Callable[[float], Chain] | None = field(default=None, repr=False, compare=False)
+    """The chain at each load; `plot` follows its eigenvalues."""
+
+    def to_dict(self) -> dict[str, float | str | bool]:
+        """Return what is known of it as plain data."""
+        return {"load": self.load, "kind": self.kind, "frequency": self.frequency, "lost": self.lost}
+
+    def plot(self, label: str = "load", loads: ArrayLike | None = None) -> Figure:
+        """Return how the eigenvalues move along the loads, from half of the critical one to half as much again if not given."""
+        from nlink.analysis.stability_map import locus
+        from nlink.view.stability import locus_figure
+
+        if self.chain_of is None:
+            raise ModelError("a Critical that critical_load did not return has no chains to plot")
+        values = np.linspace(0.5 * self.load, 1.5 * self.load, ALONG) if loads is None else loads
+        return locus_figure(locus(self.chain_of, values), [self], label)
 
 
 class Point(NamedTuple):
@@ -132,7 +157,7 @@ def _half_differences(mu: ComplexArray) -> np.ndarray:
     pair = np.abs(mu[1:] - mu[:-1].conj()) <= 1e-9 * np.abs(mu[1:])
     both_real = (mu.imag == 0)[1:] & (mu.imag == 0)[:-1]
     squares = np.where(both_real, half.real**2, np.where(pair, -(half.imag**2), np.inf))
-    return squares / np.maximum(mean, 1e-300) ** 2
+    return squares / np.maximum(mean, 1e-150) ** 2
 
 
 def critical_load(
@@ -217,12 +242,12 @@ def _named(path: Path, load: float, kind: str, lost: bool) -> Critical:
     point = path.at(load)
     linear, kind = point.linear, kind if point.linear.undamped else point.kind
     if kind == "divergence":
-        return Critical(load, kind, 0.0, lost)
+        return Critical(load, kind, 0.0, lost, path.chain_of)
     if not linear.undamped:
-        return Critical(load, kind, float(abs(linear.worst.imag)), lost)
+        return Critical(load, kind, float(abs(linear.worst.imag)), lost, path.chain_of)
     mu = _by_size(linear)
     k = int(_half_differences(mu).argmin())
-    return Critical(load, kind, float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real)), lost)
+    return Critical(load, kind, float(np.sqrt(0.5 * (mu[k] + mu[k + 1]).real)), lost, path.chain_of)
 
 
 def _sharpened(path: Path, load: float) -> float:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlink._support.showing import short
 from nlink.analysis.linearize import FLAT, ComplexArray, companion, linearize
 from nlink.analysis.stability import STILL, Path, balanced
 from nlink.mechanics.chain import Chain
@@ -19,6 +20,7 @@ ChainOf = Callable[[float, float], Chain]
 Matrices = tuple[np.ndarray, ...]
 
 
+@short
 class Locus(NamedTuple):
     """Eigenvalues (L, 2n) of the chains at the loads (L,), followed from load to load."""
 
@@ -26,6 +28,7 @@ class Locus(NamedTuple):
     eigenvalues: ComplexArray
 
 
+@short
 class StabilityMap(NamedTuple):
     """For the values x (X,) and y (Y,) of two parameters the kind (Y, X): STABLE, FLUTTER or DIVERGENCE, and the growth in 1/s."""
 

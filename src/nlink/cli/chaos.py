@@ -267,7 +267,7 @@ def bifurcation(
         transient=t_end / 2 if transient is None else transient, section=read_section(section) if section else None,
         follow=not fresh, progress=not quiet,
     )  # fmt: skip
-    report, facts = Report(as_json, quiet, output, csv), [("varied", label), *_period_lines(diagram.values, diagram.periods)]
+    report, facts = Report(as_json, quiet, output, csv), [("varied", label), *_period_lines(diagram)]
     report.show(lambda: _diagram_data(diagram, label), lambda: system_lines(scenario, facts), indent=None)
     if diagram.points:
         pairs = zip(diagram.values, diagram.points, strict=True)
@@ -282,19 +282,31 @@ def bifurcation(
 
 def _diagram_data(diagram: Bifurcation, label: str) -> Table:
     rows = [
-        {"value": value, "period": int(period), "theta": points.theta.tolist(), "omega": points.omega.tolist()}
-        for value, period, points in zip(diagram.values.tolist(), diagram.periods, diagram.points, strict=True)
+        {
+            "value": value,
+            "period": int(period),
+            "settling": int(settling),
+            "theta": points.theta.tolist(),
+            "omega": points.omega.tolist(),
+        }
+        for value, period, settling, points in zip(
+            diagram.values.tolist(), diagram.periods, diagram.settling, diagram.points, strict=True
+        )
     ]
     return {"varied": label, "status": diagram.status.code, "values": rows}
 
 
-def _period_lines(values: np.ndarray, periods: np.ndarray) -> list[tuple[str, str]]:
+def _period_lines(diagram: Bifurcation) -> list[tuple[str, str]]:
     """Return the intervals of equal period in words."""
-    edges = [0, *(np.flatnonzero(np.diff(periods)) + 1).tolist(), len(periods)]
-    rows = []
-    for a, b in itertools.pairwise(edges):
-        what = f"repeats after {periods[a]} point{'s' * int(periods[a] > 1)}" if periods[a] else "does not repeat"
+    values, kinds = diagram.values, list(zip(diagram.periods.tolist(), diagram.settling.tolist(), strict=True))
+    rows, a = [], 0
+    for (period, settling), same in itertools.groupby(kinds):
+        b = a + len(list(same))
+        count = f"{period or settling} point{'s' * ((period or settling) > 1)}"
+        what = f"repeats after {count}" if period else "does not repeat"
+        what = f"settles slowly, to repeat after {count}: a longer --transient shows it" if settling else what
         rows.append((f"{values[a]:.6g}" if b - a == 1 else f"{values[a]:.6g} to {values[b - 1]:.6g}", what))
+        a = b
     return shortened([("", f"{where:<22} {what}") for where, what in rows])
 
 

@@ -130,6 +130,18 @@ def check_link(link: int | None, n: int) -> None:
         raise ModelError(f"--link must be from 1 to {n}, got {link}")
 
 
+def numbers_of_links(text: str, n: int) -> list[int]:
+    """Return the links of a text like 1,3-5, counted from 0."""
+    try:
+        ends = [tuple(map(int, part.split("-"))) for part in text.split(",")]
+        chosen = [link for end in ends for link in range(end[0], end[-1] + 1)] if all(len(end) < 3 for end in ends) else []
+    except ValueError:
+        chosen = []
+    if not chosen or not 1 <= min(chosen) <= max(chosen) <= n:
+        raise ModelError(f"--links must be links from 1 to {n}, like 1 or 1,3-5, got {shown(text)}")
+    return [link - 1 for link in chosen]
+
+
 def pair(option: str, text: str) -> tuple[float, float]:
     """Read a size like 8x5."""
     try:

@@ -43,7 +43,7 @@ def modes(
     guess: Annotated[
         str, typer.Option("--from", help="Guess of the equilibrium: rest (down; of a loop downhill from its start) or start.")
     ] = "rest",
-    count: Annotated[int, typer.Option(help="Largest number of modes that are printed.")] = 20,
+    count: Annotated[int, typer.Option(help="Largest number of modes that are printed and drawn.")] = 9,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for pictures of shapes and eigenvalues, or a page (.html).")
     ] = None,
@@ -98,7 +98,7 @@ def modes(
         modes_page(scenario, small, table, folder)
         files = [folder]
     else:
-        files = save_modes(scenario, small, table, folder, kind)
+        files = save_modes(scenario, small, table, folder, kind, count)
     if animate is not None:
         with Bar("animating", not quiet) as bar:
             files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
@@ -180,14 +180,17 @@ def _stable_text(stable: bool, growth: float, words: list[str]) -> str:
 
 def _rows(table: list[Mode], words: list[str], count: int) -> list[str]:
     """Return the table of modes in lines."""
+    from nlink.analysis.linearize import foremost
+
     if not table:
         return ["  no modes: the links cannot move"]
     cells: list[tuple[str, ...]] = [("mode", "rad/s", "Hz", "period s", "damping", "growth 1/s")]
-    for k, mode in enumerate(table[:count]):
+    shown = foremost(table, count)
+    for k, mode in ((k, table[k]) for k in shown):
         hertz = mode.frequency / (2 * math.pi)
         values = (mode.frequency, hertz, 1 / hertz if hertz else None, mode.ratio, mode.growth)
         cells.append((str(k + 1), *("-" if value is None else _plain(value, 6) for value in values)))
-    lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), ["", *words[:count]], strict=True)]
+    lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), ["", *(words[k] for k in shown)], strict=True)]
     return lines + [f"  and {len(table) - count} more"] * (len(table) > count)
 
 

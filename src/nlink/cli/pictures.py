@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nlink._support.progress import Bar
-from nlink.cli.common import load_run, pair
+from nlink.cli.common import load_run, numbers_of_links, pair
 from nlink.cli.options import Format, Quiet, RunFile
 
 
@@ -17,26 +17,35 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Any of angles, unwrapped, rates, positions, velocities, paths, tip, coupler, energy, reactions; "
+            help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; "
             "all that suit the run if not given."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the plots.")] = None,
+    links: Annotated[str | None, typer.Option(metavar="LIST", help="The links that are shown, from 1, like 1,3-5.")] = None,
+    first: Annotated[float | None, typer.Option("--from", help="First time that is shown, in s.")] = None,
+    last: Annotated[float | None, typer.Option("--to", help="Last time that is shown, in s.")] = None,
     kind: Format = "png",
-    size: Annotated[str, typer.Option(metavar="WxH", help="Size in inches.")] = "8x5",
-    font: Annotated[float, typer.Option(help="Font size in points.")] = 11.0,
+    size: Annotated[str, typer.Option(metavar="WxH", help="Size in inches; column is that for a column of a journal.")] = "8x5",
+    font: Annotated[float | None, typer.Option(help="Font size in points; suits the size if not given.")] = None,
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
     dpi: Annotated[float, typer.Option(help="Resolution of a png in dots per inch.")] = 150.0,
     quiet: Quiet = False,
 ) -> None:
-    """Draw a run: angles, rates, paths, energies, forces."""
-    from nlink.view.plot import save_plots
+    """Draw a run: angles, rates, phase portraits, paths, energies, forces.
+
+    Examples: nlink plot run.nc | nlink plot run.nc phase angles --links 1,3-5 --from 2 --to 8 --size column --theme dark
+    """
+    from nlink.view.plot import COLUMN, save_plots
 
     loaded = load_run(run)
     folder = output or run.with_name(f"{run.stem}-plots")
     with Bar("drawing", not quiet) as bar:
         files = save_plots(
-            loaded, folder, names=names or None, format=kind, size=pair("--size", size), fontsize=font, dpi=dpi, progress=bar.update
-        )
+            loaded, folder, names=names or None, links=None if links is None else numbers_of_links(links, loaded.chain.n),
+            t=(first, last), format=kind, size=COLUMN if size == "column" else pair("--size", size),
+            fontsize=font, theme=theme, dpi=dpi, progress=bar.update,
+        )  # fmt: skip
     if not quiet:
         typer.echo("\n".join(str(file) for file in files))
 

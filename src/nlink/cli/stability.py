@@ -80,7 +80,7 @@ def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndar
             raise
         reason = str(error)
     assert isinstance(criticals, list)
-    rows = [critical._asdict() for critical in criticals]
+    rows = [critical.to_dict() for critical in criticals]
     data: Table = {"varied": label, "from": loads[0], "to": loads[-1], "critical": rows}
     report.show(lambda: data, lambda: titled(scenario, _critical_lines(criticals, label) or [f"  {reason}"]))
     if report.output is None and report.csv is None:

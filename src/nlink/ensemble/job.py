@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray
 
+import nlink.ensemble.accessor  # noqa: F401 - the Datasets have it
 from nlink._support.version import __version__
 from nlink.ensemble.outputs import Keep, Output
 from nlink.ensemble.varied import Varied

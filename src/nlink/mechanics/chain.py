@@ -136,6 +136,20 @@ class Chain:
         load = self.load(kind) if name else None
         return np.broadcast_to(np.asarray(getattr(load, name, 0.0), float), (self.n,)).copy()
 
+    def __repr__(self) -> str:
+        """Return one line: how many links, how long and heavy, and what acts on them."""
+        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
+        loads = ", ".join(load.name.replace("_", " ") for load in self.loads) or "no loads"
+        pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
+        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
+        return f"<Chain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
+
+    def _repr_html_(self) -> str:
+        """Return a sketch and the system in words, for a notebook."""
+        from nlink.view.words import chain_html  # pictures stand behind: see the layers
+
+        return chain_html(self)
+
     @property
     def n(self) -> int:
         """Number of links."""

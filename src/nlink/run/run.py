@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,12 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
     import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from nlink.mechanics.chain import Chain
 
@@ -59,6 +63,7 @@ class Stats(NamedTuple):
         return Stats(self.nfev + other.nfev, steps, rejected, self.wall + other.wall)
 
 
+@short
 class EventRecord(NamedTuple):
     """An event that happened: time, name, angles, rates, and what else is known of it."""
 
@@ -69,6 +74,7 @@ class EventRecord(NamedTuple):
     info: dict[str, Any]
 
 
+@short
 class Energy(NamedTuple):
     """Energies over time in J: residual = E(t) - E(0) - W(t), zero for exact motion; work by load."""
 
@@ -78,6 +84,7 @@ class Energy(NamedTuple):
     work: dict[str, np.ndarray]
 
 
+@short
 class Trajectory(NamedTuple):
     """The motion at points in time: (T,), and three times (T, N)."""
 
@@ -223,6 +230,45 @@ class Run:
         from nlink.view.page import run_page  # pictures stand behind: see the layers
 
         return run_page(self, path)
+
+    def plot(
+        self,
+        kind: str = "angles",
+        *,
+        links: Iterable[int] | None = None,
+        t: tuple[float | None, float | None] | None = None,
+        ax: Axes | Sequence[Axes] | None = None,
+        size: tuple[float, float] | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return a Matplotlib figure of the run, which a notebook shows by itself; `figure.savefig(path)` writes it.
+
+        Parameters
+        ----------
+        kind : angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions
+        links : the links that are shown, from 0; all if not given, in a phase portrait the last
+        t : first and last time that are shown, in s; None for the end of the run
+        ax : Matplotlib axes to draw into; energy, positions and velocities take two
+        size : inches; (3.4, 2.6) suits the column of a journal
+        theme : light or dark; as Matplotlib's style if not given
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(3), [2.0, 2.0, 2.0], t_end=5.0)
+        >>> run.plot("phase", links=[0, 2], t=(1.0, 4.0)).axes[0].get_ylabel()
+        'angular velocity (rad/s)'
+        """
+        from nlink.view.plot import figure
+
+        return figure(self, kind, links=links, t=t, ax=ax, size=size, theme=theme)
+
+    def animate(self, path: str | os.PathLike[str], **look: Any) -> Path:
+        """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
+
+        `look`: speed (1 is real time), fps, size in pixels, trail in s, hinges, timer, centres, style ("bar" or "line").
+        """
+        from nlink.view.animate import animate
+
+        return animate(self, path, **look)
 
     def _repr_html_(self) -> str | None:
         """Return the page in a frame, for a notebook; nothing for a run without a saved point."""

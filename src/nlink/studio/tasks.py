@@ -126,7 +126,7 @@ def _critical(chain_of: Callable[..., Chain], low: float, high: float) -> Json:
     except ModelError as error:
         return {"critical": [], "reason": str(error)}
     criticals = [found] if isinstance(found, Critical) else found
-    return {"critical": [critical._asdict() for critical in criticals], "reason": ""}
+    return {"critical": [critical.to_dict() for critical in criticals], "reason": ""}
 
 
 def _map(request: Json, key: str, ends: tuple[float, float], out: Outbox) -> None:

@@ -16,6 +16,8 @@ from nlink.symbolic.letters import COORDINATES, Expression, Row
 
 LARGEST = {"absolute": 24, "relative": 15}
 """Links that `derive` takes at most, in seconds; beyond, the equations are too long to read, print or compile."""
+READABLE = 3
+"""Links up to which a notebook shows the equations."""
 SHAPES = ("rigid", "point")
 
 
@@ -91,6 +93,14 @@ class Equations:
         f_{1} ={}& - g l_{1} m_{1} \sin{\left(\theta_{1} \right)}
         """
         return typeset.latex(self, document)
+
+    def __repr__(self) -> str:
+        """Return one line: what these are the equations of."""
+        return f"<Equations of {self.title}>"
+
+    def _repr_markdown_(self) -> str:
+        """Return the equations for a notebook, typeset if they are short."""
+        return typeset.notebook(self) if self.n <= READABLE else f"Equations of {self.title}: too long to be read here, see `latex`"
 
     def text(self) -> str:
         """Return the equations as plain text, in the syntax of Python and SymPy.

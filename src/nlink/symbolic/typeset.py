@@ -50,6 +50,12 @@ def latex(equations: Equations, document: bool) -> str:
     return PREAMBLE + body + "\\end{document}\n" if document else body
 
 
+def notebook(equations: Equations) -> str:
+    """Return the equations as Markdown with LaTeX, as notebooks read it."""
+    _, _, body = latex(equations, document=False).partition("\n")
+    return body.replace("{\\allowdisplaybreaks\n", "").replace("\\end{align*}}", "\\end{align*}")
+
+
 def energies(equations: Equations) -> Pairs:
     """Return T, V and Rayleigh's function, those that are not zero."""
     pairs = [("T", equations.kinetic), ("V", equations.potential), ("R", equations.short_rayleigh)]

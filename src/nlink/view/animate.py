@@ -22,7 +22,7 @@ from nlink.run.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
 from nlink.view.scene import GROUND, LINES
-from nlink.view.style import ACCENT, INK, MUTED, Colour, Progress, link_colours, mixed
+from nlink.view.style import LIGHT, Colour, Progress, link_colours, mixed
 
 FASTEST = dict(zip(ANIMATIONS, (100.0, 1000.0, math.inf), strict=True))
 """Most frames per second of each kind of file; a page draws as many as the screen shows."""
@@ -128,8 +128,8 @@ def _changes(frames: Frames, palette: Image.Image) -> Iterator[tuple[Image.Image
 
 def gif_palette(links: int) -> Image.Image:
     """Return an image that carries the palette: every colour in use, in steps towards the ground."""
-    ramps: list[tuple[Colour, int]] = [(INK, 12), (MUTED, 10), (ACCENT, 2 * FADE)]
-    ramps += [(colour, 10) for colour in link_colours(min(links, 20))]
+    ramps: list[tuple[Colour, int]] = [(LIGHT.ink, 12), (LIGHT.muted, 10), (LIGHT.accent, 2 * FADE)]
+    ramps += [(colour, 10) for colour in link_colours(min(links, 20), LIGHT)]
     colours = [GROUND, LINES, *(mixed(colour, GROUND, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
     colours += [UNUSED] * (CLEAR + 1 - len(colours))
     image = Image.new("P", (1, 1))

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from nlink._support.checks import ModelError
 from nlink.analysis.poincare import Points, Section, Strobe
 from nlink.mechanics.chain import wrapped
-from nlink.view.sheet import note_at, panels, subtitle
-from nlink.view.style import ACCENT, COLOURMAP, INK, MUTED, link_colours, minus
+from nlink.view.sheet import notes_above, panels, subtitle
+from nlink.view.style import link_colours, minus, theme
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation
@@ -26,17 +26,17 @@ DOTS = 30_000
 """Points from which on dots become smaller."""
 
 
-def convergence_figure(found: Lyapunov, title: str = "") -> Figure:
+def convergence_figure(found: Lyapunov, title: str = "", ax: Axes | None = None) -> Figure:
     """Return the exponents up to each time, on a logarithmic axis of time, and bands of two standard errors about the last."""
     if not len(found.times):
         raise ModelError("there is nothing to draw: no exponent was found; follow the motion for longer")
-    figure, (axes,) = panels((9.0, 5.5), 1, title or "Lyapunov exponents")
+    figure, (axes,) = panels((9.0, 5.5), 1, title or "Lyapunov exponents", ax)
     colours = link_colours(max(2, len(found.exponents)))
     for k, colour in enumerate(colours[: len(found.exponents)]):
         value, error = found.exponents[k], np.nan_to_num(found.errors[k])
         axes.axhspan(value - 2 * error, value + 2 * error, color=colour, alpha=0.13, linewidth=0)
         axes.plot(found.times, found.history[:, k], color=colour, linewidth=1.3)
-    axes.axhline(0.0, color=INK, linewidth=0.8)
+    axes.axhline(0.0, color=theme().ink, linewidth=0.8)
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
     _name(axes, found, colours)
@@ -71,14 +71,14 @@ def _name(axes: Axes, found: Lyapunov, colours: list[tuple[float, float, float]]
         axes.text(1.012, places[k], text, color=colours[k], transform=axes.transAxes, va="center", fontsize=9)
 
 
-def poincare_figure(points: Points, link: int | None = None, title: str = "") -> Figure:
+def poincare_figure(points: Points, link: int | None = None, title: str = "", ax: Axes | None = None) -> Figure:
     """Return the points in the plane of angle and momentum of one link (from 0; another than that of the section if not given), or
     angle and rate for a strobe, coloured by start, from those that fill little of the plane to those that fill much.
     """
     if not len(points):
         raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
     link = shown_link(points) if link is None else link
-    figure, (axes,) = panels((8.0, 6.5), 1, title or "Poincar\u00e9 section")
+    figure, (axes,) = panels((8.0, 6.5), 1, title or "Poincar\u00e9 section", ax)
     strobe = isinstance(points.section, Strobe)
     x, y = np.degrees(wrapped(points.theta[:, link])), (points.omega if strobe else points.momentum)[:, link]
     starts = np.unique(points.start)
@@ -87,7 +87,7 @@ def poincare_figure(points: Points, link: int | None = None, title: str = "") ->
     size = 7.0 if len(points) < 3000 else 2.5 if len(points) < DOTS else 0.8
     for place, k in reversed(list(enumerate(order.tolist()))):
         mine = points.start == k
-        colour = COLOURMAP(place / (len(order) - 1)) if len(order) > 1 else INK
+        colour = theme().viridis(place / (len(order) - 1)) if len(order) > 1 else theme().ink
         axes.scatter(x[mine], y[mine], s=size, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
     if np.ptp(x) > 250:  # the angles go round most of a turn: show all of it
         axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
@@ -125,14 +125,18 @@ def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, 
     theta = np.degrees(wrapped(np.concatenate([points.theta[:, link] for points in found.points])))
     omega = np.concatenate([points.omega[:, link] for points in found.points])
     size = 4.0 if len(value) < 5000 else 1.2 if len(value) < DOTS else 0.5
+    settles = np.repeat(found.settling > 0, [len(points) for points in found.points])
     for axes, height in ((upper, theta), (lower, omega)):
-        axes.scatter(value, height, s=size, color=[INK], linewidths=0, alpha=0.75, rasterized=len(value) > DOTS)
+        for rows, colour, scale in ((~settles, theme().ink, 1.0), (settles, theme().accent, 1.5)):
+            style = {"s": scale * size, "color": [colour], "linewidths": 0, "alpha": 0.75, "rasterized": len(value) > DOTS}
+            axes.scatter(value[rows], height[rows], **style)
     upper.set_ylabel(rf"$\theta_{{{link + 1}}}$ (degrees)")
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
     pad = 0.01 * float(np.ptp(found.values)) or 0.5
     lower.set_xlim(found.values.min() - pad, found.values.max() + pad)
     _mark_periods(upper, lower, found)
-    subtitle(upper, f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values")
+    more = ", red: still settling" if settles.any() else ""
+    subtitle(upper, f"{section_text(first.section)}: {len(value):,} points at {len(found.values)} values{more}")
     return figure
 
 
@@ -140,11 +144,13 @@ def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:
     """Mark where one period gives way to its double for good: values at which it stays for a while."""
     periods = found.periods
     steady = [k for k in range(len(periods) - 2) if periods[k] and (periods[k : k + 3] == periods[k]).all()]
-    before = 0
+    before, notes = 0, []
     for k in steady:
         if periods[k] == 2 * before or before == 0:
             before = int(periods[k])
             if k:
                 for axes in (upper, lower):
-                    axes.axvline(found.values[k], color=ACCENT, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
-            note_at(upper, found.values[k], f"period {before}", ACCENT if k else MUTED)
+                    axes.axvline(found.values[k], color=theme().accent, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            notes.append((float(found.values[k]), f"period {before}"))
+    if notes:
+        notes_above(upper, notes, theme().accent)

@@ -18,7 +18,7 @@ from nlink._support.checks import ModelError, choice, number, shown
 from nlink.mechanics import kinematics
 from nlink.view.plot import broken
 from nlink.view.sheet import MOST_DPI, MOST_FONT, LineStyle, Sheet, Size, smooth
-from nlink.view.style import INK, MUTED, Colour, link_colours, save_figures
+from nlink.view.style import DASHES, Colour, Dashes, link_colours, save_figures, theme
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
@@ -37,8 +37,6 @@ COLOURS: tuple[Colour, ...] = (
     (0.45, 0.33, 0.28),
 )
 """Hues of Okabe and Ito, told apart by colour-blind readers too, and brown; more formulations than these take shades."""
-Dashes = tuple[int, tuple[float, ...]]
-DASHES: tuple[Dashes, ...] = ((0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)))
 
 
 def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
@@ -49,12 +47,12 @@ def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize:
     sheet = _sheet(comparison, size, fontsize)
     (axes,) = sheet.over_time("largest angle difference (rad)")
     axes.set_yscale("log")
-    axes.axhline(comparison.angle, color=MUTED, linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1)
+    axes.axhline(comparison.angle, color=theme().muted, linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1)
     for row, look in _looks(comparison):
         axes.plot(comparison.t, np.maximum(row.difference, FLOOR), **look)
     axes.set_ylim(bottom=_bottom(comparison))
-    edge = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right"}
-    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (-8, 3), color=INK, fontsize=0.9 * fontsize, **edge)
+    edge = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (3, 0), color=theme().ink, fontsize=0.9 * fontsize, **edge)
     _name(sheet, comparison)
     sheet.finish(_title(comparison))
     return sheet.figure
@@ -79,7 +77,7 @@ def overlay_figure(
     at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
-    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": INK, "linewidth": 3.0})]
+    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": theme().ink, "linewidth": 3.0})]
     drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
     for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
@@ -147,9 +145,9 @@ def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None
     colours, dashes = _styles(comparison)
     shown = {row.formulation for row in comparison.rows if row.run is not None}
     lines = {_short(name): Line2D([], [], color=colour, linewidth=2.0) for name, colour in colours.items() if name in shown}
-    lines |= {"reference": Line2D([], [], color=INK, linewidth=3.0)} if reference else {}
+    lines |= {"reference": Line2D([], [], color=theme().ink, linewidth=3.0)} if reference else {}
     if len(dashes) > 1:
-        lines |= {_short(name): Line2D([], [], color=INK, linestyle=dash) for name, dash in dashes.items()}
+        lines |= {_short(name): Line2D([], [], color=theme().ink, linestyle=dash) for name, dash in dashes.items()}
     sheet.legend(list(lines.values()), list(lines))
 
 

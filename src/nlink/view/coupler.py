@@ -13,19 +13,13 @@ from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.view.sheet import LEGEND, Sheet
-from nlink.view.style import ACCENT, MUTED, SECOND, Colour
+from nlink.view.style import DASHES, theme
 
 NEEDS = "a closed chain of three links or more: one with a pin"
 ASIDE = 1 / 3
 """Distance of the points beside the coupler from its middle, in its lengths."""
-POINTS: dict[str, Colour] = {
-    "end 1": (0.36, 0.64, 0.78),
-    "end 2": SECOND,
-    "middle": ACCENT,
-    "l/3 left": (0.90, 0.62, 0.00),
-    "l/3 right": (0.00, 0.55, 0.42),
-}
-"""The points of a four-bar's coupler and their colours."""
+POINTS = {"end 1": "fifth", "end 2": "second", "middle": "accent", "l/3 left": "third", "l/3 right": "fourth"}
+"""The points of a four-bar's coupler and their colours in the theme."""
 
 
 def suits(run: Run) -> bool:
@@ -41,7 +35,7 @@ def draw(sheet: Sheet) -> None:
         _draw_coupler(sheet, axes)
         return
     middles = _middles(chain, sheet.motion.theta)
-    for link in range(1, chain.n - 1):
+    for link in sorted({*range(1, chain.n - 1)} & {*sheet.links}):
         sheet.line(axes, middles[:, link, 0], middles[:, link, 1], link)
     sheet.name_links("link {i}")
 
@@ -49,17 +43,20 @@ def draw(sheet: Sheet) -> None:
 def _draw_coupler(sheet: Sheet, axes: Axes) -> None:
     paths = _points(sheet.run.chain, sheet.motion.theta)
     start = _points(sheet.run.chain, sheet.run.theta[:1])[0]
-    axes.plot(*start[3:].T, color=MUTED, linewidth=1.0, alpha=0.5, zorder=1)
-    axes.scatter(*start.T, s=22, c=list(POINTS.values()), zorder=4)
-    style = {"linewidth": 1.5, "marker": sheet.marker}
-    lines = [axes.plot(*path.T, color=c, **style)[0] for path, c in zip(paths.swapaxes(0, 1), POINTS.values(), strict=True)]
+    axes.plot(*start[3:].T, color=theme().muted, linewidth=1.0, alpha=0.5, zorder=1)
+    colours, style = [getattr(theme(), name) for name in POINTS.values()], {"linewidth": 1.5 * sheet.thin, "marker": sheet.marker}
+    axes.scatter(*start.T, s=22, c=colours, zorder=4)
+    looks = zip(paths.swapaxes(0, 1), colours, DASHES, strict=False)
+    lines = [axes.plot(*path.T, color=colour, linestyle=dashes, **style)[0] for path, colour, dashes in looks]
     sheet.legend(lines, list(POINTS))
 
 
 def _draw_linkage(axes: Axes, chain: Chain, theta: np.ndarray) -> None:
     """Draw the links faintly, with their hinges if these are few."""
     marker, width = ("o", 2.5) if chain.n <= LEGEND else ("", 1.2)
-    axes.plot(*kinematics.hinges(chain, theta).T, color=MUTED, linewidth=width, alpha=0.5, marker=marker, markersize=4, zorder=1)
+    axes.plot(
+        *kinematics.hinges(chain, theta).T, color=theme().muted, linewidth=width, alpha=0.5, marker=marker, markersize=4, zorder=1
+    )
 
 
 def _points(chain: Chain, theta: np.ndarray) -> np.ndarray:

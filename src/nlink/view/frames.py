@@ -14,7 +14,7 @@ from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.view.pen import Pen, write
 from nlink.view.scene import GROUND, Camera, scenery
-from nlink.view.style import ACCENT, INK, MUTED, grounds, heading, link_colours, minus, mixed, refuse_empty
+from nlink.view.style import LIGHT, grounds, heading, link_colours, minus, mixed, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -74,7 +74,7 @@ class Frames:
 
     def __init__(self, run: Run, times: np.ndarray, look: Look) -> None:
         self.run, self.times, self.look = run, times, look
-        self.colours = link_colours(run.chain.n)
+        self.colours = link_colours(run.chain.n, LIGHT)
         self.decimals = _decimals(times)
         theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
         hinges, centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
@@ -120,7 +120,7 @@ class Frames:
         for step in range(FADE):
             piece = self.traced[bounds[step] : bounds[step + 1] + 1]
             if len(piece) > 1:
-                self.pen.line(piece, mixed(ACCENT, GROUND, (step + 1) / FADE), width, "butt")
+                self.pen.line(piece, mixed(LIGHT.accent, GROUND, (step + 1) / FADE), width, "butt")
 
     def _draw_links(self, hinges: np.ndarray) -> None:
         thin = self.look.style == "line"
@@ -129,7 +129,7 @@ class Frames:
             if not thin:
                 self.pen.line(hinges[i : i + 2], GROUND, width + min(1.6, 0.2 * width))
             self.pen.line(hinges[i : i + 2], colour, width)
-        radius, ink = (1.4 * width, INK) if thin else (0.25 * width, GROUND)
+        radius, ink = (1.4 * width, LIGHT.ink) if thin else (0.25 * width, GROUND)
         if self.look.hinges and radius >= HOLE:
             for at in hinges if self.run.chain.pin else hinges[:-1]:
                 self.pen.disc(at, radius, ink, ink)
@@ -137,14 +137,14 @@ class Frames:
     def _draw_centres(self, feet: np.ndarray, centres: np.ndarray) -> None:
         radius = max(2.0, 0.3 * self.camera.thickness)
         for foot, centre in zip(feet, centres, strict=True):
-            self.pen.line(np.stack([foot, centre]), INK, 1.2)
-            self.pen.disc(centre, radius, INK, GROUND)
+            self.pen.line(np.stack([foot, centre]), LIGHT.ink, 1.2)
+            self.pen.disc(centre, radius, LIGHT.ink, GROUND)
 
     def _write_time(self, image: Image.Image, k: int) -> None:
         x, letter, small = self.look.size[0] - 0.8 * self.camera.letter, self.camera.letter, self.camera.small
-        write(image, (x, 1.1 * letter), self.time(k), letter, INK if self.trusted[k] else MUTED, "rm")
+        write(image, (x, 1.1 * letter), self.time(k), letter, LIGHT.ink if self.trusted[k] else LIGHT.muted, "rm")
         if not self.trusted[k]:
-            write(image, (x, 2.2 * letter), "beyond the trusted time", small, MUTED, "rm")
+            write(image, (x, 2.2 * letter), "beyond the trusted time", small, LIGHT.muted, "rm")
 
 
 def _trail(run: Run, times: np.ndarray, size: tuple[int, int]) -> np.ndarray:

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from nlink._support.endings import check_ending
 from nlink.view.map_page import Layer, map_page
-from nlink.view.style import COLOURMAP, INK, MUTED, Colour, link_colours, minus, mixed, save_figure
+from nlink.view.style import Colour, blank, link_colours, minus, mixed, save_figure, theme
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
@@ -39,7 +39,7 @@ OUTLINE = 400
 def map_figure(found: Map, title: str = "") -> Figure:
     """Return the picture of a map."""
     x0, x1, y0, y1 = shown_region(found)
-    figure = Figure(figsize=_figsize(found, (x1 - x0, y1 - y0)), layout="constrained")
+    figure = blank(*_figsize(found, (x1 - x0, y1 - y0)))
     axes = figure.subplots()
     if found.quantity == "link":
         handles = _links(axes, found)
@@ -53,10 +53,10 @@ def map_figure(found: Map, title: str = "") -> Figure:
     axes.set_aspect("equal" if found.plane.x.kind == found.plane.y.kind == "theta" else "auto")
     for axis, each, span in ((axes.xaxis, found.plane.x, x1 - x0), (axes.yaxis, found.plane.y, y1 - y0)):
         _ticks(axis, each, span)
-    axes.tick_params(colors=INK, labelsize=9, width=0.8, length=3)
+    axes.tick_params(colors=theme().ink, labelsize=9, width=0.8, length=3)
     for spine in axes.spines.values():
-        spine.set(color=MUTED, linewidth=0.8)
-    axes.set_title(title or heading(found), loc="left", color=INK, fontsize=11, pad=8, parse_math=not title)
+        spine.set(color=theme().muted, linewidth=0.8)
+    axes.set_title(title or heading(found), loc="left", color=theme().ink, fontsize=11, pad=8, parse_math=not title)
     return figure
 
 
@@ -143,13 +143,13 @@ def _slice(found: Map) -> str:
 
 def _values(figure: Figure, axes: Axes, found: Map) -> None:
     flips = found.quantity == "flip"
-    colours = TIMES if flips else COLOURMAP if found.quantity == "steps" else mpl.colormaps["magma"]
+    colours = TIMES if flips else theme().viridis if found.quantity == "steps" else mpl.colormaps["magma"]
     norm = _norm(found, flips)
     _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
     bar = figure.colorbar(cm.ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
-    bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=INK, fontsize=9)
+    bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=theme().ink, fontsize=9)
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
-    bar.ax.tick_params(labelsize=8, colors=INK, width=0.6, length=3)
+    bar.ax.tick_params(labelsize=8, colors=theme().ink, width=0.6, length=3)
     if flips:
         ticks = _round_times(norm)
         bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])

@@ -23,14 +23,14 @@ from matplotlib.ticker import MaxNLocator
 
 from nlink._support.checks import ModelError, choice
 from nlink._support.endings import FORMATS
-from nlink.analysis.linearize import FLAT, Linearization, Mode
+from nlink.analysis.linearize import FLAT, PICTURED, Linearization, Mode, foremost
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
 from nlink.view.sheet import LEGEND, Sheet, Size, mark_grounds
-from nlink.view.style import ACCENT, GRID, INK, MUTED, SECOND, Progress, grounds, minus, save_figures
+from nlink.view.style import Progress, grounds, minus, save_figures, theme
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -38,7 +38,8 @@ LEAST = 0.01
 """Turn in rad below which a loop that does not close is left as it is."""
 FAINT, SEEN = 0.03, 0.06
 """Displacements below the first part of the picture's size are enlarged to the second."""
-PANELS = 9
+PANELS = 48
+"""Most modes in one picture."""
 PERIODS, SECONDS, FPS = 2, 2.0, 50
 """Periods that an animation shows, the seconds that one takes on the screen, and its frames a second."""
 FALL = 4.0
@@ -46,18 +47,23 @@ FALL = 4.0
 
 
 def save_modes(
-    scenario: Scenario, small: Linearization, modes: list[Mode], folder: str | os.PathLike[str], format: str = "png"
+    scenario: Scenario,
+    small: Linearization,
+    modes: list[Mode],
+    folder: str | os.PathLike[str],
+    format: str = "png",
+    count: int = PICTURED,
 ) -> list[Path]:
-    """Write the shapes of the modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
+    """Write the shapes of up to `count` modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
     choice("format", format, FORMATS)
-    figures = {"modes": shapes_figure(scenario, small, modes), "eigenvalues": eigenvalues_figure(scenario, small)}
+    figures = {"modes": shapes_figure(scenario, small, modes, count), "eigenvalues": eigenvalues_figure(scenario, small)}
     return save_figures(figures, folder, format)
 
 
-def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Figure:
-    """Return the chain bent to both sides in up to PANELS modes; if there are more, those that oscillate or grow come first."""
+def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode], count: int = PICTURED) -> Figure:
+    """Return the chain bent to both sides in up to `count` modes; if there are more, those that oscillate or grow come first."""
     sheet = _sheet(scenario, small, (9.0, 6.5))
-    shown, rest = foremost(modes, PANELS), kinematics.hinges(small.chain, small.theta)
+    shown, rest = foremost(modes, min(count, PANELS)), kinematics.hinges(small.chain, small.theta)
     bends = [_bends(small, modes[k]) for k in shown]
     low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
     grid = _grid(sheet.figure, len(shown), high - low)
@@ -66,8 +72,11 @@ def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode]) -
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     sheet.finish("")
     for axes, k, (_, enlarged) in zip(grid, shown, bends, strict=False):
-        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=INK, linespacing=1.3)
-    sheet.figure.supxlabel(_note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=INK)
+        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=theme().ink, linespacing=1.3)
+    more = f"{len(shown)} of {len(modes)} modes; " if len(shown) < len(modes) else ""
+    sheet.figure.supxlabel(
+        more + _note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=theme().ink
+    )
     return sheet.figure
 
 
@@ -80,9 +89,9 @@ def eigenvalues_figure(scenario: Scenario, small: Linearization) -> Figure:
     left, right = min(0.0, growths.min(initial=0.0)), max(0.0, growths.max(initial=0.0))
     pad = max(0.06 * (right - left), 0.06 * scale if right - left < 1e-3 * scale else 0.0)
     axes.set_xlim(left - pad, right + pad)
-    axes.axvspan(left - pad, 0.0, color=GRID, alpha=0.45, linewidth=0)
-    axes.axvline(0.0, color=MUTED, linewidth=1.0)
-    for chosen, colour in ((~grows, SECOND), (grows, ACCENT)):
+    axes.axvspan(left - pad, 0.0, color=theme().lines, alpha=0.45, linewidth=0)
+    axes.axvline(0.0, color=theme().muted, linewidth=1.0)
+    for chosen, colour in ((~grows, theme().second), (grows, theme().accent)):
         axes.plot(growths[chosen], frequencies[chosen], "o", color=colour, markersize=5, alpha=0.8, markeredgewidth=0)
     axes.set_ylim(*(side * 1.1 * max(np.abs(frequencies).max(initial=0.0), 0.1 * scale) for side in (-1, 1)))
     axes.set_xlabel("growth (1/s), shaded: decays", fontsize=sheet.fontsize)
@@ -161,12 +170,6 @@ def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
     return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, 11.0)
 
 
-def foremost(modes: list[Mode], most: int) -> list[int]:
-    """Return the numbers, from 0, of at most so many modes; those that oscillate or grow come first."""
-    fades = [mode.frequency == 0 and mode.growth <= 0 for mode in modes]
-    return sorted(sorted(range(len(modes)), key=lambda k: (fades[k], k))[:most])
-
-
 def mode_text(mode: Mode) -> str:
     """Return the frequency of a mode, or its growth if it does not oscillate."""
     if mode.frequency:
@@ -206,7 +209,7 @@ def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
 
 def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -> None:
     marker, width = ("o", 1.8) if chain.n <= LEGEND else ("", 1.3)
-    for points, colour, alpha in ((rest, MUTED, 0.5), (bends[1], SECOND, 1.0), (bends[0], ACCENT, 1.0)):
+    for points, colour, alpha in ((rest, theme().muted, 0.5), (bends[1], theme().second, 1.0), (bends[0], theme().accent, 1.0)):
         axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=3.5)
     mark_grounds(axes, chain, (8, 8))
     axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))

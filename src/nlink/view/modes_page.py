@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from nlink._support.checks import ModelError
-from nlink.analysis.linearize import FLAT, Linearization, Mode
+from nlink.analysis.linearize import FLAT, Linearization, Mode, foremost
 from nlink.mechanics.chain import wrapped
 from nlink.run.run import Trajectory
 from nlink.scenario import Scenario
-from nlink.view.modes import FALL, SECONDS, TURN, bent, foremost, mode_text
+from nlink.view.modes import FALL, SECONDS, TURN, bent, mode_text
 from nlink.view.packing import Content
 from nlink.view.page import write_page
 from nlink.view.style import cut, title_of

@@ -11,30 +11,57 @@ they bend as the motion did.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib import cm, collections, colors
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nlink._support.checks import ModelError, choice, listed, number, shown
+from nlink._support.checks import ModelError, choice, listed, number, shown, whole
 from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.run.run import Run
 from nlink.view import coupler, forces
+from nlink.view.sampling import Span, within_times
 from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
-from nlink.view.style import ACCENT, COLOURMAP, INK, SECOND, Progress, link_colours, refuse_empty, save_figure
+from nlink.view.style import DASHES, Progress, refuse_empty, save_figure, theme, themed
 
+SIZE: Size = (8.0, 5.0)
+COLUMN: Size = (3.4, 2.6)
+"""Inches of a plot, and of one for the column of a journal."""
+WORKS = ("fourth", "fifth", "accent", "second", "third")
+"""Colours of the works of loads in the theme; as in `panels.js`."""
 FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
 
 
-def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
-    """Return one plot of a run; `name` is a key of PLOTS, `size` in inches, `fontsize` in points.
+def figure(
+    run: Run,
+    name: str,
+    *,
+    links: Iterable[int] | None = None,
+    t: Span | None = None,
+    ax: Axes | Sequence[Axes] | None = None,
+    size: Size | None = None,
+    fontsize: float | None = None,
+    theme: str | None = None,
+) -> Figure:
+    """Return one plot of a run.
+
+    Parameters
+    ----------
+    name : a key of PLOTS
+    links : those that are shown, from 0; all if not given, in a phase portrait the last
+    t : first and last time that are shown, in s; None for the end of the run
+    ax : axes to draw into, one or as many as the plot has
+    size : inches, 8 x 5 if not given
+    fontsize : points; 11 if not given, smaller below a width of 6 inches
+    theme : light or dark; as Matplotlib's style if not given
 
     >>> import nlink
     >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
@@ -42,10 +69,14 @@ def figure(run: Run, name: str, *, size: Size = (8.0, 5.0), fontsize: float = 11
     2
     """
     refuse_empty(run)
-    kind = PLOTS[_chosen(run, name)]
-    sheet = Sheet(run, _size(size), number("fontsize", fontsize, above=0, most=MOST_FONT))
-    kind.draw(sheet)
-    sheet.finish(kind.meaning)
+    kind, inches = PLOTS[_chosen(run, name)], _size(SIZE if size is None else size)
+    fontsize = min(11.0, max(7.0, 11.0 * inches[0] / 6.0)) if fontsize is None else fontsize
+    letters = number("fontsize", fontsize, above=0, most=MOST_FONT)
+    run, given = run if t is None else within_times(run, t), [] if ax is None else list(np.ravel(np.asarray(ax, object)))
+    with themed(theme):
+        sheet = Sheet(run, inches, letters, _links(run, links), given)
+        kind.draw(sheet)
+        sheet.finish(kind.meaning)
     return sheet.figure
 
 
@@ -54,28 +85,33 @@ def save_plots(
     folder: str | os.PathLike[str],
     *,
     names: Iterable[str] | None = None,
+    links: Iterable[int] | None = None,
+    t: Span | None = None,
     format: str = "png",
-    size: Size = (8.0, 5.0),
-    fontsize: float = 11.0,
+    size: Size | None = None,
+    fontsize: float | None = None,
+    theme: str | None = None,
     dpi: float = 150,
     progress: Progress | None = None,
 ) -> list[Path]:
     """Write plots of a run as `folder/name.format` and return the paths; without names, all that suit the run.
 
-    Parameters: format png, svg or pdf; size in inches, up to 200; fontsize up to 1000; dpi for png;
-    progress is called with (done, total).
+    Parameters: links, t, size, fontsize, theme as for `figure`; format png, svg or pdf; dpi for png; progress is called with
+    (done, total).
     """
     choice("format", format, FORMATS)
     refuse_empty(run)
     names = suiting(run) if names is None else [names] if isinstance(names, str) else names
     wanted = [_chosen(run, name) for name in names]
-    dpi, size = number("dpi", dpi, above=0, most=MOST_DPI), _size(size)
+    dpi, size = number("dpi", dpi, above=0, most=MOST_DPI), _size(SIZE if size is None else size)
+    run, links = run if t is None else within_times(run, t), None if links is None else list(links)
+    _links(run, links)
     if format == "png" and max(size) * dpi > 2**15:
         raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
     paths = [Path(folder) / f"{name}.{format}" for name in wanted]
     Path(folder).mkdir(parents=True, exist_ok=True)
     for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
-        drawn = figure(run, name, size=size, fontsize=fontsize)
+        drawn = figure(run, name, links=links, size=size, fontsize=fontsize, theme=theme)
         save_figure(drawn, path, dpi)
         if progress:
             progress(done, len(paths))
@@ -95,14 +131,39 @@ def _chosen(run: Run, name: str) -> str:
     return name
 
 
+def _links(run: Run, links: Iterable[int] | None) -> list[int] | None:
+    """Return the numbers of links, if the chain has them."""
+    chosen = None if links is None else [whole("links", link, least=0, most=run.chain.n - 1) for link in links]
+    if chosen == []:
+        raise ModelError("links must name at least one link, got none")
+    return chosen
+
+
 def _angles(sheet: Sheet) -> None:
     (axes,) = sheet.over_time("angle (degrees)", dead=True)
-    for i, angle in enumerate(np.degrees(sheet.motion.theta).T):
-        sheet.line(axes, *broken(sheet.motion.t, angle), i)
-    if np.abs(sheet.motion.theta).max() > np.pi / 2:
+    for i in sheet.links:
+        sheet.line(axes, *broken(sheet.motion.t, np.degrees(sheet.motion.theta[:, i])), i)
+    if np.abs(sheet.motion.theta[:, sheet.links]).max() > np.pi / 2:
         axes.set_ylim(-190, 190)
         axes.set_yticks(range(-180, 181, 90))
     sheet.name_links(r"$\theta_{{{i}}}$")
+
+
+def _phase(sheet: Sheet) -> None:
+    """Draw rates over angles; by default of the last link, since those of many links cover one another."""
+    (axes,), t = sheet.column(1), sheet.motion.t
+    sheet.links = sheet.links if sheet.chosen else sheet.links[-1:]
+    for i in sheet.links:
+        when, angle = broken(t, np.degrees(sheet.motion.theta[:, i]))
+        sheet.line(axes, angle, np.asarray(np.interp(abs(when - t[0]), abs(t - t[0]), sheet.motion.omega[:, i])), i)
+        axes.plot(angle[:1], sheet.motion.omega[:1, i], "o", color=sheet.colours[i], markersize=5 * sheet.thin, zorder=4)
+    if np.abs(sheet.motion.theta[:, sheet.links]).max() > np.pi / 2:
+        axes.set_xlim(-190, 190)
+        axes.set_xticks(range(-180, 181, 90))
+    which = f" of link {sheet.links[0] + 1}" if len(sheet.links) == 1 < sheet.run.chain.n else ""
+    axes.set_xlabel(f"angle{which} (degrees), dot: start", fontsize=sheet.fontsize)
+    axes.set_ylabel("angular velocity (rad/s)", fontsize=sheet.fontsize)
+    sheet.name_links("link {i}")
 
 
 def _unwrapped(sheet: Sheet) -> None:
@@ -145,9 +206,9 @@ def _name_ends(sheet: Sheet) -> None:
 def _tip(sheet: Sheet) -> None:
     t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
     axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * sheet.run.chain.length.sum()))
-    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), COLOURMAP)
+    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), theme().viridis)
     pieces = collections.LineCollection(
-        list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3, capstyle="round", colors=colours.to_rgba(t[:-1])
+        list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3 * sheet.thin, capstyle="round", colors=colours.to_rgba(t[:-1])
     )
     axes.add_collection(pieces, autolim=True)
     ends = [np.flatnonzero(t == sheet.run.t[k])[0] for k in (0, -1)]
@@ -155,20 +216,21 @@ def _tip(sheet: Sheet) -> None:
     axes.autoscale_view()
     bar = sheet.colour_bar(colours, sheet.time_label())
     if sheet.trusted is not None:
-        bar.ax.axhline(sheet.trusted, color=INK, linewidth=1.0, linestyle=(0, (3, 2)))
+        bar.ax.axhline(sheet.trusted, color=theme().ink, linewidth=1.0, linestyle=(0, (3, 2)))
 
 
 def _energy(sheet: Sheet) -> None:
     t, energy = sheet.run.t, sheet.run.energy()
     upper, lower = sheet.over_time("change of energy (J)", "residual (J)", heights=(3, 1))
-    rows = {"kinetic": (energy.kinetic, ACCENT, "-"), "potential": (energy.potential, SECOND, "-")}
-    rows["total"] = (energy.kinetic + energy.potential, INK, "-")
-    for (name, work), colour in zip(energy.work.items(), link_colours(max(2, len(energy.work))), strict=False):
-        rows[f"work of\n{name.replace('_', ' ')}"] = (work, colour, "--")
+    rows = {"total": energy.kinetic + energy.potential, "kinetic": energy.kinetic, "potential": energy.potential}
+    rows |= {f"work of\n{name.replace('_', ' ')}": work for name, work in energy.work.items()}
+    colours = [getattr(theme(), name) for name in ("ink", "second", "third")]
+    colours += [getattr(theme(), WORKS[k % len(WORKS)]) for k in range(len(energy.work))]
     marker = "." if len(t) <= FEW else ""
-    for name, (values, colour, dash) in rows.items():
-        upper.plot(t, values - values[0], color=colour, linestyle=dash, linewidth=1.5, label=name, marker=marker)
-    lower.plot(t, energy.residual, color=INK, linewidth=1.0, marker=marker)
+    for (name, values), colour, dashes in zip(rows.items(), colours, DASHES, strict=False):
+        width = sheet.thin * (1.5 if name == "total" else 1.3)
+        upper.plot(t, values - values[0], color=colour, linestyle=dashes, linewidth=width, label=name, marker=marker)
+    lower.plot(t, energy.residual, color=theme().ink, linewidth=1.0 * sheet.thin, marker=marker)
     lower.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
     sheet.legend(*upper.get_legend_handles_labels())
 
@@ -211,6 +273,7 @@ PLOTS: dict[str, PlotKind] = {
     "angles": PlotKind("Angles", _angles),
     "unwrapped": PlotKind("Angles in turns", _unwrapped, turned_over),
     "rates": PlotKind("Angular velocities", _rates),
+    "phase": PlotKind("Phase portrait", _phase),
     "positions": PlotKind("Positions of the link ends", _positions),
     "velocities": PlotKind("Velocities of the link ends", _velocities),
     "paths": PlotKind("Paths of the link ends", _paths),

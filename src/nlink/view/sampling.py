@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.run.run import Run, Trajectory
+from nlink._support.checks import ModelError, listed, number, shown
+from nlink.run.run import Run, Trajectory, columns_of, fields_of
 
 TOLERANCE = 2e-5
 """Error in rad of the interpolation that is not refined further."""
@@ -34,13 +35,35 @@ class Sample(NamedTuple):
 def finite(run: Run) -> Run:
     """Return the run up to the last point before its angles or rates stop being numbers."""
     good = np.isfinite(run.theta).all(1) & np.isfinite(run.omega).all(1) & np.isfinite(run.alpha).all(1)
-    if good.all():
-        return run
-    end = int(np.argmin(good))
-    until = abs(run.t[end - 1] - run.t[0]) if end else -1.0
-    knots = run.knots and Trajectory(*(values[np.abs(run.knots.t - run.t[0]) <= until] for values in run.knots))
-    rows = {name: getattr(run, name)[:end] for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")}
-    return replace(run, **rows, work={name: values[:end] for name, values in run.work.items()}, knots=knots)
+    return run if good.all() else _part(run, slice(int(np.argmin(good))))
+
+
+Span = tuple[float | None, float | None]
+"""First and last time in s; None for the end of the run."""
+
+
+def within_times(run: Run, span: Span) -> Run:
+    """Return the saved points of a run between two times."""
+    if not listed(span) or len(span) != 2:
+        raise ModelError(f"t must be the first and the last time (a, b) in s, got {shown(span)}")
+    ends = (-np.inf if span[0] is None else number("t[0]", span[0]), np.inf if span[1] is None else number("t[1]", span[1]))
+    first, last = sorted(ends)
+    rows = np.flatnonzero((run.t >= first) & (run.t <= last))
+    if not len(rows):
+        raise ModelError(
+            f"the run has no saved point from {first:g} to {last:g} s: it goes from {run.t.min():g} to {run.t.max():g} s"
+        )
+    return _part(run, slice(int(rows[0]), int(rows[-1]) + 1))
+
+
+def _part(run: Run, rows: slice) -> Run:
+    """Return some saved points of a run that follow one another, and the steps between them."""
+    columns = {name: values[rows] for name, values in columns_of(run).items()}
+    t, knots = columns["time"], run.knots
+    if knots is not None:
+        low, high = (t.min(), t.max()) if len(t) else (0.0, -1.0)
+        knots = Trajectory(*(values[(knots.t >= low) & (knots.t <= high)] for values in knots))
+    return replace(run, **fields_of(columns), knots=knots)
 
 
 def sampled(run: Run, room: int) -> Sample:

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 from nlink.view.pen import Pen, width_of, write
-from nlink.view.style import MUTED, Colour, minus
+from nlink.view.style import LIGHT, Colour, minus
 
 GROUND: Colour = (0.985, 0.985, 0.98)
 LINES: Colour = (0.92, 0.925, 0.93)
@@ -90,16 +90,16 @@ def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
     if camera.letter:
         _write_scale(image, camera, across, up)
         room = camera.size[0] - width_of(beside, camera.letter) - 2.6 * camera.letter
-        write(image, (0.8 * camera.letter, 1.1 * camera.letter), _cut(title, room, camera.letter), camera.letter, MUTED, "lm")
+        write(image, (0.8 * camera.letter, 1.1 * camera.letter), _cut(title, room, camera.letter), camera.letter, LIGHT.muted, "lm")
     return np.asarray(image.convert("RGBA"))
 
 
 def _draw_ground(pen: Pen, at: np.ndarray, half: float, hatch: float) -> None:
     """Draw the ground that a pivot or pin is fixed to: a line with hatching above it."""
     x, y = at
-    pen.line(np.array([[x - half, y], [x + half, y]]), MUTED, 1.5, "butt")
+    pen.line(np.array([[x - half, y], [x + half, y]]), LIGHT.muted, 1.5, "butt")
     for start in np.linspace(x - half, x + half - hatch, 6):
-        pen.line(np.array([[start, y], [start + hatch, y + hatch]]), MUTED, 1.0, "butt")
+        pen.line(np.array([[start, y], [start + hatch, y + hatch]]), LIGHT.muted, 1.0, "butt")
 
 
 def _write_scale(image: Image.Image, camera: Camera, across: np.ndarray, up: np.ndarray) -> None:
@@ -109,10 +109,10 @@ def _write_scale(image: Image.Image, camera: Camera, across: np.ndarray, up: np.
         text = _number(value) + (" m" if value == across[-1] else "")
         x = camera.scale * value + camera.origin[0]
         x = min(x, camera.size[0] - width_of(text, camera.small) / 2 - 0.2 * camera.small)
-        write(image, (x, height - bottom / 2), text, camera.small, MUTED, "mm")
+        write(image, (x, height - bottom / 2), text, camera.small, LIGHT.muted, "mm")
     for value in up:
         y = height - (camera.scale * value + camera.origin[1])
-        write(image, (left - 0.5 * camera.small, y), _number(value), camera.small, MUTED, "rm")
+        write(image, (left - 0.5 * camera.small, y), _number(value), camera.small, LIGHT.muted, "rm")
 
 
 def _multiples(camera: Camera, axis: int, step: float) -> np.ndarray:

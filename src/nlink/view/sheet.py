@@ -14,9 +14,10 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Trajectory
-from nlink.view.style import GRID, INK, MUTED, Colour, cut, grounds, heading, link_colours, within
+from nlink.view.style import Colour, blank, cut, grounds, heading, link_colours, theme, within
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
@@ -30,16 +31,28 @@ LineStyle = dict[str, Any]
 """Keywords of `Axes.plot`."""
 MOST_TITLE = 300
 """Letters of a title that are shown."""
+CLOSE = 0.2
+"""Texts nearer than this part of the width stand upwards."""
 MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
 """Of a picture: its sides, its letters in points, and its dots an inch."""
+WIDE, LETTER = 8.0, 0.56
+"""Width in inches from which lines have their full width; mean width of a letter in its size."""
 
 
 class Sheet:
-    """A figure being drawn: its run, its smooth motion, and the axes made so far."""
+    """A figure being drawn: its run, its smooth motion, the links that are shown, and the axes made so far.
 
-    def __init__(self, run: Run, size: Size, fontsize: float) -> None:
-        self.run, self.fontsize = run, fontsize
-        self.figure = Figure(figsize=size, layout="constrained")
+    With `given` axes of a user it draws into those, and leaves their figure as it is.
+    """
+
+    def __init__(
+        self, run: Run, size: Size, fontsize: float, links: Sequence[int] | None = None, given: Sequence[Axes] = ()
+    ) -> None:
+        self.run, self.fontsize, self.given = run, fontsize, list(given)
+        self.figure = whole_figure(self.given[0]) if given else blank(*size)
+        self.chosen = links is not None
+        self.links = list(range(run.chain.n)) if links is None else sorted(set(links))
+        self.thin = min(1.0, max(0.5, self.figure.get_figwidth() / WIDE))
         self.motion = smooth(run)
         self.trusted = run.trusted_until if within(run, run.trusted_until) else None
         self.note = ""
@@ -50,21 +63,34 @@ class Sheet:
     def over_time(self, *labels: str, heights: tuple[float, ...] | None = None, dead: bool = False) -> list[Axes]:
         """Return axes one below another that share the time, with these labels; `dead`: mark the dead positions, if few."""
         passed = _dead_positions(self.run) if dead else []
-        column = self.figure.subplots(len(labels), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
+        column = self.column(len(labels), heights)
         for axes, label in zip(column, labels, strict=True):
             axes.set_ylabel(label, fontsize=self.fontsize)
             axes.margins(x=0.01)
             if self.trusted is not None:
-                axes.axvline(self.trusted, color=MUTED, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
+                axes.axvline(self.trusted, color=theme().muted, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
             for t in passed:
-                axes.axvline(t, color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+                axes.axvline(t, color=theme().muted, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         note = ", dotted: dead positions" if passed else ""
-        column[-1].set_xlabel(self.time_label() + note, fontsize=self.fontsize)
-        return list(column)
+        column[-1].set_xlabel(self.fitted(self.time_label() + note), fontsize=self.fontsize)
+        return column
+
+    def column(self, count: int, heights: tuple[float, ...] | None = None) -> list[Axes]:
+        """Return axes one below another, or those that were given."""
+        if not self.given:
+            return list(self.figure.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
+        if len(self.given) != count:
+            raise ModelError(f"ax must be {count} axes for this plot, got {len(self.given)}")
+        return self.given
+
+    def fitted(self, text: str, size: float = 1.0) -> str:
+        """Return a text in lines that are not wider than the figure; `size` in that of the other letters."""
+        letters = int(self.figure.get_figwidth() * 72 / (LETTER * size * self.fontsize))
+        return "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
 
     def plane(self, pivot: bool = True) -> Axes:
         """Return axes of the plane of motion, with equal scales; `pivot`: show where it is, and the pin."""
-        axes = self.figure.subplots()
+        (axes,) = self.column(1)
         axes.set_aspect("equal", adjustable="datalim")
         if pivot:
             mark_grounds(axes, self.run.chain, (9, 7))
@@ -74,30 +100,30 @@ class Sheet:
         return axes
 
     def lines(self, axes: Axes, x: np.ndarray, y: np.ndarray) -> None:
-        """Draw one line for each link: y is (T, N), x (T,) or (T, N)."""
+        """Draw one line for each link that is shown: y is (T, N), x (T,) or (T, N)."""
         x = np.broadcast_to(x[:, None] if x.ndim == 1 else x, y.shape)
-        for i in range(y.shape[1]):
+        for i in self.links:
             self.line(axes, x[:, i], y[:, i], i)
 
     def line(self, axes: Axes, x: np.ndarray, y: np.ndarray, link: int) -> None:
         """Draw the line of one link in its colour, over those of the links further out."""
-        n = len(self.colours)
-        width = 1.5 if n <= LEGEND else 1.0 if n <= 30 else 0.6
-        colour, order = self.colours[link], 3 - link / n
+        count = len(self.links)
+        width = self.thin * (1.5 if count <= LEGEND else 1.0 if count <= 30 else 0.6)
+        colour, order = self.colours[link], 3 - link / len(self.colours)
         (self.drawn[link],) = axes.plot(x, y, zorder=order, color=colour, linewidth=width, marker=self.marker)
 
     def name_links(self, symbol: str, last: str = "", more: dict[str, Line2D] | None = None) -> None:
-        """Say which colour is which link: by a legend (`symbol` with {i}) or, for many links, by a colour bar.
+        """Say which colour is which link, if more than one is drawn: by a legend (`symbol` with {i}) or, for many, by a colour bar.
 
         `last`: what to add to the symbol of the last link; `more`: further lines by name, above the axes beside a bar.
         """
         n, more = len(self.colours), more or {}
-        if n <= LEGEND:
+        if len(self.drawn) <= LEGEND:
             names = {i: symbol.format(i=i + 1) + last * (i == n - 1) for i in sorted(self.drawn)}
             self.legend([*(self.drawn[i] for i in names), *more.values()], [*names.values(), *more])
             return
         if more:
-            self.figure.axes[0].legend(
+            (self.given or self.figure.axes)[0].legend(
                 list(more.values()), list(more), loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, frameon=False,
                 fontsize=self.fontsize, handlelength=1.4,
             )  # fmt: skip
@@ -109,50 +135,66 @@ class Sheet:
         bar.minorticks_off()
 
     def legend(self, drawn: Sequence[Artist], names: list[str]) -> None:
-        """Put a legend to the right of the axes, where it covers nothing."""
-        self.figure.legend(drawn, names, loc="outside right center", frameon=False, fontsize=self.fontsize, handlelength=1.4)
+        """Put a legend of two curves or more to the right of the axes, where it covers nothing; within axes that were given."""
+        if len(names) < 2:
+            return
+        style: LineStyle = {"frameon": False, "fontsize": self.fontsize, "handlelength": 2.2 if dashed(drawn) else 1.4}
+        if self.given:
+            self.given[0].legend(drawn, names, **style)
+        else:
+            self.figure.legend(drawn, names, loc="outside right center", **style)
 
     def colour_bar(self, mappable: cm.ScalarMappable, label: str) -> Colorbar:
         """Put a colour bar to the right of the axes."""
-        bar = self.figure.colorbar(mappable, ax=self.figure.axes, pad=0.02, aspect=30)
+        bar = self.figure.colorbar(mappable, ax=self.given or self.figure.axes, pad=0.02, aspect=30)
         bar.set_label(label, fontsize=self.fontsize)
         bar.outline.set_visible(False)
         return bar
 
     def finish(self, meaning: str) -> None:
         """Give every axes the same calm look, and the figure its title."""
-        for axes in self.figure.axes:
-            axes.tick_params(labelsize=0.9 * self.fontsize, color=MUTED, labelcolor=INK)
+        for axes in self.given or self.figure.axes:
             axes.yaxis.get_offset_text().set_fontsize(0.9 * self.fontsize)
-            if axes.get_label() == "<colorbar>":
-                continue
-            axes.grid(color=GRID, linewidth=0.8)
-            axes.set_axisbelow(True)
-            for side, spine in axes.spines.items():
-                spine.set_visible(side in ("left", "bottom"))
-                spine.set_color(MUTED)
-        title = f"{meaning}\n{self.note}" if self.note else meaning
-        self.figure.axes[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=INK, pad=8)
-        letters = int(self.figure.get_figwidth() * 72 / (0.56 * self.fontsize))
+            dressed(axes, 0.9 * self.fontsize)
+        title = self.fitted(f"{meaning}\n{self.note}" if self.note else meaning, 1.15)
+        (self.given or self.figure.axes)[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=theme().ink, pad=8)
+        if self.given:
+            return
+        letters = int(self.figure.get_figwidth() * 72 / (LETTER * self.fontsize))
         title = wrapped(heading(self.run, MOST_TITLE), letters)
-        self.figure.suptitle(title, x=0.012, ha="left", fontsize=self.fontsize, color=MUTED, parse_math=False)
+        self.figure.suptitle(title, x=0.012, ha="left", fontsize=self.fontsize, color=theme().muted, parse_math=False)
 
     def time_label(self) -> str:
         """Return the label of the time, with what a dashed line in it means."""
         return "time (s)" if self.trusted is None else f"time (s), dashed: trusted until {self.trusted:.3g} s"
 
 
-def panels(size: Size, rows: int, title: str) -> tuple[Figure, list[Axes]]:
-    """Return a figure of panels one below another that share the x axis, with a title above."""
-    figure = Figure(figsize=size, layout="constrained")
+def panels(size: Size, rows: int, title: str, given: Axes | None = None) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels one below another that share the x axis, with a title above; or that of given axes."""
+    if given is not None:
+        return whole_figure(given), [dressed(given)]
+    figure = blank(*size)
     head(figure, title)
     return figure, [dressed(axes) for axes in figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]]
+
+
+def whole_figure(axes: Axes) -> Figure:
+    """Return the figure that axes belong to."""
+    figure = axes.get_figure(root=True) if isinstance(axes, Axes) else None
+    if not isinstance(figure, Figure):
+        raise ModelError(f"ax must be Matplotlib axes, got {type(axes).__name__}")
+    return figure
+
+
+def dashed(drawn: Sequence[Artist]) -> bool:
+    """Whether some line is not solid."""
+    return any(isinstance(each, Line2D) and each.get_linestyle() not in ("-", "None") for each in drawn)
 
 
 def head(figure: Figure, title: str) -> None:
     """Put a title above a figure, in several lines if it is long."""
     title = wrapped(cut(title, MOST_TITLE), int(figure.get_figwidth() * 72 / 6.2))
-    figure.suptitle(title, x=0.01, ha="left", color=MUTED, fontsize=11, parse_math=False)
+    figure.suptitle(title, x=0.01, ha="left", color=theme().muted, fontsize=11, parse_math=False)
 
 
 def wrapped(text: str, letters: int) -> str:
@@ -162,29 +204,34 @@ def wrapped(text: str, letters: int) -> str:
 
 def subtitle(axes: Axes, text: str) -> None:
     """Put a title above axes."""
-    axes.set_title(text, loc="left", fontsize=11, color=INK)
+    axes.set_title(text, loc="left", fontsize=11, color=theme().ink)
 
 
 def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
     """Mark the pivot, and the pin if there is one."""
     for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
-        halo = patheffects.withStroke(linewidth=3.0, foreground="white")
-        axes.plot(x, y, mark, color=INK, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        halo = patheffects.withStroke(linewidth=3.0, foreground=theme().ground)
+        axes.plot(x, y, mark, color=theme().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
-def note_at(axes: Axes, x: float, text: str, colour: Colour, below: float = -3) -> None:
-    """Write a text upwards beside a value of x, at the upper edge of the axes."""
-    axes.annotate(
-        text, (x, 1.0), (3, below), xycoords=("data", "axes fraction"), textcoords="offset points", va="top", rotation=90,
-        color=colour, fontsize=8,
-    )  # fmt: skip
+def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) -> None:
+    """Write texts above values of x, outside the axes, where they cover no curve; upwards if they are close to one another."""
+    above, (left, right) = axes.secondary_xaxis("top"), axes.get_xlim()
+    gaps = np.diff(sorted(x for x, _ in notes)) / (right - left)
+    above.set_xticks([x for x, _ in notes], [text for _, text in notes], rotation=90 if gaps.min(initial=1.0) < CLOSE else 0)
+    above.tick_params(color=colour, labelcolor=colour, labelsize=8)
+    above.minorticks_off()
+    above.spines["top"].set_visible(False)
 
 
-def dressed(axes: Axes) -> Axes:
-    """Give axes the calm look of all plots."""
-    axes.grid(color=GRID)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
+def dressed(axes: Axes, labelsize: float = 10.0) -> Axes:
+    """Give axes the calm look of all plots; of a colour bar its texts alone."""
+    axes.tick_params(color=theme().muted, labelcolor=theme().ink, labelsize=labelsize)
+    if axes.get_label() != "<colorbar>":
+        axes.grid(color=theme().lines, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(theme().muted)
     return axes
 
 

@@ -1,42 +1,108 @@
-"""Shared by plots and animations: colours, titles, fixed points, and the writing of figures."""
+"""Shared by plots and animations: themes, colours, titles, fixed points, and the making and writing of figures.
+
+The colours are those of the pages (`web/theme.css`), and curves are told apart by dashes too. A figure takes the theme, LIGHT or
+DARK, that suits the ground of Matplotlib's style, as after `plt.style.use("dark_background")`; `themed("dark")` sets one.
+"""
 
 from __future__ import annotations
 
+import importlib.resources
 import io
 import os
+import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, to_rgb, to_rgba
+from matplotlib.figure import Figure
 
-from nlink._support.checks import ModelError
+from nlink._support.checks import ModelError, choice
 from nlink._support.files import written_whole
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Colour = tuple[float, float, float]
 Progress = Callable[[int, int], None]
+Dashes = tuple[int, tuple[float, ...]]
 
-INK: Colour = (0.17, 0.18, 0.20)
-MUTED: Colour = (0.55, 0.57, 0.61)
-GRID: Colour = (0.90, 0.91, 0.93)
-ACCENT: Colour = (0.84, 0.33, 0.24)
-SECOND: Colour = (0.16, 0.44, 0.60)
-
-COLOURMAP = ListedColormap(mpl.colormaps["viridis"](np.linspace(0.12, 0.82, 256)), "links")
-"""Viridis without its darkest and palest ends, so that every colour reads on a light ground."""
+DASHES: tuple[Dashes, ...] = (
+    (0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (12, 3)), (0, (3, 3)),
+    (0, (8, 2, 3, 2)), (0, (1, 4)), (0, (12, 2, 1, 2, 1, 2)), (0, (5, 1, 5, 4)),
+)  # fmt: skip
+"""Kinds of lines that are told apart without colour."""
 
 
-def link_colours(n: int) -> list[Colour]:
+class Theme(NamedTuple):
+    """The colours of figures and pages: of the ground, of texts and axes, and of curves."""
+
+    ground: Colour
+    ink: Colour
+    muted: Colour
+    lines: Colour
+    accent: Colour
+    second: Colour
+    third: Colour
+    fourth: Colour
+    fifth: Colour
+    viridis: ListedColormap
+    """The part of viridis that reads on the ground."""
+
+    @property
+    def style(self) -> dict[str, Colour]:
+        """Matplotlib's settings for the theme."""
+        return {
+            "figure.facecolor": self.ground, "axes.facecolor": self.ground, "text.color": self.ink, "axes.labelcolor": self.ink,
+            "axes.edgecolor": self.muted, "xtick.color": self.muted, "ytick.color": self.muted,
+        }  # fmt: skip
+
+
+def _theme(selector: str, ground: str, low: float, high: float) -> Theme:
+    """Return the theme of a rule of the pages' style sheet; `ground` names its colour behind plots."""
+    sheet = (importlib.resources.files("nlink.view") / "web" / "theme.css").read_text(encoding="utf-8")
+    rule = sheet[sheet.index(f"\n{selector} {{") :].partition("}")[0]
+    colours = {name: to_rgb(value) for name, value in re.findall(r"--(\w+): (#\w{6});", rule)} | {"ground": to_rgb(ground)}
+    viridis = ListedColormap(mpl.colormaps["viridis"](np.linspace(low, high, 256)), "links")
+    return Theme(**{name: colours[name] for name in Theme._fields[:-1]}, viridis=viridis)
+
+
+LIGHT = _theme(":root", "#ffffff", 0.10, 0.78)
+DARK = _theme(':root[data-theme="dark"]', "#12161b", 0.40, 0.97)
+THEMES = {"light": LIGHT, "dark": DARK}
+
+
+def theme() -> Theme:
+    """Return the theme that suits the ground of Matplotlib's style."""
+    grounds = (to_rgba(colour) for colour in (mpl.rcParams["axes.facecolor"], mpl.rcParams["figure.facecolor"]))
+    r, g, b, _ = next((colour for colour in grounds if colour[3] > 0), (1.0, 1.0, 1.0, 1.0))
+    return DARK if 0.3 * r + 0.59 * g + 0.11 * b < 0.5 else LIGHT
+
+
+def themed(name: str | None) -> AbstractContextManager[None]:
+    """Set Matplotlib's style to that of a theme, light or dark, for a while; None leaves it."""
+    return nullcontext() if name is None else mpl.rc_context(THEMES[choice("theme", name, THEMES)].style)  # pyright: ignore[reportArgumentType, reportReturnType]
+
+
+class Picture(Figure):
+    """A figure that a notebook shows by itself, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        return encoded(self, "png", 100)
+
+
+def blank(width: float, height: float) -> Figure:
+    """Return a figure without axes of so many inches, which keeps its texts apart."""
+    return Picture(figsize=(width, height), layout="constrained")
+
+
+def link_colours(n: int, colours: Theme | None = None) -> list[Colour]:
     """Return n colours, from the pivot outwards."""
-    r, g, b, _ = np.atleast_2d(COLOURMAP(np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.25]))).T
+    viridis = (colours or theme()).viridis
+    r, g, b, _ = np.atleast_2d(viridis(np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.35]))).T
     return list(zip(r.tolist(), g.tolist(), b.tolist(), strict=True))
 
 
@@ -93,9 +159,14 @@ def save_figures(figures: dict[str, Figure], folder: str | os.PathLike[str], end
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float = 130) -> Path:
     """Write a figure, whole or not at all, in the format of the name's ending, with nlink's name in its metadata."""
     path = Path(path)
-    kind = path.suffix.removeprefix(".") or "png"
+    content = encoded(figure, path.suffix.removeprefix(".") or "png", dpi)
+    with written_whole(path) as temporary:
+        temporary.write_bytes(content)
+    return path
+
+
+def encoded(figure: Figure, kind: str, dpi: float) -> bytes:
+    """Return a figure as the content of a png, svg or pdf."""
     image, key = io.BytesIO(), "Software" if kind == "png" else "Creator"
     figure.savefig(image, format=kind, dpi=dpi, metadata={key: f"nlink {__version__}"})
-    with written_whole(path) as temporary:
-        temporary.write_bytes(image.getvalue())
-    return path
+    return image.getvalue()

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
+from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
 from nlink.scenario import Scenario, Settings
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
 
+MOST_HINGES = 60
+"""Most hinges of a sketch."""
 MANY = 1000
 """Knots of a table that are worth a word if most steps end at them."""
 SLIGHT = 1e-9
@@ -27,6 +32,31 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
     return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
+
+
+SKETCH = (300.0, 60.0)
+"""Width and least height of a sketch in pixels."""
+
+
+def chain_html(chain: Chain) -> str:
+    """Return a sketch of a chain, stretched out to the right or held at its pin, and the system in words."""
+    return table("Chain", scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
+
+
+def _sketch(chain: Chain) -> str:
+    """Return links and hinges as SVG."""
+    theta = loop_closure.zigzag(chain) if chain.pin else np.full(chain.n, np.pi / 2)
+    hinges = kinematics.hinges(chain, theta) * [1, -1]
+    low, extent = hinges.min(0), np.ptp(hinges, axis=0)
+    (wide, least), margin = SKETCH, 10.0
+    scale = (wide - 2 * margin) / max(extent.max(), 1e-300)
+    high = max(least, scale * extent[1] + 2 * margin)
+    points = scale * (hinges - low) + [margin, (high - scale * extent[1]) / 2]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    dots = points if chain.n <= MOST_HINGES else points[[0, -1]]
+    discs = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in dots)
+    line = f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
+    return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{line}{discs}</svg>'
 
 
 def saved_text(settings: Settings) -> str:
