@@ -397,6 +397,34 @@ def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["poincare", "nice-3", "--section", "link=7"], "--section link must be a whole number from 1 to 3, got 7"),
+        (["map", "flip", "--size", "1000"], "--size must read WIDTHxHEIGHT, like 1000x1000, got '1000'"),
+        (
+            ["stability", "follower-5", "--vary", "foo"],
+            "the parameter must be one of follower, damping, stiffness, gravity, torque, length, mass, com, inertia, offset, "
+            "or a key of the model like loads.drag.linear, got 'foo'",
+        ),
+        (["run", "nice-3", "--set", "loads.foo=1"], "nice-3: [loads] has no key 'foo'; known keys: gravity, joint_spring"),
+    ],
+)
+def test_messages_have_their_remedy(arguments: list[str], said: str, tmp_path: Path) -> None:
+    done = call(*arguments, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith(f"nlink: {said}")
+
+
+def test_a_second_run_tells_its_file_and_a_resumed_one_needs_an_end(tmp_path: Path) -> None:
+    assert "saved      nice-3.nc\n" in call("run", "nice-3", "--until", "0.1", cwd=tmp_path).stdout
+    again = call("run", "nice-3", "--until", "0.1", cwd=tmp_path)
+    assert "saved      nice-3-2.nc (nice-3.nc is there already)\n" in again.stdout
+    done = call("run", "--resume", "nice-3.nc", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == "nlink: nice-3.nc has reached its end, t = 0.1 s; give a later one with --until\n"
+
+
 def test_a_model_as_a_model_file(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(call("show", "chaotic-5", "--toml", cwd=tmp_path).stdout)
     assert nlink.Scenario.load(tmp_path / "mine.toml").to_dict() == nlink.preset("chaotic-5").to_dict()

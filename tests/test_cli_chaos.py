@@ -110,15 +110,18 @@ def test_what_a_diagram_says_of_motions_that_do_not_repeat_yet() -> None:
         (["lyapunov", "nice-3", "--until", "0"], "--until must be positive, got 0"),
         (["lyapunov", "nice-3", "--count", "7"], "count must be at most 6, the number of exponents of this chain, got 7"),
         (["lyapunov", "nice-3", "-o", "x.gif"], "--output must end in .png, .svg or .pdf, got x.gif"),
-        (["poincare", "nice-3", "--section", "link=4"], "Section.link must be below the number of links, 3, got 3"),
-        (["poincare", "nice-3", "--section", "link=0"], "--section link must be a whole number from 1, got 0"),
+        (["poincare", "nice-3", "--section", "link=4"], "--section link must be a whole number from 1 to 3, got 4"),
+        (["poincare", "nice-3", "--section", "link=0"], "--section link must be a whole number from 1 to 3, got 0"),
         (["poincare", "nice-3", "--section", "lnk=1"], "--section has no key 'lnk' (did you mean 'link'?)"),
         (["poincare", "nice-3", "--section", "angle=up"], "--section angle must be a number, got 'up'"),
         (["poincare", "nice-3", "--section", "period=1,link=1"], "--section with a period has no key 'link'"),
         (["poincare", "nice-3", "--link", "4"], "--link must be from 1 to 3, got 4"),
         (["poincare", "nice-3", "--starts", "0"], "--starts must be a whole number, at least 1, got 0"),
         (["bifurcation", "nice-3", "--vary", "gravity", "--from", "2", "--to", "1"], "--to must be above --from 2, got 1"),
-        (["bifurcation", "nice-3", "--vary", "gravty", "--from", "1", "--to", "2"], "nice-3: the model has no key 'gravty'"),
+        (
+            ["bifurcation", "nice-3", "--vary", "gravty", "--from", "1", "--to", "2"],
+            "the parameter must be one of follower, damping, stiffness, gravity, torque, ",
+        ),
     ],
 )
 def test_wrong_input(tmp_path: Path, arguments: list[str], message: str) -> None:

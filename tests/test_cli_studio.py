@@ -37,7 +37,7 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else found(name))
     code, told = failed(monkeypatch, capsys)
     assert code == 2
-    assert told == "nlink: the studio needs FastAPI and uvicorn, which are not installed; pip install 'nlink[web]'\n"
+    assert told == "nlink: the studio needs packages that are not installed: pip install fastapi uvicorn websockets\n"
 
 
 def test_a_used_port_is_one_sentence(monkeypatch, capsys):

@@ -213,7 +213,7 @@ def test_ida_where_it_does_not_belong(formulation, integrator, message):
 
 def test_ida_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sksundae.ida", None)
-    with pytest.raises(ModelError, match=r"IDA needs scikit-sundae, which is not installed; install nlink\[dae\]"):
+    with pytest.raises(ModelError, match=r"IDA needs a package that is not installed: pip install scikit-sundae"):
         simulate(Chain.uniform(2), 0.5, t_end=0.5, formulation=Natural(constraints="IDA"))
 
 

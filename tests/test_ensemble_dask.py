@@ -179,5 +179,5 @@ def test_cluster_without_workers(monkeypatch):
 
 def test_dask_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(BackendError, match=r"is not installed; install nlink\[cluster\]"):
+    with pytest.raises(BackendError, match=r"Dask needs packages that are not installed: pip install 'dask\[distributed\]' zarr"):
         Dask()

@@ -187,7 +187,7 @@ def nearest(value: object, names: Iterable[str]) -> str:
     """Return ' (did you mean ...?)' for the name closest to `value`, or nothing."""
     names = list(names)
     word = value.lower() if isinstance(value, str) and len(value) <= SHORT else ""
-    close = difflib.get_close_matches(word, {n.lower(): n for n in names}, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word, {n.lower(): n for n in names}, n=1, cutoff=0.65)
     match = next((n for n in names if close and n.lower() == close[0]), None)
     return f" (did you mean {match!r}?)" if match else ""
 

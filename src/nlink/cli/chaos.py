@@ -143,7 +143,7 @@ def poincare(
     from nlink.analysis.poincare import poincare as passed
 
     _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
-    cut = read_section(section) if section else default_section(scenario.chain)
+    cut = read_section(section, scenario.chain.n) if section else default_section(scenario.chain)
     t_end = _length(scenario, until, LONGER)
     check_picture(output)
     check_link(link, scenario.chain.n)
@@ -175,8 +175,8 @@ def _starts(scenario: Scenario, count: int | None, seed: int) -> tuple[np.ndarra
     return np.vstack([theta, more]), np.vstack([omega, rates])
 
 
-def read_section(text: str) -> Section | Strobe:
-    """Read a section like link=1,angle=90deg,direction=-1, or period=2.5; links count from 1."""
+def read_section(text: str, n: int) -> Section | Strobe:
+    """Read a section of n links like link=1,angle=90deg,direction=-1, or period=2.5; links count from 1."""
     from nlink.analysis.poincare import Section, Strobe
 
     parts = {part.partition("=")[0]: part.partition("=")[2] for part in text.replace(" ", "").split(",")}
@@ -187,8 +187,8 @@ def read_section(text: str) -> Section | Strobe:
         return Strobe(**values)
     known_keys("--section without a period", values, ("link", "angle", "direction"))
     link, direction = values.get("link", 1.0), values.get("direction", 1.0)
-    if link != int(link) or link < 1:
-        raise ModelError(f"--section link must be a whole number from 1, got {link:g}")
+    if link != int(link) or not 1 <= link <= n:
+        raise ModelError(f"--section link must be a whole number from 1 to {n}, got {link:g}")
     if direction not in (-1.0, 0.0, 1.0):
         raise ModelError(f"--section direction must be -1, 0 or 1, got {direction:g}")
     return Section(int(link) - 1, values.get("angle", 0.0), int(direction))
@@ -262,9 +262,10 @@ def bifurcation(
     t_end = _length(scenario, until, 5)
     check_picture(output)
     check_link(link, scenario.chain.n)
+    cut = read_section(section, scenario.chain.n) if section else None
     diagram = followed(
         chains(name, table, key), values, scenario.theta, scenario.omega, t_end=t_end,
-        transient=t_end / 2 if transient is None else transient, section=read_section(section) if section else None,
+        transient=t_end / 2 if transient is None else transient, section=cut,
         follow=not fresh, progress=not quiet,
     )  # fmt: skip
     report, facts = Report(as_json, quiet, output, csv), [("varied", label), *_period_lines(diagram)]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlink._support.checks import MOST_TITLE, ModelError, number, printable, shown, whole
+from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
 from nlink._support.endings import ANIMATIONS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
+from nlink.mechanics.chain import LINK
 from nlink.mechanics.loads import LOADS
 from nlink.scenario import Scenario, preset_table, presets, read_model, warn_of_degrees
 
@@ -147,12 +148,17 @@ def pair(option: str, text: str) -> tuple[float, float]:
     try:
         width, height = map(float, text.lower().split("x"))
     except ValueError:
-        raise ModelError(f"{option} must read WIDTHxHEIGHT, like 8x5, got {shown(text)}") from None
+        like = f"{text}x{text}" if text.isdecimal() else "8x5"
+        raise ModelError(f"{option} must read WIDTHxHEIGHT, like {like}, got {shown(text)}") from None
     return number(option, width), number(option, height)
 
 
 def parameter(text: str) -> tuple[str, str]:
     """Return the key of a parameter in the model, and its label in pictures."""
+    known = [*SHORT, *LINK]
+    if text not in known and "." not in text:
+        names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear"
+        raise ModelError(f"the parameter must be {names}, got {shown(text)}{nearest(text, known)}")
     key = SHORT.get(text, text)
     name = key.removeprefix("loads.")
     unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""

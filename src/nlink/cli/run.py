@@ -51,30 +51,34 @@ def run(
         check_ending("--output", output, (RUN,), NUMBERS)
     changes = {"links": links, "title": title, "run.t_end": until, "run.formulation": formulation, "run.integrator": integrator}
     changes |= {"run.rtol": rtol, "run.atol": atol}
+    taken = ""
     if resume is not None:
         if model or settings or any(value is not None for name, value in changes.items() if name != "run.t_end"):
             raise ModelError(
                 "--resume goes on with the run as it is; of the other options only --until, -o, -q and --json go with it"
             )
         path, earlier = output or resume, load_run(resume, newest=True)
+        if until is None and earlier.status.code == "finished":
+            raise ModelError(f"{resume} has reached its end, t = {earlier.t[-1]:g} s; give a later one with --until")
         scenario, simulate = earlier.scenario, partial(earlier.resume, until)
     else:
         name, _, scenario = read_scenario(model, changes, settings)
         path, simulate = output or free_name(name, RUN), scenario.run
+        taken = f" ({name}{RUN} is there already)" if not output and path.name != f"{name}{RUN}" else ""
     if dry_run:
         return _dry_run(scenario, path)
     try:
         result = simulate(file=path, progress=not quiet)
     except SimulationError as error:
         status = error.status
-        _report(error.run, path, as_json, quiet)
+        _report(error.run, path, as_json, quiet, taken)
         rest = {"interrupted": f"go on with: nlink run --resume {path}", "inaccurate": f"the run is in {path}"}
         remedy = f"; {status.remedy}" if status.remedy and status.code != "interrupted" else ""
         typer.echo(f"nlink: {status.message}{remedy}; {rest.get(status.code, f'the part before is in {path}')}", err=True)
         raise typer.Exit(exit_code(status)) from None
     if trust:
         _trust(result, path, quiet)
-    _report(result, path, as_json, quiet)
+    _report(result, path, as_json, quiet, taken)
     return None
 
 
@@ -105,9 +109,9 @@ def _trust(result: Run, path: Path, quiet: bool) -> None:
     result.save(path)
 
 
-def _report(result: Run, path: Path, as_json: bool, quiet: bool) -> None:
+def _report(result: Run, path: Path, as_json: bool, quiet: bool, taken: str) -> None:
     Report(as_json, quiet).show(
-        lambda: run_table(result, path), lambda: system_lines(result.scenario, [*run_lines(result), ("saved", str(path))])
+        lambda: run_table(result, path), lambda: system_lines(result.scenario, [*run_lines(result), ("saved", f"{path}{taken}")])
     )
 
 

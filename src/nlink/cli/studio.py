@@ -31,7 +31,7 @@ def studio(
     Examples: nlink studio | nlink studio four-bar | nlink studio mine.toml --port 0 --no-browser
     """
     if any(importlib.util.find_spec(name) is None for name in NEEDED):
-        typer.echo("nlink: the studio needs FastAPI and uvicorn, which are not installed; pip install 'nlink[web]'", err=True)
+        typer.echo("nlink: the studio needs packages that are not installed: pip install fastapi uvicorn websockets", err=True)
         raise typer.Exit(USAGE)
     from nlink.studio.messages import checked, page_model
     from nlink.studio.server import serve

@@ -23,7 +23,7 @@ def usable_cuda() -> Any:
         logging.getLogger("numba.cuda.cudadrv.driver").setLevel(logging.CRITICAL)  # "not ready" is an answer, no error
         usable = cuda.is_available()
     except ImportError:
-        raise ModelError("Cuda needs numba-cuda: install nlink[gpu], or use Threads()") from None
+        raise ModelError("Cuda needs a package that is not installed: pip install numba-cuda; or use Threads()") from None
     if not usable:
         raise ModelError("Cuda found no NVIDIA GPU with a working driver here; use Threads()")
     return cuda

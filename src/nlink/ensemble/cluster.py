@@ -169,7 +169,7 @@ def _distributed() -> Any:
     try:
         import distributed
     except ImportError:
-        raise BackendError("Dask needs dask.distributed, which is not installed; install nlink[cluster]") from None
+        raise BackendError("Dask needs packages that are not installed: pip install 'dask[distributed]' zarr") from None
     return distributed
 
 

@@ -365,5 +365,5 @@ def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise BackendError("a store needs zarr, which is not installed; install nlink[cluster]") from None
+        raise BackendError("a store needs a package that is not installed: pip install zarr") from None
     return zarr

@@ -47,7 +47,7 @@ class IDA(Adaptive):
         try:
             import sksundae.ida  # noqa: F401
         except ImportError:
-            raise ModelError("IDA needs scikit-sundae, which is not installed; install nlink[dae]") from None
+            raise ModelError("IDA needs a package that is not installed: pip install scikit-sundae") from None
         return IDAStepper(system, point, self)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from nlink._support.checks import ModelError
-from nlink._support.endings import NUMBERS, RUN, check_ending
+from nlink._support.endings import MODEL, NUMBERS, RUN, check_ending
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
@@ -120,6 +120,8 @@ def load(path: str | os.PathLike[str]) -> Run:
     nlink.run.writer.RunFileError: there is no file no-such-file.nc
     """
     path = Path(path)
+    if path.suffix == MODEL:
+        raise RunFileError(f"{path} is a model, not a run; read it with Scenario.load({str(path)!r}), and run that")
     source = part_name(path) if not path.exists() and part_name(path).is_file() else path
     if not source.is_file():
         raise RunFileError(f"{path} is a folder, not a run" if path.is_dir() else f"there is no file {path}")

@@ -185,7 +185,8 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 
 def _system(chain: object, formulation: str | Formulation) -> System:
     if not isinstance(chain, Chain):
-        raise ModelError(f"simulate needs a Chain or a System, got {type(chain).__name__}")
+        remedy = "; a scenario has all that it needs: scenario.run()" if isinstance(chain, Scenario) else ""
+        raise ModelError(f"simulate needs a Chain or a System, got {type(chain).__name__}{remedy}")
     return formulate(chain, formulation)
 
 

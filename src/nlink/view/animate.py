@@ -147,12 +147,14 @@ def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None
     try:
         import imageio_ffmpeg
     except ImportError:
-        raise ModelError("MP4 needs the package imageio-ffmpeg; install nlink[video], or write a .gif") from None
+        raise ModelError("MP4 needs a package that is not installed: pip install imageio-ffmpeg; or write a .gif") from None
     film = imageio_ffmpeg.write_frames(str(path), frames.look.size, fps=fps, **options)  # pyright: ignore[reportArgumentType]
     try:
         film.send(None)
     except (OSError, RuntimeError, LookupError):
-        raise OSError("ffmpeg, which writes MP4, does not start; install nlink[video] anew, or write a .gif") from None
+        raise OSError(
+            "ffmpeg, which writes MP4, does not start; pip install --force-reinstall imageio-ffmpeg, or write a .gif"
+        ) from None
     try:
         for k in range(len(frames)):
             film.send(frames.draw(k).tobytes())

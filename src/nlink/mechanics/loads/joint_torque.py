@@ -5,6 +5,7 @@ The torque of a joint is the sum of a constant, a sine, and a table or a Python 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._support.checks import ModelError, listed, number, number_or_each, shown
+from nlink._support.checks import SHORT, ModelError, listed, number, number_or_each, shown
 from nlink.mechanics.loads.base import Load, Parameter
 
 
@@ -76,6 +77,7 @@ class JointTorque(Load):
     def __post_init__(self) -> None:
         torque: Any = self.torque
         if callable(torque):
+            _refuse_arguments(torque)
             return
         if listed(torque):
             torque = tuple(_torque(f"JointTorque.torque[{i}]", value) for i, value in enumerate(torque))
@@ -126,6 +128,19 @@ PARTS = {
     "phase": Parameter("rad", "Phase", "", odd=True),
 }
 """What can vary of a torque, by name. (The mirror image of a torque that varies is another torque.)"""
+
+
+def _refuse_arguments(function: TorqueFunction) -> None:
+    """Refuse a function that cannot be called with the time alone; one that does not tell is left to fail when it is called."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(0.0)
+    except TypeError:
+        text = f"{getattr(function, '__name__', 'function')}{signature}"
+        raise ModelError(f"JointTorque.torque must be a function of the time t alone, got {text[:SHORT]}") from None
 
 
 def _added(function: TorqueFunction, values: dict[str, np.ndarray]) -> TorqueFunction:
