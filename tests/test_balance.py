@@ -105,7 +105,7 @@ def test_angles_of_fewer_turns_are_fine(theta):
         RK4(0.05),
         RK4(0.1),
         RK45(1e-2, 1e-2),
-        Taylor(1e-3),
+        Taylor(1e-2),
         "Scipy(method='Radau', rtol=1, atol=1)",
         "Scipy(method='BDF', rtol=1, atol=1)",
     ],

@@ -101,9 +101,9 @@ def _missing(writer: Writer, everything: list[Block], restored: list[str], progr
 def _fill(job: Job, backend: Backend, writer: Writer, missing: list[Block], progress: bool) -> None:
     """Compute the missing blocks into the store."""
     backend.size(job)  # compiles, while Ctrl-C still works at once
-    opened(writer.path, job)  # imports half a second of what the answer to Ctrl-C needs
     count = job.members - sum(last - first for first, last in missing)
     with Interrupt() as interrupt, Bar("simulating", progress, "members") as bar:
+        opened(writer.path, job)  # imports half a second of what the answer to Ctrl-C needs
         bar.update(count, job.members)
         for (first, last), _ in backend.run(job, missing, lambda: interrupt.asked, writer):
             count += last - first

@@ -169,7 +169,7 @@ def _cut(chunk: Chunk) -> bool:
 
     The last knot tells: no step leads from what is not finite to what is.
     """
-    if math.isfinite(float(chunk.y[-1].sum() + chunk.f[-1].sum())):
+    if np.isfinite(chunk.y[-1]).all() and np.isfinite(chunk.f[-1]).all():
         return False
     good = np.isfinite(chunk.y).all(1) & np.isfinite(chunk.f).all(1)
     if good.all():

@@ -175,7 +175,9 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
     """Return how many rows come before the first that is not finite in a column."""
     if not columns:
         return 0
-    if math.isfinite(sum(float(values.sum()) for values in columns.values())):  # no product: BLAS would start threads for it
+    with np.errstate(over="ignore", invalid="ignore"):  # no products: BLAS would start threads for them
+        total = sum(float(values.sum()) for values in columns.values())
+    if math.isfinite(total):
         return len(columns["time"])
     good = np.all([np.isfinite(values).reshape(len(values), -1).all(1) for values in columns.values()], axis=0)
     return len(good) if good.all() else int(np.argmin(good))
