@@ -45,7 +45,7 @@ OTHERS = {
     "just beyond one": ((1.0, 2.5, 2.0), 1.5 - 1e-7, "open"),
 }
 LOADS = {
-    "free": (),
+    "free": (Gravity(0.0),),
     "gravity": (Gravity(9.81),),
     "spring and dampers": (Gravity(9.81), JointSpring((3.0, 0.0, 0.0)), JointDamper(0.02)),
     "motor": (Gravity(9.81), JointDamper(0.3), JointTorque((12.0, 0.0, 0.0))),
@@ -283,7 +283,7 @@ def test_linkages_of_every_kind_run_for_a_minute(kind, loads):
 
 def test_steps_of_many_turns_hide_no_dead_position():
     """A free parallelogram turns evenly: 3 rad/s for 60 s pass 57 dead positions, in steps of several seconds."""
-    chain = linkage((1.0, 2.0, 1.0), 2.0, ())
+    chain = linkage((1.0, 2.0, 1.0), 2.0, Gravity(0.0))
     theta, omega = start(chain, "open", 3.0)
     run = simulate(chain, theta, omega, t_end=60.0)
     assert run.stats.steps < 20

@@ -77,8 +77,8 @@ def test_results_have_a_short_repr_and_a_small_table(name):
 
 def test_a_chain_says_what_it_is():
     assert repr(Chain.uniform(1)) == "<Chain of 1 link, 1 m, 1 kg, gravity>"
-    assert repr(Chain.uniform(3, loads=())) == "<Chain of 3 equal links, 3 m, 3 kg, no loads>"
-    varied = Chain([nlink.Link.rod(1.0, 1.0), nlink.Link.rod(2.0, 1.0), nlink.Link.rod(1.5, 1.0)], [JointSpring(1.0)], (2.0, 0.5))
+    assert repr(Chain.uniform(3, loads=nlink.Gravity(0))) == "<Chain of 3 equal links, 3 m, 3 kg, no loads>"
+    varied = Chain([nlink.Link.rod(1.0, 1.0), nlink.Link.rod(2.0, 1.0), nlink.Link.rod(1.5, 1.0)], [nlink.Gravity(0), JointSpring(1.0)], (2.0, 0.5))
     assert repr(varied) == "<Chain of 3 links, 4.5 m, 3 kg, joint spring, pin at (2, 0.5) m>"
 
 

@@ -139,7 +139,7 @@ class Chain:
     def __repr__(self) -> str:
         """Return one line: how many links, how long and heavy, and what acts on them."""
         equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
-        loads = ", ".join(load.name.replace("_", " ") for load in self.loads) or "no loads"
+        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
         pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
         size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
         return f"<Chain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
