@@ -64,10 +64,10 @@ def test_a_run_that_settles_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--vary", "folower"], "follower-5: the model has no key 'folower'"),
+        (["--vary", "folower"], "got 'folower' (did you mean 'follower'?)"),
         (["--from", "1", "--to", "0"], "--to must be above --from 1, got 0"),
         (["--from", "0.25", "--to", "0.4"], "the chain is unstable at load 0.25 already"),
-        (["--vary", "links", "--from", "2", "--to", "4"], "links must be a whole number"),
+        (["--vary", "links", "--from", "2", "--to", "4"], "or a key of the model like loads.drag.linear, got 'links'"),
         (["--to", "0.3", "-o", "locus.gif"], "--output must end in .png, .svg or .pdf, got locus.gif"),
         (["--to", "0.3", "--points", "1"], "--points must be a whole number, at least 2, got 1"),
     ],
