@@ -66,6 +66,7 @@ ANGLES, RATES = st.sampled_from([0.0, 1.0, 1.0, 1e3, 1e7]), st.sampled_from([0.0
 """Factors of angles and of rates."""
 
 
+@pytest.mark.filterwarnings("ignore:.* turns; degrees:UserWarning")
 @settings(max_examples=200)
 @given(chain=chains(most=3), method=METHODS, data=st.data(), t_end=st.sampled_from([0.01, 0.5, -0.5, 2.0]))
 def test_a_finished_run_is_finite_and_balanced(chain, method, data, t_end):
@@ -94,6 +95,7 @@ def test_angles_of_many_turns_are_inaccurate(omega):
     assert run.t[-1] == 5.0
 
 
+@pytest.mark.filterwarnings("ignore:.* turns; degrees:UserWarning")
 @pytest.mark.parametrize("theta", [1e3, 1e6, 1e8])
 def test_angles_of_fewer_turns_are_fine(theta):
     assert_sound(simulate(Chain.uniform(3), [theta, 2, 3.0], t_end=5.0), 1e-6)
