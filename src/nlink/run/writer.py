@@ -116,8 +116,9 @@ class Claim:
     """
 
     def __init__(self, path: str | os.PathLike[str], going_on: bool) -> None:
-        check_ending("the file of a run", Path(path), (RUN,), NUMBERS)
         self.path = real(path)
+        if not self.path.is_dir():  # which has a message of its own
+            check_ending("the file of a run", Path(path), (RUN,), NUMBERS)
         self._file = self.path.with_name(f".{self.path.name}.nlink-lock")
         _refuse_place(self.path)
         try:
