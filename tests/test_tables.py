@@ -115,6 +115,7 @@ def test_steps_are_the_same_whether_or_not_types_are_looked_up_at_each_call(meth
     times = np.linspace(-4, 4, 33)
     chain = Chain.uniform(2).with_loads(JointTorque(Table(times, np.sin(7 * times))))
     monkeypatch.setattr(loop, "FIRST_NUMBERS", 0)
+    monkeypatch.setattr(steps, "MANY_CALLS", 2)
     looked_up = []
     known = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())
     monkeypatch.setattr(steps, "for_types_of", lambda entry, *arguments: looked_up.append(arguments) or entry)

@@ -27,6 +27,8 @@ from nlink.integrators.sampling import Sampling, no_sampling, save_time
 
 CHUNK_NUMBERS = 250_000
 """Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
+MANY_CALLS = 100
+"""Calls of a stepper after which it pays to look their types up once for all."""
 REJECTED = -1
 """The code of an attempt that is to be repeated with a smaller step."""
 EPS = float(np.finfo(float).eps)
@@ -227,6 +229,7 @@ class CompiledStepper(Stepper):
 
     method: Any
     _advance: Any = None
+    _calls = 0
 
     def __init__(self, parameters: Any, m: int, powers: int) -> None:
         """`m` is the length of a state, `powers` the degree of the polynomials of the dense output."""
@@ -260,7 +263,9 @@ class CompiledStepper(Stepper):
         bounds = np.ascontiguousarray(bounds, float)
         given = self.method, self.parameters, self.clock, bounds, final, sampling or self.no_sampling, knots, limit
         *counts, code = (self._advance or advance)(*given)
-        self._advance = self._advance or for_types_of(advance, *given)  # of one stepper, all arguments keep their types
+        self._calls += 1
+        if self._calls == MANY_CALLS:
+            self._advance = for_types_of(advance, *given)  # of one stepper, all arguments keep their types
         taken, saved, flips = counts
         clock = Clock(*self.clock.item())
         self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected
