@@ -57,7 +57,7 @@ def test_which_components_of_a_state_are_angles(formulation, found):
 def test_flips_and_points_do_not_depend_on_chunks_nor_on_room(first, most, monkeypatch):
     chain = Chain.uniform(3)
     whole = simulate(chain, CHAOTIC, t_end=60.0, events=Flip())
-    monkeypatch.setattr(loop, "FIRST_NUMBERS", first)
+    monkeypatch.setattr(loop, "FIRST_WORK", first)
     monkeypatch.setattr(flips, "MOST_FLIPS", most)
     run = simulate(chain, CHAOTIC, t_end=60.0, events=Flip())
     assert told(run) == told(whole)

@@ -54,7 +54,7 @@ def test_saving_a_run_that_does_not_fit_does_not_crash(disk):
 def test_what_was_computed_before_the_disk_was_full_is_resumed(disk, tmp_path, monkeypatch):
     monkeypatch.setattr("nlink.simulation.streaming.SECONDS", 0.0)
     monkeypatch.setattr("nlink.simulation.streaming.SHARE", 0.0)
-    monkeypatch.setattr("nlink.simulation.loop.FIRST_NUMBERS", 0)
+    monkeypatch.setattr("nlink.simulation.loop.FIRST_WORK", 0)
     chain, path = nlink.Chain.uniform(3), disk / "x.nc"
     with pytest.raises(OSError, match=r"No space left on device; the run up to t = \d.* s is in .*x.nc.part"):
         nlink.simulate(chain, [1.0, 2.0, 3.0], t_end=300.0, save=0.1, file=path)

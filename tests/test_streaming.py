@@ -64,7 +64,7 @@ def reached(path: Path, t: float) -> nlink.Run:
 def each_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commit after each step, so that short runs commit often."""
     monkeypatch.setattr(loop, "CHUNK_SECONDS", 0.0)
-    monkeypatch.setattr(loop, "FIRST_NUMBERS", 0)
+    monkeypatch.setattr(loop, "FIRST_WORK", 0)
     monkeypatch.setattr(streaming, "SECONDS", 0.0)
     monkeypatch.setattr(streaming, "SHARE", 0)
 

@@ -114,7 +114,7 @@ def test_the_report_says_that_a_table_has_forced_the_steps():
 def test_steps_are_the_same_whether_or_not_types_are_looked_up_at_each_call(method, t_end, monkeypatch):
     times = np.linspace(-4, 4, 33)
     chain = Chain.uniform(2).with_loads(JointTorque(Table(times, np.sin(7 * times))))
-    monkeypatch.setattr(loop, "FIRST_NUMBERS", 0)
+    monkeypatch.setattr(loop, "FIRST_WORK", 0)
     monkeypatch.setattr(steps, "MANY_CALLS", 2)
     looked_up = []
     known = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())

@@ -314,7 +314,7 @@ LONG = {"t_end": 1.0, "save": 0.1, "integrator": "DOP853(rtol=1e-12, atol=1e-12)
 
 def long_run(path: Path) -> Any:
     """Run to a file that is committed after each few steps."""
-    loop.CHUNK_SECONDS, loop.FIRST_NUMBERS, streaming.SECONDS, streaming.SHARE = 0.0, 0, 0.0, 0
+    loop.CHUNK_SECONDS, loop.FIRST_WORK, streaming.SECONDS, streaming.SHARE = 0.0, 0, 0.0, 0
     return simulate(Chain.uniform(3), [1.5, 3.0, 1.5], [0.0, 8.0, 0.0], events=[nlink.Flip()], file=path, **LONG)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, number, warn_of_degrees
+from nlink._support.checks import DEGREES, ModelError, number, warn_of_degrees
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.compiled.announcing import waiting
@@ -92,7 +92,8 @@ def simulate(
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation)
         start, correction = _start(system, theta, omega, state, project)
-        warn_of_degrees("theta", np.ravel([] if theta is None else np.asarray(theta)), "np.radians(theta)")
+        given = np.ravel([] if theta is None else np.asarray(theta))
+        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         angles, rates = system.decode(start.y[: system.size])
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")

@@ -23,8 +23,10 @@ from nlink.simulation.recording import Record
 
 CHUNK_SECONDS = 0.05
 MOST_STEPS_OF_A_CHUNK = 100_000
-FIRST_NUMBERS = 60_000
-"""Numbers of the states of the first chunk, if all of a step is compiled: some ms of work."""
+FIRST_WORK, MOST_FIRST = 2_000_000, 5_000
+"""Steps of the first chunk, if all of a step is compiled: so many, divided by the square of the length of a state, and at most. That is
+some ms of work, and a quarter of a second by dense formulations of hundreds of links.
+"""
 WEIGHED = 8
 """Knots of a chunk whose energy is looked at where few points are saved."""
 End = tuple[Status, Restart]
@@ -40,7 +42,7 @@ class Loop:
         self.system, self.method, self.stepper, self.t_end = system, method, stepper, t_end
         self.watches, self.record, self.sign = watches, record, math.copysign(1.0, t_end)
         calls_python = watches.uncompiled or system.callback or not stepper.powers
-        self.limit = 4 if calls_python else max(4, FIRST_NUMBERS // system.full_size)
+        self.limit = 4 if calls_python else max(4, min(FIRST_WORK // system.full_size**2, MOST_FIRST))
         self.begun = time.perf_counter()
 
     @property
