@@ -24,8 +24,8 @@ from nlink.simulation.recording import Record
 CHUNK_SECONDS = 0.05
 MOST_STEPS_OF_A_CHUNK = 100_000
 FIRST_WORK, MOST_FIRST = 2_000_000, 5_000
-"""Steps of the first chunk, if all of a step is compiled: so many, divided by the square of the length of a state, and at most. That
-is some ms of work, and a quarter of a second by dense formulations of hundreds of links.
+"""Steps of the first chunk, if all of a step is compiled: so many, divided by the square of the length of a state, and at most.
+That is some ms of work, and a quarter of a second by dense formulations of hundreds of links.
 """
 WEIGHED = 8
 """Knots of a chunk whose energy is looked at where few points are saved."""
