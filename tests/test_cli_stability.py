@@ -55,6 +55,7 @@ def test_limit_cycles(tmp_path: Path) -> None:
     assert (tmp_path / "cycles.png").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_settles_says_so(tmp_path: Path) -> None:
     settings = ["--set", "loads.follower_force=0.1911", "--until", "300", "--set", "run.save=0.05", "--set", "start.theta=0.05"]
     done = call("run", "follower-5", *settings, "--rtol", "1e-8", "--atol", "1e-10", "-o", "run.nc", cwd=tmp_path)

@@ -334,6 +334,7 @@ def test_saved_loaded_and_resumed(tmp_path):
     assert [event.t for event in on.events] == [event.t for event in whole.events]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CLOSING)
 def test_a_raw_state_is_closed(name):
     chain = linkage((1, 3, 2.5), 2.5)

@@ -191,6 +191,7 @@ def minima(chain, count=720):
         yield from (angles[k] for k in np.flatnonzero((level < np.roll(level, 1)) & (level < np.roll(level, -1))))
 
 
+@pytest.mark.slow
 def test_all_stable_equilibria_of_four_bars():
     rng, seen = np.random.default_rng(3), 0
     for _ in range(4):
