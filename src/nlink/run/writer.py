@@ -11,6 +11,7 @@ The last line of a finished file also has the checksum of all data.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import io
 import json
@@ -287,21 +288,10 @@ class RunWriter:
 
     def _image(self, n: int, size: int, names: tuple[str, ...], points: int) -> bytes:
         """Return the bytes of the file as it is before the first point: made in memory, so that HDF5 meets no full disk."""
-        import h5netcdf
+        import h5py
 
-        sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
-        sizes |= {"slot": 2, "part": 2, "state": size} if size else {}
-        image = io.BytesIO()
-        with h5netcdf.File(image, "w", libver="latest") as file:
-            file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
-            file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
-            for name in (*names, "log", *(["checkpoint"] if size else [])):
-                each = variable(name)
-                first, *rest = each.dimensions
-                row = [sizes[dim] for dim in rest]
-                most = 4096 if each.dtype == "u1" else 1 if name == "checkpoint" else points if first == "time" else 128
-                chunks = (max(1, min(most, CHUNK // int(np.prod(row)))), *row)
-                file.create_variable(name, each.dimensions, each.dtype, chunks=chunks).attrs.update(each.attributes)
+        image = io.BytesIO(empty(n, size, names, min(points, CHUNK)))
+        with h5py.File(image, "r+", libver="latest") as file:
             file.attrs.update(self.attributes)
         return image.getvalue()
 
@@ -327,6 +317,29 @@ class RunWriter:
             self._failed = True
             self._shut()
             raise RunFileError(f"cannot write {self.path}: {_reason(error)}{rest.format(part=self.part)}") from None
+
+
+@functools.lru_cache(maxsize=8)
+def empty(n: int, size: int, names: tuple[str, ...], points: int) -> bytes:
+    """Return the bytes of a file of these variables without values and attributes; h5netcdf takes 20 ms for it, so that they are
+    kept for the next runs of the kind.
+    """
+    import h5netcdf
+
+    sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
+    sizes |= {"slot": 2, "part": 2, "state": size} if size else {}
+    image = io.BytesIO()
+    with h5netcdf.File(image, "w", libver="latest") as file:
+        file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
+        file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
+        for name in (*names, "log", *(["checkpoint"] if size else [])):
+            each = variable(name)
+            first, *rest = each.dimensions
+            row = [sizes[dim] for dim in rest]
+            most = 4096 if each.dtype == "u1" else 1 if name == "checkpoint" else points if first == "time" else 128
+            chunks = (max(1, min(most, CHUNK // int(np.prod(row)))), *row)
+            file.create_variable(name, each.dimensions, each.dtype, chunks=chunks).attrs.update(each.attributes)
+    return image.getvalue()
 
 
 def _reason(error: Exception) -> str:
