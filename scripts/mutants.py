@@ -36,7 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = (
     "mechanics/kinematics.py", "mechanics/kernels.py", "mechanics/moments.py", "mechanics/torques.py", "formulations/recursive.py",
     "formulations/series/loads.py", "formulations/series/motion.py", "formulations/series/resistance.py",
-    "formulations/series/unrolled.py", "formulations/series/sweep.py",
+    "formulations/series/one_vector.py", "formulations/series/unrolled.py", "formulations/series/sweep.py",
 )  # fmt: skip
 TESTS = ROOT / "tests" / "uncompiled.py"
 KNOWN = ROOT / "docs" / "mutants.md"

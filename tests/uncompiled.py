@@ -384,19 +384,20 @@ def room_of(chain, order):
     return SeriesRoom(formulate(chain).parameters.chain, terms, terms, w, w, u, u, series_layout(ORDER_BY_ORDER), (0,) * order)
 
 
-def vector_of(chain, order):
-    """Return a room whose vectors have all links, with a place that is not needed, and a lane more."""
-    places = chain.n + 1
+def vector_of(chain, order, spare=1):
+    """Return a room whose vectors have all links, with `spare` places that are not needed, and a lane more."""
+    places = chain.n + spare
     terms, u = (np.full((*shape, places + 1), LEFT) for shape in ((SERIES_ROWS, order + 2), (SERIES_SCRATCH,)))
     w = np.zeros_like(u)
+    w[:, : chain.n] = LEFT
     wide, v, uv = (Vectors(each[..., None, :]) for each in (terms, w, u))
     numbers = formulate(chain).parameters.chain
     return SeriesRoom(numbers, terms, wide, w, v, u, uv, series_layout(ONE_VECTOR, places, numbers.loaded), (0,) * order)
 
 
-def made_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS):
+def made_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS, spare=1):
     """Return the room of a series, what it returned, and the coefficients of angles, rates and ledger."""
-    room = (room_of if way is motion.IN_LOOPS else vector_of)(chain, order)
+    room = room_of(chain, order) if way is motion.IN_LOOPS else vector_of(chain, order, spare)
     way.begin(None, room)
     sizes = way.series(t, bound, bound > t, np.concatenate([theta, omega]), None, room, order)
     q = np.full((order, 2 * chain.n + room.chain.ledger), np.nan)
@@ -430,9 +431,9 @@ def residuals(chain, y, t, q, h):
     return rate[:n] - state[n:], rate[n:] - here.accelerations(), works - [powers.get(row, 0.0) for row in LEDGER][: len(works)]
 
 
-def check_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS):
+def check_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS, spare=1):
     n, y = chain.n, np.concatenate([theta, omega])
-    room, sizes, q = made_series(chain, theta, omega, t, bound, order, way)
+    room, sizes, q = made_series(chain, theta, omega, t, bound, order, way, spare)
     h = math.copysign(SHARE * sizes[0] ** (-1 / order), bound - t)
     *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
     for errors in both:
@@ -468,7 +469,20 @@ def test_series_in_one_vector(n, order):
     for _, chain, theta, omega in cases(n):
         if not formulate(chain).parameters.chain.force_level:
             for t, bound in ((0.1, 0.5), (0.4, 0.0)):
-                check_series(chain, theta, omega, t, bound, order, one_vector.IN_ONE_VECTOR)
+                for spare in (0, 1):
+                    check_series(chain, theta, omega, t, bound, order, one_vector.IN_ONE_VECTOR, spare)
+
+
+@pytest.mark.parametrize("order", [8, 9, 10, 11])
+def test_the_end_of_a_step_in_one_vector_is_where_its_polynomials_lead(order):
+    """Whatever its length: a coefficient that is taken twice or not at all is not lost among those left out."""
+    made, theta, omega = bodies(3, 0)
+    chain, y = Chain(made, [Gravity(9.81)]), np.concatenate([theta, omega])
+    room, sizes, q = made_series(chain, theta, omega, 0.0, 1.0, order, one_vector.IN_ONE_VECTOR)
+    for share in (0.3, 1.0, 2.0):
+        h, new = share * sizes[0] ** (-1 / order), np.empty(6)
+        one_vector.IN_ONE_VECTOR.arrival(h, y, None, room, order, new)
+        close(new, y + at(q, 0.0, h)[0])
 
 
 @pytest.mark.parametrize(("n", "seed"), [(5, 1), (6, 0)])

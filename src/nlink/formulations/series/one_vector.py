@@ -45,7 +45,6 @@ from nlink.formulations.series.rows import (
     SPEED,
     STIFF,
     VALUE,
-    Y,
 )
 from nlink.mechanics import parameters
 from nlink.mechanics.moments import JOINTS, LINKS
@@ -191,7 +190,6 @@ def vector_series(layout, order, t, theta, omega, g, wide, w):
         rate.append(alpha * (1.0 / (k + 1.0)) - total(rate[:k], x[k + 1 : 1 : -1]))
     for k in range(order):
         wide[RATE, k, 0] = rate[k]
-    wide[Y, 2, 0] = y[2]
     last, before = (abs(x[k]) + abs(y[k]) for k in (order, order - 1))
     return last.largest(), before.largest(), abs(omega).largest()
 
