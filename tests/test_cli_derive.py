@@ -39,7 +39,7 @@ def test_text_is_the_default_and_options_reach_the_derivation(tmp_path: Path) ->
     assert call("1", "--format", "latex", "--document", cwd=tmp_path).stdout == derive(1).latex(document=True)
 
 
-@pytest.mark.parametrize(("name", "form"), [("a.m", "matlab"), ("a.jl", "julia"), ("a.py", "python")])
+@pytest.mark.parametrize(("name", "form"), [("a.m", "matlab"), ("a.jl", "julia"), ("a.py", "python"), ("a.js", "javascript")])
 def test_a_file_is_named_by_its_language(name: str, form: str, tmp_path: Path) -> None:
     done = call("2", "-o", name, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"nlink: wrote {name}\n")
@@ -50,6 +50,14 @@ def test_a_file_is_named_by_its_language(name: str, form: str, tmp_path: Path) -
 def test_the_format_asked_for_wins_over_the_name(tmp_path: Path) -> None:
     call("1", "--format", "text", "-o", "a.c", cwd=tmp_path)
     assert (tmp_path / "a.c").read_text() == derive(1).text()
+
+
+def test_the_energies_as_code(tmp_path: Path) -> None:
+    done = call("2", "--load", "drag", "--energies", "-o", "a.js", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "nlink: wrote a.js\n")
+    assert (tmp_path / "a.js").read_text() == derive(2, loads=["drag"]).code("javascript", of="energies")
+    assert call("2", "-o", "a.js", cwd=tmp_path).returncode == 0  # its own file is replaced
+    assert (tmp_path / "a.js").read_text() == derive(2).code("javascript")
 
 
 def test_json_holds_the_parts(tmp_path: Path) -> None:
@@ -77,11 +85,12 @@ def test_the_equations_of_a_model(tmp_path: Path) -> None:
         (["99"], 3, "derive takes up to 24 links in absolute angles, got 99"),
         (["2", "--shape", "rod"], 3, "derive: shape must be one of rigid, point; got 'rod'"),
         (["2", "--load", "joint_sprng"], 3, "did you mean 'joint_spring'"),
-        (["2", "--format", "latx"], 3, "--format must be one of text, latex, python, c, matlab, julia; got 'latx'"),
+        (["2", "--format", "latx"], 3, "--format must be one of text, latex, python, c, matlab, julia, javascript; got 'latx'"),
         (["2", "-o", "no/where.tex"], 5, "no/where.tex"),
         (["two"], 3, "there is no preset 'two'"),
         (["four-bar"], 3, "four-bar is a closed chain, and equations are derived for open ones; take [pin] out of the model"),
-        (["2", "-o", "x.pdf"], 3, "--output must end in .txt, .tex, .py, .c, .m or .jl, got x.pdf"),
+        (["2", "-o", "x.pdf"], 3, "--output must end in .txt, .tex, .py, .c, .m, .jl or .js, got x.pdf"),
+        (["2", "--energies"], 3, "--energies goes with code, as --format c; text, LaTeX and JSON have the energies in any case"),
         ([], 2, "Missing argument"),
     ],
 )

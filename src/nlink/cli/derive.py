@@ -20,7 +20,7 @@ from nlink.mechanics.loads import LOADS
 if TYPE_CHECKING:
     from nlink.symbolic import Equations
 
-FORMATS = {"text": ".txt", "latex": ".tex", "python": ".py", "c": ".c", "matlab": ".m", "julia": ".jl"}
+FORMATS = {"text": ".txt", "latex": ".tex", "python": ".py", "c": ".c", "matlab": ".m", "julia": ".jl", "javascript": ".js"}
 DERIVED = (
     r'([^\n]*\n){0,7}[^\n]*(derived by nlink|"source": "nlink")|\d+ (rigid link|point mass)(es|s)? in (absolute|relative) angles'
 )
@@ -44,6 +44,9 @@ def derive(
     kind: Annotated[
         str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; if not given, by the name of the file, else text.")
     ] = None,
+    energies: Annotated[
+        bool, typer.Option("--energies", help="Code: the energies and the powers of the loads, not the rates.")
+    ] = False,
     document: Annotated[bool, typer.Option("--document", help="LaTeX: a whole document, not a fragment.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; the standard output if not given.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print energies, M and f as JSON.")] = False,
@@ -59,12 +62,14 @@ def derive(
     if output and not kind and not as_json:
         check_ending("--output", output, tuple(FORMATS.values()), "or say what to write with --format")
     form = choice("--format", kind, FORMATS) if kind else by_name
+    if energies and (as_json or form in ("text", "latex")):
+        raise ModelError("--energies goes with code, as --format c; text, LaTeX and JSON have the energies in any case")
     from nlink.symbolic import derive as derived
 
     what = Derived(int(model), "rigid", ("gravity",), False) if model.isdecimal() else _of_model(model)
     what = what._replace(shape=shape or what.shape, loads=loads or what.loads, offset=offset or what.offset)
     equations = derived(**what._asdict(), angles="relative" if relative else "absolute", simplify=not raw)
-    text = json.dumps(_table(equations), indent=2) + "\n" if as_json else _text(equations, form, document)
+    text = json.dumps(_table(equations), indent=2) + "\n" if as_json else _text(equations, form, energies, document)
     write_text(text, output, DERIVED)
 
 
@@ -87,10 +92,10 @@ def _of_model(name: str) -> Derived:
     return Derived(chain.n, "point" if points else "rigid", loads, bool(chain.offset.any()))
 
 
-def _text(equations: Equations, form: str, document: bool) -> str:
+def _text(equations: Equations, form: str, energies: bool, document: bool) -> str:
     if form == "text":
         return equations.text()
-    return equations.latex(document) if form == "latex" else equations.code(form)
+    return equations.latex(document) if form == "latex" else equations.code(form, "energies" if energies else "rates")
 
 
 def _table(equations: Equations) -> Table:

@@ -1,18 +1,21 @@
-"""Equations as code: one function (t, state, parameters) -> rates in Python, C, MATLAB (and Octave) or Julia.
+"""Equations as code in Python, C, MATLAB (and Octave), Julia or JavaScript: two functions, each complete in itself.
 
-The angles come first in the state, then their rates. Common subexpressions are computed once; the function solves
-M a = f itself. Expressions are written by SymPy's printers. The texts of a language are templates: $heading says what the
-function is, $parameters what its parameters are, $n is the number of links.
+    derivative(t, state, parameters) -> rates      the rates of the state; it solves M a = f itself
+    energies(state, parameters) -> values          kinetic and potential energy, and the power of each load that does work
+
+The angles come first in the state, then their rates. Common subexpressions are computed once. Expressions are written by SymPy's
+printers. The texts of a language are templates: $heading says what the equations are of, $parameters what the parameters are,
+$values what the energies are, $n is the number of links, $count that of the values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from string import Template
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from sympy import Rational, ccode, cse, julia_code, numbered_symbols, octave_code, pycode
+from sympy import Rational, ccode, cse, jscode, julia_code, numbered_symbols, octave_code, pycode
 
 from nlink._support.checks import choice
 from nlink.symbolic.letters import Expression
@@ -23,16 +26,23 @@ if TYPE_CHECKING:
 Assignments = list[tuple[Expression, Expression]]
 
 
-@dataclass(frozen=True)
-class Language:
-    """How a language writes the function."""
+class Frame(NamedTuple):
+    """The texts of a function around its statements."""
 
     head: str
-    """up to the first statement of the function"""
-    end: str
-    """solves and returns"""
+    """up to the first statement"""
     room: str
-    """makes M and f"""
+    """makes what the statements fill: M and f, or values"""
+    end: str
+    """returns; of the rates, solves too"""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes the functions."""
+
+    rates: Frame
+    energies: Frame
     parameter: str
     """a parameter: name"""
     printed: Callable[[Expression], str]
@@ -48,6 +58,8 @@ class Language:
     """sets a diagonal entry of M"""
     force: str = "f[{}] = {}"
     """sets an entry of f"""
+    value: str = "values[{}] = {}"
+    """sets one of the energies and powers"""
     unpacks: bool = False
     """whether a whole array is read in one assignment"""
     strict: bool = False
@@ -60,13 +72,15 @@ class Language:
         single = [name for name in parameters if name not in rows]
         told = f"{', '.join(rows)} (each {n} number{'s' * (n > 1)})" + (f" and {', '.join(single)}" if single else "")
         fields = ", ".join(f"{name}[N]" if name in rows else name for name in parameters)
-        return Template(text).substitute(heading=equations.heading, parameters=told, n=n, fields=fields, next=n + 1, size=2 * n)
+        loads = ", ".join(load.replace("_", " ") for load in equations.short_powers)
+        values = "the kinetic and the potential energy in J" + f", and the powers in W of {loads}" * bool(loads)
+        numbers = {"n": n, "next": n + 1, "size": 2 * n, "count": 2 + len(equations.short_powers)}
+        return Template(text).substitute(heading=equations.heading, parameters=told, fields=fields, values=values, **numbers)
 
-    def read(self, equations: Equations) -> list[str]:
-        """Return the statements that read the symbols from the state and the parameters."""
+    def read(self, equations: Equations, expressions: Iterable[Expression]) -> list[str]:
+        """Return the statements that read the symbols of expressions from the state and the parameters."""
         places = [("state", (*equations.coordinates, *equations.rates))]
         places += [(self.parameter.format(name), value) for name, value in equations.parameters.items()]
-        expressions = (equations.mass_matrix, equations.short_forcing, *equations.velocities.values())
         used = {str(symbol) for each in expressions for symbol in each.free_symbols}
         lines = []
         for place, value in places:
@@ -91,20 +105,37 @@ def derivative(t, state, parameters):
     parameters is a dict of $parameters.
     """
 '''
-C_HEAD = """/* $heading */
+PYTHON_ENERGIES = '''from math import cos, sin, sqrt
+
+import numpy as np
+
+
+def energies(state, parameters):
+    """Return $values: $heading.
+
+    parameters is a dict of $parameters.
+    """
+'''
+C_TOP = """/* $heading */
 #include <math.h>
 
+#ifndef N
 #define N $n
 
 struct parameters {
     double $fields;
 };
+#endif
 
-/* Fill rates with those of the state (angles, then their rates) at time t. */
+"""
+C_HEAD = (
+    C_TOP
+    + """/* Fill rates with those of the state (angles, then their rates) at time t. */
 void derivative(double t, const double state[2 * N], const struct parameters *p, double rates[2 * N])
 {
     (void)t;
 """
+)
 C_END = """    for (int i = 0; i < N; i++)
         for (int j = 0; j < i; j++)
             M[i][j] = M[j][i];
@@ -124,8 +155,19 @@ C_END = """    for (int i = 0; i < N; i++)
     }
 }
 """
+C_ENERGIES = (
+    C_TOP
+    + """/* Fill values with $values. */
+void energies(const double state[2 * N], const struct parameters *p, double values[$count])
+{
+"""
+)
 MATLAB_HEAD = """function rates = derivative(t, state, p)
 % Rates of the state (angles, then their rates) at time t: $heading.
+% p is a struct of $parameters.
+"""
+MATLAB_ENERGIES = """function values = energies(state, p)
+% Return $values: $heading.
 % p is a struct of $parameters.
 """
 JULIA_HEAD = '''using LinearAlgebra
@@ -136,6 +178,42 @@ p has the fields $parameters.
 """
 function derivative(t, state, p)
 '''
+JULIA_ENERGIES = '''"""
+Return $values: $heading.
+p has the fields $parameters.
+"""
+function energies(state, p)
+'''
+JAVASCRIPT_HEAD = """// $heading
+
+const N = $n;
+const M = Array.from({ length: N }, () => new Float64Array(N)), f = new Float64Array(N);
+
+// Fill rates with those of the state (angles, then their rates) at time t. p has the fields $parameters.
+export function derivative(t, state, p, rates = new Float64Array(2 * N)) {
+"""
+JAVASCRIPT_END = """    // M is symmetric and positive definite: elimination needs no pivots, and the upper triangle alone.
+    for (let k = 0; k < N; k++) {
+        for (let i = k + 1; i < N; i++) {
+            const factor = M[k][i] / M[k][k];
+            for (let j = i; j < N; j++) M[i][j] -= factor * M[k][j];
+            f[i] -= factor * f[k];
+        }
+    }
+    for (let i = N - 1; i >= 0; i--) {
+        let sum = f[i];
+        for (let j = i + 1; j < N; j++) sum -= M[i][j] * rates[N + j];
+        rates[i] = state[N + i];
+        rates[N + i] = sum / M[i][i];
+    }
+    return rates;
+}
+"""
+JAVASCRIPT_ENERGIES = """// $heading
+
+// Fill values with $values. p has the fields $parameters.
+export function energies(state, p, values = new Float64Array($count)) {
+"""
 
 
 def _scalar(printer: Callable[[Expression], object]) -> Callable[[Expression], str]:
@@ -148,18 +226,20 @@ SQUARES: Expression = {"Pow": [(lambda base, power: power == 2 and base.is_Symbo
                   (lambda base, power: True, "pow")]}  # fmt: skip
 LANGUAGES = {
     "python": Language(
-        head=PYTHON_HEAD,
-        end="    return np.concatenate([np.asarray(state, float)[$n :], np.linalg.solve(M, f)])\n",
-        room="M, f = np.empty(($n, $n)), np.empty($n)",
+        rates=Frame(
+            PYTHON_HEAD,
+            "M, f = np.empty(($n, $n)), np.empty($n)",
+            "    return np.concatenate([np.asarray(state, float)[$n :], np.linalg.solve(M, f)])\n",
+        ),
+        energies=Frame(PYTHON_ENERGIES, "values = np.empty($count)", "    return values\n"),
         parameter='parameters["{}"]',
         printed=lambda value: str(pycode(value, fully_qualified_modules=False)),
         first=0,
         unpacks=True,
     ),
     "c": Language(
-        head=C_HEAD,
-        end=C_END,
-        room="double M[N][N], f[N];",
+        rates=Frame(C_HEAD, "double M[N][N], f[N];", C_END),
+        energies=Frame(C_ENERGIES, "", "}\n"),
         parameter="p->{}",
         printed=lambda value: str(ccode(value, user_functions=SQUARES)),
         first=0,
@@ -167,12 +247,14 @@ LANGUAGES = {
         entry="M[{}][{}] = {};",
         diagonal="M[{}][{}] = {};",
         force="f[{}] = {};",
+        value="values[{}] = {};",
         strict=True,
     ),
     "matlab": Language(
-        head=MATLAB_HEAD,
-        end="    rates = [reshape(state($next:$size), [], 1); M \\ f];\nend\n",
-        room="M = zeros($n); f = zeros($n, 1);",
+        rates=Frame(
+            MATLAB_HEAD, "M = zeros($n); f = zeros($n, 1);", "    rates = [reshape(state($next:$size), [], 1); M \\ f];\nend\n"
+        ),
+        energies=Frame(MATLAB_ENERGIES, "values = zeros($count, 1);", "end\n"),
         parameter="p.{}",
         printed=_scalar(octave_code),
         element="{}({})",
@@ -180,32 +262,58 @@ LANGUAGES = {
         entry="M({0}, {1}) = {2}; M({1}, {0}) = M({0}, {1});",
         diagonal="M({}, {}) = {};",
         force="f({}) = {};",
+        value="values({}) = {};",
     ),
     "julia": Language(
-        head=JULIA_HEAD,
-        end="    return [state[$next:$size]; M \\ f]\nend\n",
-        room="M, f = zeros($n, $n), zeros($n)",
+        rates=Frame(JULIA_HEAD, "M, f = zeros($n, $n), zeros($n)", "    return [state[$next:$size]; M \\ f]\nend\n"),
+        energies=Frame(JULIA_ENERGIES, "values = zeros($count)", "    return values\nend\n"),
         parameter="p.{}",
         printed=_scalar(julia_code),
+    ),
+    "javascript": Language(
+        rates=Frame(JAVASCRIPT_HEAD, "", JAVASCRIPT_END),
+        energies=Frame(JAVASCRIPT_ENERGIES, "", "    return values;\n}\n"),
+        parameter="p.{}",
+        printed=lambda value: str(jscode(value)),
+        first=0,
+        local="const {} = {};",
+        entry="M[{}][{}] = {};",
+        diagonal="M[{}][{}] = {};",
+        force="f[{}] = {};",
+        value="values[{}] = {};",
     ),
 }
 """The languages by name."""
 
 
-def source(equations: Equations, language: str) -> str:
-    """Return the function in a language."""
+def source(equations: Equations, language: str, of: str) -> str:
+    """Return a function in a language: of the "rates", or of the "energies"."""
     how = LANGUAGES[choice("the language", language, LANGUAGES)]
+    if choice("of", of, ("rates", "energies")) == "rates":
+        return _function(how, how.rates, equations, _matrix(how, equations))
+    named = enumerate([equations.kinetic, equations.potential, *equations.short_powers.values()], how.first)
+    return _function(how, how.energies, equations, [(how.value.format(i, "{}"), value) for i, value in named])
+
+
+def _matrix(how: Language, equations: Equations) -> list[tuple[str, Expression]]:
+    """Return the statements that set M and f."""
     first, n = how.first, equations.n
     places = [(i, j) for i in range(n) for j in range(i, n)]
-    entries = [equations.mass_matrix[place] for place in places]
-    common, results = eliminated([*equations.velocities.items()], [*entries, *equations.short_forcing])
-    lines = [*how.read(equations), *(how.local.format(name, how.printed(value)) for name, value in common)]
-    lines.append(how.filled(how.room, equations))
-    for (i, j), value in zip(places, results, strict=False):
-        lines.append((how.diagonal if i == j else how.entry).format(i + first, j + first, how.printed(value)))
-    lines += [how.force.format(i + first, how.printed(value)) for i, value in enumerate(results[len(places) :])]
-    body = "\n".join(f"    {line}" if line else "" for line in lines)
-    return f"{how.filled(how.head, equations)}{body}\n{how.filled(how.end, equations)}"
+    entries = [((how.diagonal if i == j else how.entry).format(i + first, j + first, "{}"), (i, j)) for i, j in places]
+    forces = [(how.force.format(i + first, "{}"), force) for i, force in enumerate(equations.short_forcing)]
+    return [(statement, equations.mass_matrix[place]) for statement, place in entries] + forces
+
+
+def _function(how: Language, frame: Frame, equations: Equations, sets: list[tuple[str, Expression]]) -> str:
+    """Return a function from the statements that set its results, each with a place {} for its value."""
+    values = [value for _, value in sets]
+    common, results = eliminated([*equations.velocities.items()], values)
+    lines = how.read(equations, [*values, *equations.velocities.values()])
+    lines += [how.local.format(name, how.printed(value)) for name, value in common]
+    lines.append(how.filled(frame.room, equations))
+    lines += [statement.format(how.printed(value)) for (statement, _), value in zip(sets, results, strict=True)]
+    body = "\n".join(f"    {line}" for line in lines if line)
+    return f"{how.filled(frame.head, equations)}{body}\n{how.filled(frame.end, equations)}"
 
 
 def eliminated(definitions: Assignments, results: list[Expression], prefix: str = "x") -> tuple[Assignments, list[Expression]]:

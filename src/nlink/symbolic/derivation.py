@@ -20,6 +20,7 @@ theta = A phi with a constant A (a triangle of ones), so M and f become A^T M A 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -48,6 +49,8 @@ class Derivation:
     """M_ij for i <= j, counted from 0"""
     forces: dict[str, list[Expression]]
     """f by origin: "inertia" (the products of rates) and the name of each load"""
+    powers: dict[str, Expression]
+    """power of each load whose work is in the ledger"""
 
 
 def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplify: bool) -> Derivation:
@@ -67,13 +70,16 @@ def derivation(n: int, shape: str, loads: tuple[str, ...], offset: bool, simplif
     gravity = letters.loads["gravity"]["g"]
     forces = {"inertia": inertia, "gravity": [tidy(-gravity * w) for w in weight]}
     laws = [(load, kind.law) for load, kind in LOADS.items() if kind.law]
-    forces |= {load: _moment(letters, load, law) for load, law in laws}
-    forces |= {"joint_torque": _at_joints(letters.loads["joint_torque"]["constant"]), "drag": _drag(letters, jx, jy)}
-    forces |= {load: [tidy(force) for force in each] for load, each in _tip(letters, tip_x, tip_y).items()}
+    working = {load: _working(letters, load, law) for load, law in laws if law.works}
+    working |= {"joint_torque": _at_joints(letters.loads["joint_torque"]["constant"]), "drag": _drag(letters, jx, jy)}
+    working |= {load: [tidy(force) for force in each] for load, each in _tip(letters, tip_x, tip_y).items()}
+    stored = {load: _pull(_springs(letters, load, law), letters.angle) for load, law in laws if law.stiffness}
+    forces |= {load: _sums(each[load] for each in (stored, working) if load in each) for load in LOADS if load not in forces}
     kinetic = _kinetic_from(mass, letters.rate) if simplify else _kinetic(letters, velocities)
     potential = tidy(gravity * height) + Add(*(_energy(_springs(letters, *each)) for each in laws))
     rayleigh = Add(*(_energy(_dampers(letters, *each)) for each in laws), _energy(_air(letters)))
-    return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces)
+    powers = {load: Add(*map(Mul, letters.rate, working[load])) for load in LOADS if load in working}
+    return Derivation(letters, velocities, kinetic, potential, rayleigh, mass, forces, powers)
 
 
 def _positions(p: Letters) -> tuple[Row, Row, Expression, Expression]:
@@ -176,12 +182,14 @@ def _at_joints(moments: Row) -> list[Expression]:
     return [here - behind for here, behind in pairwise((*moments, ZERO))]
 
 
-def _moment(p: Letters, load: str, law: Law) -> list[Expression]:
-    """Return the generalised forces of a law: of its squares, and of its push."""
-    bent, slowed = _pull(_springs(p, load, law), p.angle), _pull(_dampers(p, load, law), p.rate)
+def _working(p: Letters, load: str, law: Law) -> list[Expression]:
+    """Return the generalised forces of the damping and the push of a law."""
     pushed = p.of_load(load, law.push)
-    pushed = _at_joints(pushed) if law.on == "joint" else pushed
-    return [Add(*parts) for parts in zip(bent, slowed, pushed, strict=True)]
+    return _sums((_pull(_dampers(p, load, law), p.rate), _at_joints(pushed) if law.on == "joint" else list(pushed)))
+
+
+def _sums(forces: Iterable[list[Expression]]) -> list[Expression]:
+    return [Add(*parts) for parts in zip(*forces, strict=True)]
 
 
 def _drag(p: Letters, jx: Jacobian, jy: Jacobian) -> list[Expression]:
@@ -218,5 +226,6 @@ def in_relative_angles(d: Derivation) -> Derivation:
     mass = {(a, b): Add(*(full[i, j] for i in range(a, n) for j in range(b, n))) for a in range(n) for b in range(a, n)}
     forces = {load: [Add(*(f.xreplace(sums) for f in each[a:])) for a in range(n)] for load, each in d.forces.items()}
     velocities = {v: e.xreplace(sums) for v, e in d.velocities.items()}
+    powers = {load: power.xreplace(sums) for load, power in d.powers.items()}
     kinetic, potential, rayleigh = (energy.xreplace(sums) for energy in (d.kinetic, d.potential, d.rayleigh))
-    return Derivation(replace(p, angle=angle, rate=rate), velocities, kinetic, potential, rayleigh, mass, forces)
+    return Derivation(replace(p, angle=angle, rate=rate), velocities, kinetic, potential, rayleigh, mass, forces, powers)

@@ -26,7 +26,8 @@ class Equations:
     """The equations of motion M(q) q'' = f(q, q', t) of a chain in symbols; see `derive`.
 
     kinetic, potential, lagrangian, rayleigh, mass_matrix and forcing (f) are SymPy expressions; `symbols` holds their
-    letters by name, one symbol or a tuple with one for each link, the angles and rates first.
+    letters by name, one symbol or a tuple with one for each link, the angles and rates first. `powers` holds the power of each
+    load whose work the ledger keeps.
     """
 
     n: int
@@ -41,6 +42,8 @@ class Equations:
     """R with the velocities of the centres of mass written as vx_i, vy_i"""
     short_forcing: Expression
     """f with the velocities of the centres of mass written as vx_i, vy_i"""
+    short_powers: dict[str, Expression]
+    """the powers with the velocities of the centres of mass written as vx_i, vy_i"""
     velocities: dict[Expression, Expression]
     """vx_i, vy_i in angles and rates; empty if nothing needs them"""
 
@@ -53,6 +56,11 @@ class Equations:
     def forcing(self) -> Expression:
         """The right-hand side f in angles and rates: a column of N expressions."""
         return self.short_forcing.xreplace(self.velocities)
+
+    @cached_property
+    def powers(self) -> dict[str, Expression]:
+        """The power of each load that does work, by its name, in angles and rates; gravity and springs store energy instead."""
+        return {load: power.xreplace(self.velocities) for load, power in self.short_powers.items()}
 
     @property
     def lagrangian(self) -> Expression:
@@ -110,15 +118,19 @@ class Equations:
         """
         return typeset.text(self)
 
-    def code(self, language: str) -> str:
-        """Return a function (t, state, parameters) -> rates in "python", "c", "matlab" or "julia", complete in itself.
+    def code(self, language: str, of: str = "rates") -> str:
+        """Return a function in "python", "c", "matlab", "julia" or "javascript", complete in itself.
 
-        The state holds the angles and then their rates; torques T are those at time t.
+        It gives, `of` the "rates", the rates of the state (t, state, parameters), or, of the "energies", the kinetic and the
+        potential energy and the powers of the loads (state, parameters). The state holds the angles and then their rates;
+        torques T are those at time t.
 
         >>> print(derive(1, shape="point").code("julia").splitlines()[-3].strip())
         f[1] = -g * l_1 * m_1 * sin(theta_1)
+        >>> print(derive(1, shape="point").code("c", of="energies").splitlines()[-2].strip())
+        values[1] = -g*l_1*m_1*cos(theta_1);
         """
-        return code.source(self, language)
+        return code.source(self, language, of)
 
 
 def derive(
@@ -165,6 +177,7 @@ def derive(
         mass_matrix=ImmutableDenseMatrix(n, n, lambda i, j: found.mass[min(i, j), max(i, j)]),
         short_rayleigh=found.rayleigh,
         short_forcing=ImmutableDenseMatrix([Add(*(each[i] for each in found.forces.values())) for i in range(n)]),
+        short_powers={load: power for load, power in found.powers.items() if load in names},
         velocities=found.velocities if "drag" in names else {},
     )
 
