@@ -52,6 +52,7 @@ from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
+    from nlink.view.live_page import LivePage
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
@@ -126,6 +127,15 @@ class Scenario:
         from nlink.simulation.integrate import simulate_scenario  # the loop stands behind: see the layers
 
         return simulate_scenario(self, **options)
+
+    def live(self, path: str | os.PathLike[str] | None = None, *, copies: int = 0, difference: float = 1e-3) -> LivePage | Path:
+        """Return a page that simulates the scenario in any browser, up to 8 links, or write it to `path` (.html) and return that.
+
+        A notebook shows the page. `copies`: number of near-copies, the first angle of each `difference` rad further.
+        """
+        from nlink.view.live_page import live_page
+
+        return live_page(self, path, copies=copies, difference=difference)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:

@@ -26,7 +26,7 @@ from nlink.cli.codes import BAD_MODEL, BROKEN_PIPE, INPUT_OUTPUT, INTERRUPTED, U
 
 COMMANDS = {
     "run": "run.run", "presets": "models.presets", "show": "models.show", "plot": "pictures.plot", "animate": "pictures.animate",
-    "export": "export.export", "derive": "derive.derive", "compare": "compare.compare", "modes": "modes.modes",
+    "live": "live.live", "export": "export.export", "derive": "derive.derive", "compare": "compare.compare", "modes": "modes.modes",
     "stability": "stability.stability", "lyapunov": "chaos.lyapunov", "poincare": "chaos.poincare",
     "bifurcation": "chaos.bifurcation", "studio": "studio.studio", "compile": "compile.compile", "map": "map.chart",
 }  # fmt: skip

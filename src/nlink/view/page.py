@@ -66,18 +66,31 @@ def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: objec
 
 def notebook_frame(run: Run) -> str:
     """Return a run for a notebook: its page in a frame of its own, with fewer moments."""
-    text = html.escape(_page("run", run_content(run, LITTLE)))
+    return framed(_page("run", run_content(run, LITTLE)), "A run")
+
+
+def framed(text: str, title: str) -> str:
+    """Return a page for a notebook: in a frame of its own."""
     style = f"width:100%;height:{HEIGHT}px;border:0"
-    return f'<iframe title="A run" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{text}"></iframe>'
+    srcdoc = html.escape(text)
+    return f'<iframe title="{title}" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{srcdoc}"></iframe>'
 
 
 def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None) -> str | Path:
     """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that."""
     if path is not None:
-        check_ending("a page", Path(path), (PAGE,), "pictures: nlink plot")
+        check_page(path)
     text = _page(kind, content)
-    if path is None:
-        return text
+    return text if path is None else write_text(text, path)
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that is not that of a page."""
+    check_ending("a page", Path(path), (PAGE,), "pictures: nlink plot")
+
+
+def write_text(text: str, path: str | os.PathLike[str]) -> Path:
+    """Write a page, whole or not at all, and return its path."""
     path = Path(path)
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -85,22 +98,25 @@ def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None)
 
 
 def _page(kind: str, content: Content) -> str:
-    data = json.dumps({"kind": kind, **packed(content)}, separators=(",", ":"))
-    script, style = bundle(), _asset("theme.css")
+    return page_text(str(content["title"]), {"kind": kind, **packed(content)}, bundle(ENTRY), asset("theme.css"))
+
+
+def page_text(title: str, data: Content, script: str, style: str) -> str:
+    """Return a page with its data (plain), code and style."""
     return TEMPLATE.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'",
-        title=html.escape(str(content["title"])),
+        title=html.escape(title),
         style=style,
-        data=_inert(data),
+        data=_inert(json.dumps(data, separators=(",", ":"))),
         script=script,
     )
 
 
 @cache
-def bundle() -> str:
-    """Return the code of the page: every module that the entry needs, those it builds on first."""
-    parts = [_asset(name) for name in _modules(ENTRY)]
+def bundle(entry: str) -> str:
+    """Return the code of a page: every module that the entry needs, those it builds on first."""
+    parts = [asset(name) for name in _modules(entry)]
     names = [name for part in parts for name in OUTERMOST.findall(part)]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -110,12 +126,13 @@ def bundle() -> str:
 
 def _modules(name: str) -> list[str]:
     """Return a module and those that it imports, each behind those that it builds on."""
-    needed = [module for imported in IMPORT.findall(_asset(name)) for module in _modules(imported)]
+    needed = [module for imported in IMPORT.findall(asset(name)) for module in _modules(imported)]
     return list(dict.fromkeys([*needed, name]))
 
 
 @cache
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file in `web/`."""
     return (importlib.resources.files("nlink.view") / "web" / name).read_text(encoding="utf-8")
 
 

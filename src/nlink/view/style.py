@@ -25,6 +25,7 @@ from nlink._support.files import written_whole
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
+from nlink.scenario import Scenario
 
 Colour = tuple[float, float, float]
 Progress = Callable[[int, int], None]
@@ -114,8 +115,13 @@ def mixed(colour: Colour, ground: Colour, share: float) -> Colour:
 
 def heading(run: Run, most: int = 70) -> str:
     """Return the title of a run on one line, cut to `most` characters."""
-    n = run.chain.n
-    return cut(" ".join(run.scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link"), most)
+    return name_of(run.scenario, most)
+
+
+def name_of(scenario: Scenario, most: int) -> str:
+    """Return the title of a scenario on one line, or what it is, cut to `most` characters."""
+    n = scenario.chain.n
+    return cut(" ".join(scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link"), most)
 
 
 def title_of(what: str, name: str) -> str:

@@ -22,6 +22,7 @@ const ICONS = {
   view: "~M4 7h9M17 7h3M4 12h3M11 12h9M4 17h7M15 17h5M15 5v4M9 10v4M13 15v4",
   close: "~M6 6l12 12M18 6L6 18",
   undo: "~M8 5 4 9l4 4M4 9h10a5.5 5.5 0 0 1 0 11h-4",
+  share: "~M12 15V4M8 7.5 12 3.5l4 4M5 11.5V20h14v-8.5",
   redo: "~M16 5l4 4-4 4M20 9H10a5.5 5.5 0 0 0 0 11h4",
 };
 
@@ -54,6 +55,15 @@ export function button(label, iconName, act, attributes = {}) {
     act();
   };
   return el("button", { type: "button", "aria-label": label, title: label, onclick, ...attributes }, icon(iconName));
+}
+
+// A button that opens a panel with what it holds; a press elsewhere or Escape closes it.
+export function dropdown(label, iconName, ...children) {
+  const panel = el("div", { class: "panel" }, ...children);
+  const menu = el("details", { class: "menu" }, el("summary", { "aria-label": label, title: label }, icon(iconName), el("span", {}, label)), panel);
+  document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; });
+  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
+  return menu;
 }
 
 // A canvas that a screen reader takes for a picture.

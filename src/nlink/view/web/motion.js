@@ -23,7 +23,7 @@ export class Motion {
 
   // Put the moment t into angles, rates, x and y (hinges: the pivot first).
   at(t) {
-    const { n, count, theta, omega, angles, rates, x, y } = this, { length } = this.chain;
+    const { n, count, theta, omega, angles, rates } = this;
     const k = intervalAt(this.t, t), h = count > 1 ? this.t[k + 1] - this.t[k] : 0;
     const s = h ? Math.min(1, Math.max(0, (t - this.t[k]) / h)) : 0;
     for (let i = 0, j = k; i < n; i++, j += count) {
@@ -37,6 +37,12 @@ export class Motion {
       angles[i] = a + s * (v + s * (bend + s * twist));
       rates[i] = (v + s * (2 * bend + 3 * s * twist)) / h;
     }
+    return this.place();
+  }
+
+  // Put the hinges where the angles say.
+  place() {
+    const { n, angles, x, y } = this, { length } = this.chain;
     for (let i = 0; i < n; i++) {
       x[i + 1] = x[i] + length[i] * Math.sin(angles[i]);
       y[i + 1] = y[i] - length[i] * Math.cos(angles[i]);

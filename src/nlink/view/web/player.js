@@ -4,7 +4,7 @@ import { Motion } from "./motion.js";
 import { Panels, setText } from "./panels.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
-import { button, checkbox, definitions, dialog, download, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
+import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
 import { clockDecimals, minus, roundStep, valueText } from "./axes.js";
 import { onTheme, toggleTheme } from "./colours.js";
 
@@ -83,15 +83,11 @@ export class Player {
     this.colourBox = select("Colours of the links (c)", [["link", "by link"], ["rate", "by rate"], ["plain", "one colour"]], this.look.colours, set("colours"));
     this.hingeBox = checkbox("Hinges", this.look.hinges, set("hinges"));
     this.centreBox = checkbox("Centres of mass", this.look.centres, set("centres"));
-    const panel = el("div", { class: "panel" },
+    return dropdown("Look", "view",
       el("label", { class: "field" }, el("span", {}, "Links"), select("Shape of the links", [["bar", "bars"], ["line", "lines"]], this.look.style, set("style"))),
       el("label", { class: "field" }, el("span", {}, "Colours"), this.colourBox),
       el("label", { class: "field" }, el("span", {}, "Trail"), this.trails),
       this.hingeBox, this.centreBox, checkbox("Springs and forces", this.look.forces, set("forces")));
-    const menu = el("details", { class: "menu" }, el("summary", { "aria-label": "Look", title: "Look" }, icon("view"), el("span", {}, "Look")), panel);
-    document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; });
-    menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
-    return menu;
   }
 
   // Show one of the takes from its start.
