@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from browsing import browser as browser
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -33,7 +33,7 @@ export class Live {
     this.look = { trail: 1, hinges: true, centres: false, forces: true, colours: "link", style: "bar" };
     const { model } = content;
     this.history = new History({ ...model.chain }, KEPT);
-    this.simulation = new Simulation(model, equations, { interval: INTERVAL, recorded: (t, y, energy) => this.history.record(t, y, energy) });
+    this.simulation = new Simulation(model, equations, { interval: INTERVAL, recorded: (t, y, energy) => this.history.record(t, y, energy), cleared: () => this.history.clear() });
     this.build();
     this.measure();
     this.stage.show(this.history);
@@ -143,14 +143,12 @@ export class Live {
 
   restart() {
     this.hand.drop();
-    this.history.clear();
     this.simulation.restart();
     this.shown();
   }
 
   pose(theta) {
-    this.simulation.origin = { theta: [...theta], omega: theta.map(() => 0) };
-    this.history.clear();
+    this.simulation.origin = { theta: [...theta], omega: Array(theta.length).fill(0) };
     this.simulation.restart();
     this.shown();
   }

@@ -10,10 +10,10 @@ const BURST = 8;
 const GRIP = 60, FASTEST = 14;
 
 export class Simulation {
-  // model: { n, parameters: [{ name, symbol, each, value }], start, copies, difference, powers, tableau }; recorded(t, y, values) at
-  // every `interval` of time.
-  constructor(model, equations, { interval, recorded }) {
-    Object.assign(this, { model, equations, interval, recorded, n: model.n, p: {}, hand: null });
+  // model: { n, parameters: [{ name, symbol, each, value }], start, copies, difference, powers, tableau }; at every
+  // `interval` of time recorded(t, y, energy), at a new beginning cleared().
+  constructor(model, equations, { interval, recorded, cleared }) {
+    Object.assign(this, { model, equations, interval, recorded, cleared, n: model.n, p: {}, hand: null });
     this.size = 2 * model.n + model.powers.length + 1;
     this.torque = new Float64Array(model.n);
     this.pull = new Float64Array(model.n);
@@ -49,17 +49,10 @@ export class Simulation {
     const y = new Float64Array(this.size);
     y.set(this.origin.theta);
     y.set(this.origin.omega, this.n);
-    this.begin(0, y);
+    Object.assign(this, { t: 0, next: 0, brought: 0, passed: [], hand: null, states: [y], bodies: [this.body(this.size)] });
+    this.base = this.energy(y).total;
+    this.cleared();
     this.gather();
-  }
-
-  begin(t, y) {
-    const main = this.bodies?.[0] ?? this.body(this.size);
-    this.bodies = [main];
-    Object.assign(this, { t, goal: t, next: t, turn: 0, failed: false, brought: 0, passed: [] });
-    this.states = [Float64Array.from(y)];
-    main.start(t, y);
-    this.base = this.energy(this.states[0]).total;
     this.work();
   }
 
@@ -83,7 +76,7 @@ export class Simulation {
   // Go on from the moment that is shown: something has changed.
   renew() {
     this.bodies.forEach((body, k) => body.start(this.t, this.states[k]));
-    if (this.passed.length) this.next = this.passed[0][0];
+    this.next -= this.passed.length;
     Object.assign(this, { goal: this.t, turn: 0, passed: [], failed: false });
   }
 
@@ -187,7 +180,7 @@ export class Simulation {
   // Keep the points of the grid up to the goal that the motion has passed.
   pass() {
     const [main] = this.bodies, end = Math.min(main.t, this.goal);
-    for (; this.next <= end; this.next += this.interval) this.passed.push([this.next, main.at(this.next, new Float64Array(this.size))]);
+    for (let t = this.next * this.interval; t <= end; t = ++this.next * this.interval) this.passed.push([t, main.at(t, new Float64Array(this.size))]);
   }
 
   // Kinetic, potential and total energy, the work of all loads and of the hand, and what of the change of energy is not that work.
