@@ -1,10 +1,10 @@
-// The plots of a motion that goes on: its energies over the last seconds, and the phase portrait of a link.
+// The plots of a motion that goes on: its energies over the last seconds, how far near-copies are apart, the phase portrait of a link.
 
 import { PhasePlot, TimePlot } from "./plots.js";
 import { card, setText } from "./panels.js";
 import { el, picture } from "./dom.js";
 import { linkColours, tokens } from "./colours.js";
-import { roundStep, valueText } from "./axes.js";
+import { extent, roundStep, valueText } from "./axes.js";
 
 const WINDOW = 12, TURN = 360, HALF_TURN = 180, NARROW = 150;
 const LINES = [["kinetic", "second"], ["potential", "third"], ["work", "fourth"], ["total", "ink"]];
@@ -14,7 +14,10 @@ export class Charts {
     this.history = history;
     this.energy = new TimePlot(picture("Energies over the last seconds"), () => {});
     this.phase = new PhasePlot(picture("Angle against rate of one link"));
-    this.cards = { energy: card("Energies (J)", this.energy.canvas), phase: card("Phase portrait", this.phase.canvas) };
+    this.parting = new TimePlot(picture("Distance of the near-copies over the last seconds"), () => {});
+    this.cards = {
+      energy: card("Energies (J)", this.energy.canvas), parting: card("Near-copies apart (log\u2081\u2080 m)", this.parting.canvas), phase: card("Phase portrait", this.phase.canvas),
+    };
     this.keys = LINES.map(([name, colour]) => {
       const value = el("b", {});
       return { name, colour, value, node: el("span", { class: `key ${colour}` }, `${name} `, value) };
@@ -22,12 +25,20 @@ export class Charts {
     this.residual = el("b", {});
     const residual = el("span", { title: "The change of the total energy that is not the work of loads or of your hand: the error of the simulation" }, "residual ", this.residual);
     this.cards.energy.legend.append(...this.keys.map(({ node }) => node), residual);
+    this.apart = el("b", {});
+    this.cards.parting.legend.append(el("span", { class: "key accent" }, "largest distance of two tips ", this.apart));
+    this.clear();
     setText(this.cards.phase.legend, "angle across, rate (rad/s) up");
-    this.node = el("aside", { class: "plots", "aria-label": "Plots" }, this.cards.energy.node, this.cards.phase.node);
+    this.node = el("aside", { class: "plots", "aria-label": "Plots" }, ...Object.values(this.cards).map(({ node }) => node));
   }
 
-  // Draw up to the time t; `energy` is that of this moment.
-  draw(t, energy, link) {
+  // Forget how far copies were apart.
+  clear() {
+    this.track = { t: [], values: [] };
+  }
+
+  // Draw up to the time t; `energy` is that of this moment, `apart` the distance of the copies in m, 0 without any.
+  draw(t, energy, apart, link) {
     const { history } = this, part = history.since(t - WINDOW);
     for (const { name, value } of this.keys) setText(value, valueText(energy[name], 3));
     setText(this.residual, `${valueText(energy.residual, 2)} J`);
@@ -36,20 +47,38 @@ export class Charts {
     const to = Math.max(t, history.start + WINDOW);
     this.energy.show(LINES.map(line), { trusted: null, from: to - WINDOW, to });
     this.energy.draw(t);
+    this.part(t, apart, to);
     this.portrait(part, link);
     this.phase.draw(t);
   }
 
+  // The logarithm of the distance: where a small one grows exponentially, its line is straight.
+  part(t, apart, to) {
+    const { track, parting, cards } = this, now = Math.log10(apart);
+    cards.parting.node.hidden = !apart;
+    if (!apart) return;
+    if (!track.t.length || t > track.t[track.t.length - 1]) {
+      track.t.push(t);
+      track.values.push(now);
+    }
+    const old = track.t.findIndex((time) => time >= to - WINDOW);
+    for (const row of [track.t, track.values]) row.splice(0, old);
+    setText(this.apart, `${valueText(apart, 2)} m`);
+    const [low, high] = extent(track.values);
+    parting.show([{ ...track, colour: "accent", width: 1.8, now: () => now }], { trusted: null, from: to - WINDOW, to }, { range: [Math.floor(low), Math.ceil(high + 0.1)] });
+    parting.draw(t);
+  }
+
   // The scale holds all since the start, so that it does not breathe; angles beyond half a turn come back at the other edge.
   portrait(part, link) {
-    const { history, phase } = this, wide = history.far * (HALF_TURN / Math.PI), wrapped = wide > NARROW;
+    const { history, phase } = this, wide = history.far[link] * (HALF_TURN / Math.PI), wrapped = wide > NARROW;
     const change = (angle) => (wrapped ? angle - TURN * Math.ceil((angle - HALF_TURN) / TURN) : angle), { angles, rates } = history;
     setText(this.cards.phase.title, history.n > 1 ? `Phase portrait of link ${link + 1}` : "Phase portrait");
     phase.show({
       t: part.t, angles: part.degrees(link).map(change), rates: part.rates(link), wrapped, colour: linkColours(history.n, tokens().dark)[link],
       now: () => [change(angles[link] * (HALF_TURN / Math.PI)), rates[link]],
     });
-    const x = wrapped ? HALF_TURN : roundStep(1.05 * wide || 1), y = roundStep(1.05 * history.fast || 1);
+    const x = wrapped ? HALF_TURN : roundStep(1.05 * wide || 1), y = roundStep(1.05 * history.fast[link] || 1);
     Object.assign(phase, { xr: [-x, x], yr: [-y, y] });
   }
 }

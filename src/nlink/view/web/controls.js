@@ -62,7 +62,7 @@ export class Controls {
     Object.assign(this, { simulation, page, link: -1, rows: [] });
     const { model } = simulation, links = [[-1, "all links"], ...Array.from({ length: model.n }, (_, i) => [i, `link ${i + 1}`])];
     this.chooser = select("Links that the controls change", links, -1, (value) => this.choose(Number(value)));
-    const reset = el("button", { type: "button", class: "wide", onclick: () => page.reset() }, "Reset to the model");
+    const reset = el("button", { type: "button", class: "wide", "aria-label": "Reset to the model", title: "Reset to the model (r)", onclick: () => page.reset() }, "Reset");
     const head = el("div", { class: "chooser" }, model.n > 1 ? el("label", { class: "field" }, el("span", {}, "Change"), this.chooser) : null, reset);
     const groups = [...new Set(model.parameters.map(({ group }) => group))].filter(Boolean).map((group) => this.group(group));
     this.node = el("aside", { class: "side", "aria-label": "Numbers of the chain" }, head, this.copies(), ...groups, this.start());
@@ -114,7 +114,6 @@ export class Controls {
 
   copies() {
     const { simulation, page } = this;
-    this.apart = el("output", { class: "apart" });
     const count = this.add({
       label: "Number", unit: "", range: [0, MOST_COPIES, 1], least: 0, whole: true, get: () => simulation.count,
       set: (value) => page.gathered(() => { simulation.count = Math.min(MOST_COPIES, value); }),
@@ -122,7 +121,7 @@ export class Controls {
     const sizes = [...new Set([...DIFFERENCES, simulation.model.difference])].sort((a, b) => a - b).map((value) => [value, `${valueText(value, 3)} rad`]);
     this.difference = select("Difference of the first angle", sizes, simulation.difference, (value) => page.gathered(() => { simulation.difference = Number(value); }));
     const again = el("button", { type: "button", class: "wide", onclick: () => page.gathered(() => {}) }, "Gather");
-    return this.part("Near-copies", true, count, el("div", { class: "row" }, el("span", {}, "Differ by"), this.difference, again), this.apart);
+    return this.part("Near-copies", true, count, el("div", { class: "row" }, el("span", {}, "Differ by"), this.difference, again));
   }
 
   choose(link) {
@@ -133,13 +132,8 @@ export class Controls {
 
   show() {
     this.rows.forEach((each) => each.show());
-    const { difference, count } = this.simulation;
+    const { difference } = this.simulation;
     if (![...this.difference.options].some((option) => Number(option.value) === difference)) this.difference.append(el("option", { value: difference }, `${valueText(difference, 3)} rad`));
     this.difference.value = difference;
-    this.apart.hidden = !count;
-  }
-
-  draw() {
-    if (this.simulation.count) setText(this.apart, `tips up to ${valueText(this.simulation.spread(), 2)} m apart`);
   }
 }

@@ -4,6 +4,8 @@
 import { placeIn } from "./dom.js";
 
 const JOINT = 12;
+const STILL = 24;
+const MOVING = 56;
 
 export class Hand {
   // actions: moves(), grab(link, share, x, y), drag(x, y), release(), pose(theta)
@@ -22,9 +24,9 @@ export class Hand {
     return [(x - width / 2) / camera.scale + camera.x, (height / 2 - y) / camera.scale + camera.y];
   }
 
-  // The link under a point, and where along it; at a joint the end of the link before it.
+  // The link under a point, and where along it; at a joint the end of the link before it. One that moves is harder to meet.
   under(point) {
-    const { stage } = this, { motion } = stage, link = stage.linkAt(...point);
+    const { stage } = this, { motion } = stage, link = stage.linkAt(...point, this.actions.moves() ? MOVING : STILL);
     if (link < 0) return null;
     const [hx, hy] = stage.pixel(motion.x[link], motion.y[link]);
     if (link > 0 && Math.hypot(point[0] - hx, point[1] - hy) < JOINT) return { link: link - 1, share: 1 };

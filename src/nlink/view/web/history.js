@@ -15,7 +15,7 @@ export class History extends Motion {
   }
 
   clear() {
-    Object.assign(this, { count: 0, start: 0, end: 0, span: 0, sign: 1, fast: 0, far: 0 });
+    Object.assign(this, { count: 0, start: 0, end: 0, span: 0, sign: 1, fast: new Float64Array(this.n), far: new Float64Array(this.n) });
   }
 
   // Take the state y as the one that is shown.
@@ -36,14 +36,14 @@ export class History extends Motion {
   // Append a point, which is shown then.
   record(t, y, energy) {
     if (this.count === this.t.length) this.forget();
-    const k = this.count++, { n, tip } = this;
+    const k = this.count++, { n, tip, fast, far } = this;
     this.show(t, y);
     this.t[k] = t;
     for (let i = 0; i < n; i++) {
       this.theta[i][k] = y[i];
       this.omega[i][k] = y[n + i];
-      this.fast = Math.max(this.fast, Math.abs(y[n + i]));
-      this.far = Math.max(this.far, Math.abs(y[i]));
+      fast[i] = Math.max(fast[i], Math.abs(y[n + i]));
+      far[i] = Math.max(far[i], Math.abs(y[i]));
     }
     [tip.x[k], tip.y[k]] = this.traced();
     for (const name of ENERGIES) this[name][k] = energy[name];
@@ -72,6 +72,6 @@ export class History extends Motion {
   }
 
   fastest() {
-    return this.fast;
+    return Math.max(...this.fast);
   }
 }

@@ -14,7 +14,7 @@ import { setText } from "./panels.js";
 
 const PACES = [0.05, 0.1, 0.25, 0.5, 1, 2, 4], TRACES = [0, 0.5, 1, 2, 5, 10];
 const INTERVAL = 0.01, KEPT = 2000;
-const BUDGET = 9, LONGEST_FRAME = 0.1, SLOW = 0.85, PLOTTED = 45;
+const BUDGET = 9, LONGEST_FRAME = 0.25, SLOW = 0.8, PLOTTED = 45;
 const STEP = 1 / 60;
 const LIVE_KEYS = [
   ["Space", "play or pause"], ["\u2192", "one step on"], ["Home", "to the start"], ["r", "reset to the model"], [", .", "slower, faster"], ["g", "gather the near-copies"],
@@ -33,7 +33,7 @@ export class Live {
     this.look = { trail: 1, hinges: true, centres: false, forces: true, colours: "link", style: "bar" };
     const { model } = content;
     this.history = new History({ ...model.chain }, KEPT);
-    this.simulation = new Simulation(model, equations, { interval: INTERVAL, recorded: (t, y, energy) => this.history.record(t, y, energy), cleared: () => this.history.clear() });
+    this.simulation = new Simulation(model, equations, { interval: INTERVAL, recorded: (t, y, energy) => this.history.record(t, y, energy), cleared: () => this.clear() });
     this.build();
     this.measure();
     this.stage.show(this.history);
@@ -54,7 +54,7 @@ export class Live {
     this.controls = new Controls(simulation, {
       changed: (act) => this.change(() => simulation.change(act)),
       restarted: (act) => { act(); this.restart(); },
-      gathered: (act) => { act(); simulation.gather(); this.change(() => {}); },
+      gathered: (act) => this.gather(act),
       reset: () => this.reset(),
     });
     this.clock = el("div", { class: "clock", role: "timer" });
@@ -151,6 +151,21 @@ export class Live {
     this.simulation.origin = { theta: [...theta], omega: Array(theta.length).fill(0) };
     this.simulation.restart();
     this.shown();
+  }
+
+  gather(act) {
+    act();
+    this.simulation.gather();
+    this.stage.clear();
+    this.charts.clear();
+    this.shown();
+  }
+
+  // Another motion begins.
+  clear() {
+    this.history.clear();
+    this.stage?.clear();
+    this.charts?.clear();
   }
 
   // Show what has been changed.
@@ -262,8 +277,7 @@ export class Live {
     setText(this.note, this.playing && this.ratio < SLOW ? `slow motion: ${valueText(this.ratio * PACES[this.pace], 1)}\u00d7` : "");
     if (now - this.plotted < PLOTTED && this.playing) return;
     this.plotted = now;
-    this.charts.draw(t, simulation.energy(state), this.link);
-    this.controls.draw();
+    this.charts.draw(t, simulation.energy(state), simulation.apart(), this.link);
   }
 
   key(event) {
@@ -279,7 +293,7 @@ export class Live {
   actions() {
     return {
       " ": () => this.setPlaying(!this.playing), ArrowRight: () => this.step(), Home: () => this.restart(), r: () => this.reset(),
-      ",": () => this.setPace(this.pace - 1), ".": () => this.setPace(this.pace + 1), g: () => { this.simulation.gather(); this.shown(); },
+      ",": () => this.setPace(this.pace - 1), ".": () => this.setPace(this.pace + 1), g: () => this.gather(() => {}),
       n: (back) => this.pick(this.link + back), t: () => this.setTrail(TRACES.indexOf(this.look.trail) + 1), h: () => this.hinges.firstChild.click(),
       "+": () => this.stage.zoom(1.3), "=": () => this.stage.zoom(1.3), "-": () => this.stage.zoom(1 / 1.3), f: () => this.stage.fit(),
       d: toggleTheme, p: () => this.save(), s: () => this.share(), i: () => this.about.showModal(), "?": () => this.help.showModal(),

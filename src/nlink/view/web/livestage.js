@@ -1,10 +1,16 @@
-// The stage of a chain that is simulated: its near-copies behind it, and the hand that pulls.
+// The stage of a chain that is simulated: its near-copies behind it with the trails of their tips, and the hand that pulls.
 
 import { Stage } from "./stage.js";
 import { drawDisc, drawLine } from "./dom.js";
 import { embers, rgb } from "./colours.js";
 
+const TAIL = 0.6;
+
 export class LiveStage extends Stage {
+  clear() {
+    this.tails = [];
+  }
+
   drawTrail() {
     this.drawCopies();
     super.drawTrail();
@@ -12,23 +18,40 @@ export class LiveStage extends Stage {
 
   // The copies as thin lines, the nearest bright.
   drawCopies() {
-    const { context, simulation, thickness, colours } = this, { length } = simulation.values, states = simulation.states.slice(1);
-    Object.assign(context, { lineJoin: "round", lineCap: "round", lineWidth: Math.max(1.3, 0.22 * thickness), globalAlpha: colours.dark ? 0.75 : 0.6 });
+    const { context, simulation, thickness, colours } = this, states = simulation.states.slice(1), low = colours.dark ? 0.1 : 0.3;
+    this.tails ??= [];
+    Object.assign(context, { lineJoin: "round", lineCap: "round" });
     states.forEach((state, k) => {
-      const share = 0.22 + (0.5 * k) / Math.max(1, states.length - 1), colour = rgb(embers(colours.dark ? share : share + 0.12));
-      let [x, y] = [0, 0];
-      context.strokeStyle = colour;
-      context.beginPath();
-      context.moveTo(...this.pixel(0, 0));
-      for (let i = 0; i < length.length; i++) {
-        x += length[i] * Math.sin(state[i]);
-        y -= length[i] * Math.cos(state[i]);
-        context.lineTo(...this.pixel(x, y));
-      }
-      context.stroke();
-      drawDisc(context, this.pixel(x, y), 0.6 * context.lineWidth + 1.5, colour);
+      const colour = rgb(embers(low + (0.45 * k) / Math.max(1, states.length - 1))), joints = this.joints(state), tip = joints[joints.length - 1];
+      this.drawTail(k, tip, colour);
+      Object.assign(context, { strokeStyle: colour, lineWidth: Math.max(1.2, 0.2 * thickness), globalAlpha: 0.55 });
+      this.drawPath(joints);
+      context.globalAlpha = 1;
+      drawDisc(context, this.pixel(...tip), Math.max(2.4, 0.26 * thickness), colour);
     });
-    context.globalAlpha = 1;
+  }
+
+  // The ends of the links of a copy in m, the pivot first.
+  joints(state) {
+    const { length } = this.simulation.values, found = [[0, 0]];
+    length.forEach((long, i) => found.push([found[i][0] + long * Math.sin(state[i]), found[i][1] - long * Math.cos(state[i])]));
+    return found;
+  }
+
+  drawPath(points) {
+    const { context } = this;
+    context.beginPath();
+    for (const point of points) context.lineTo(...this.pixel(...point));
+    context.stroke();
+  }
+
+  // Where the tip of a copy has been, for a part of the time that the trail of the chain shows.
+  drawTail(k, tip, colour) {
+    const { context, simulation: { t }, look } = this, tail = (this.tails[k] ??= []);
+    if (!tail.length || t > tail[tail.length - 1].t) tail.push({ t, tip });
+    while (tail.length && tail[0].t < t - TAIL * look.trail) tail.shift();
+    Object.assign(context, { strokeStyle: colour, lineWidth: 1.1, globalAlpha: 0.5 });
+    this.drawPath(tail.map((each) => each.tip));
   }
 
   drawForces() {

@@ -7,7 +7,9 @@
 import { Pair } from "./pair.js";
 
 const BURST = 8;
-const GRIP = 60, FASTEST = 14;
+const FASTEST = 12;
+const LIFT = 40;
+const STRETCH = 1 / 6;
 
 export class Simulation {
   // model: { n, parameters: [{ name, symbol, each, value }], start, copies, difference, powers, tableau }; at every
@@ -110,9 +112,10 @@ export class Simulation {
     equations.derivative(t, y, p, out);
   }
 
-  // The generalised forces of the hand: a spring and a damper between the point that is held and a point that moves evenly.
+  // The generalised forces of the hand: a spring and a damper between the point that is held and a point that moves evenly. However
+  // far the pointer jumps, the force stays below `most`.
   pulled(t, y) {
-    const { n, pull, hand } = this, { length } = this.values, { link, share, stiffness, damping } = hand;
+    const { n, pull, hand } = this, { length } = this.values, { link, share, stiffness, damping, most } = hand;
     let x = 0, h = 0, vx = 0, vy = 0;
     for (let k = 0; k <= link; k++) {
       const long = k < link ? length[k] : share * length[k], s = long * Math.sin(y[k]), c = long * Math.cos(y[k]);
@@ -121,20 +124,21 @@ export class Simulation {
       vx += c * y[n + k];
       vy += s * y[n + k];
     }
-    const late = t - hand.t, fx = stiffness * (hand.x + hand.vx * late - x) + damping * (hand.vx - vx);
-    const fy = stiffness * (hand.y + hand.vy * late - h) + damping * (hand.vy - vy);
+    const late = t - hand.t, wishX = stiffness * (hand.x + hand.vx * late - x) + damping * (hand.vx - vx);
+    const wishY = stiffness * (hand.y + hand.vy * late - h) + damping * (hand.vy - vy);
+    const weaker = 1 / Math.sqrt(1 + (wishX * wishX + wishY * wishY) / (most * most)), fx = weaker * wishX, fy = weaker * wishY;
     for (let k = 0; k < n; k++) {
       const long = k < link ? length[k] : k === link ? share * length[k] : 0;
       pull[k] = long * (fx * Math.cos(y[k]) + fy * Math.sin(y[k]));
     }
-    Object.assign(hand, { fx, fy });
   }
 
   // Take hold of a point of a link at (x, y): strong enough to lift the chain, and damped.
   grab(link, share, x, y) {
-    const { length, mass, inertia } = this.values, sum = (values) => values.reduce((a, b) => a + b, 0);
-    const reach = sum(length), heavy = sum(mass) + sum(inertia.map((i, k) => i / length[k] ** 2)), rate2 = FASTEST ** 2 + (GRIP * Math.abs(this.values.gravity)) / reach;
-    this.hand = { link, share, x, y, vx: 0, vy: 0, t: this.t, toX: x, toY: y, stiffness: heavy * rate2, damping: heavy * Math.sqrt(rate2) };
+    const { length, mass, inertia, gravity } = this.values, sum = (values) => values.reduce((a, b) => a + b, 0);
+    const reach = sum(length), heavy = sum(mass) + sum(inertia.map((i, k) => i / length[k] ** 2));
+    const rate2 = FASTEST ** 2 + (LIFT * Math.abs(gravity)) / reach, stiffness = heavy * rate2;
+    this.hand = { link, share, x, y, vx: 0, vy: 0, t: this.t, toX: x, toY: y, stiffness, damping: heavy * Math.sqrt(rate2), most: STRETCH * stiffness * reach };
     this.renew();
   }
 
@@ -192,10 +196,10 @@ export class Simulation {
     return { kinetic, potential, total, work: work + this.brought, residual: total - this.base - this.brought - work };
   }
 
-  // The largest distance in m of the tip of a copy from that of the chain.
-  spread() {
-    const tip = (state) => this.values.length.reduce(([x, y], length, k) => [x + length * Math.sin(state[k]), y - length * Math.cos(state[k])], [0, 0]);
-    const [x, y] = tip(this.states[0]);
-    return Math.max(0, ...this.states.slice(1).map((state) => Math.hypot(...tip(state).map((value, k) => value - [x, y][k]))));
+  // The largest distance in m of the tip of a copy from that of the chain; 0 without copies.
+  apart() {
+    const { length } = this.values, tip = (state) => length.reduce(([x, y], long, k) => [x + long * Math.sin(state[k]), y - long * Math.cos(state[k])], [0, 0]);
+    const [[x, y], ...others] = this.states.map(tip);
+    return Math.max(0, ...others.map((other) => Math.hypot(other[0] - x, other[1] - y)));
   }
 }

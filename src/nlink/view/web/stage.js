@@ -59,10 +59,10 @@ export class Stage {
     if (found >= 0) this.chosen?.(found);
   }
 
-  // The link nearest to a point of the canvas; -1 if none is near.
-  linkAt(x, y) {
+  // The link nearest to a point of the canvas; -1 if none is within so many pixels.
+  linkAt(x, y, within = 24) {
     const { motion } = this;
-    let nearest = 24, found = -1;
+    let nearest = within, found = -1;
     for (let i = 0; i < motion.n; i++) {
       const [ax, ay] = this.pixel(motion.x[i], motion.y[i]), [bx, by] = this.pixel(motion.x[i + 1], motion.y[i + 1]);
       const dx = bx - ax, dy = by - ay, share = Math.min(1, Math.max(0, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
