@@ -145,3 +145,14 @@ def test_a_chain_without_weight_has_controls_too():
     assert ranges["gravity"][1] > 20
     assert ranges["joint_spring.stiffness"][0] == 0
     assert ranges["joint_spring.rest"][0] < 0
+
+
+@pytest.mark.parametrize("name", ["chaotic-5", "double-pendulum"])
+def test_the_pages_of_the_docs_are_there(name):
+    """Written by scripts/live_pages.py; the README and the guide lead to them."""
+    root = Path(__file__).parents[1]
+    text = (root / "docs" / "live" / f"{name}.html").read_text(encoding="utf-8")
+    assert '<meta name="generator" content="nlink">' in text
+    assert "const EQUATIONS = " in text
+    assert len(text) < 200_000
+    assert any(f"live/{name}.html" in (root / page).read_text(encoding="utf-8") for page in ("README.md", "docs/guide.md"))

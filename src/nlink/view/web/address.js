@@ -14,7 +14,8 @@ function fieldsOf(model) {
   ];
 }
 
-const STARTS = ["theta", "omega"], COPIES = { copies: "count", difference: "difference" };
+const STARTS = ["theta", "omega"];
+const COPIES = { copies: "count", difference: "difference" };
 
 // The changes of a simulation as text; nothing if there are none.
 export function written(simulation) {

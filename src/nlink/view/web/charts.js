@@ -6,17 +6,21 @@ import { el, picture } from "./dom.js";
 import { linkColours, tokens } from "./colours.js";
 import { extent, roundStep, valueText } from "./axes.js";
 
-const WINDOW = 12, TURN = 360, HALF_TURN = 180, NARROW = 150;
+// Seconds that are shown.
+const WINDOW = 12;
+const TURN = 360;
+const HALF_TURN = 180;
+const NARROW = 150;
 const LINES = [["kinetic", "second"], ["potential", "third"], ["work", "fourth"], ["total", "ink"]];
 
 export class Charts {
   constructor(history) {
     this.history = history;
-    this.energy = new TimePlot(picture("Energies over the last seconds"), () => {});
+    this.energy = new TimePlot(picture("Changes of the energies over the last seconds"), () => {});
     this.phase = new PhasePlot(picture("Angle against rate of one link"));
     this.parting = new TimePlot(picture("Distance of the near-copies over the last seconds"), () => {});
     this.cards = {
-      energy: card("Energies (J)", this.energy.canvas), parting: card("Near-copies apart (log\u2081\u2080 m)", this.parting.canvas), phase: card("Phase portrait", this.phase.canvas),
+      energy: card("Energy changes (J)", this.energy.canvas), parting: card("Near-copies apart (log\u2081\u2080 m)", this.parting.canvas), phase: card("Phase portrait", this.phase.canvas),
     };
     this.keys = LINES.map(([name, colour]) => {
       const value = el("b", {});
@@ -37,13 +41,13 @@ export class Charts {
     this.track = { t: [], values: [] };
   }
 
-  // Draw up to the time t; `energy` is that of this moment, `apart` the distance of the copies in m, 0 without any.
-  draw(t, energy, apart, link) {
-    const { history } = this, part = history.since(t - WINDOW);
-    for (const { name, value } of this.keys) setText(value, valueText(energy[name], 3));
+  // Draw up to the time t. Energies are those of this moment and of the start; `apart` is the distance of the copies in m, 0 without any.
+  draw(t, { energy, first, apart, link }) {
+    const { history } = this, part = history.since(t - WINDOW), change = (name) => energy[name] - first[name];
+    for (const { name, value } of this.keys) setText(value, valueText(change(name), 3));
     setText(this.residual, `${valueText(energy.residual, 2)} J`);
     if (part.t.length < 2) return;
-    const line = ([name, colour]) => ({ name, colour, t: part.t, values: part.energy(name), width: name === "total" ? 1.8 : 1.4, now: () => energy[name] });
+    const line = ([name, colour]) => ({ name, colour, t: part.t, values: part.energy(name).map((value) => value - first[name]), width: name === "total" ? 1.8 : 1.4, now: () => change(name) });
     const to = Math.max(t, history.start + WINDOW);
     this.energy.show(LINES.map(line), { trusted: null, from: to - WINDOW, to });
     this.energy.draw(t);

@@ -5,7 +5,8 @@ import { MOST_COPIES } from "./address.js";
 import { minus, valueText } from "./axes.js";
 import { setText } from "./panels.js";
 
-const PER_RADIAN = 180 / Math.PI, DIGITS = 7;
+const PER_RADIAN = 180 / Math.PI;
+const DIGITS = 5;
 const START = "Start";
 const DIFFERENCES = [1e-9, 1e-6, 1e-4, 1e-3, 1e-2, 0.1];
 
@@ -23,6 +24,7 @@ function row({ label, unit, range: [low, high, step], least = null, above = null
   const show = () => {
     const value = get();
     if (document.activeElement !== field) field.value = value === null ? "" : numberText(value);
+    field.title = value === null ? "" : minus(String(value));
     field.placeholder = value === null ? "differ" : "";
     if (value !== null) slider.value = value;
     slider.setAttribute("aria-valuetext", value === null ? "links differ" : `${valueText(value, 4)} ${unit}`);

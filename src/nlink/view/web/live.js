@@ -12,9 +12,18 @@ import { minus, valueText } from "./axes.js";
 import { onTheme, toggleTheme } from "./colours.js";
 import { setText } from "./panels.js";
 
-const PACES = [0.05, 0.1, 0.25, 0.5, 1, 2, 4], TRACES = [0, 0.5, 1, 2, 5, 10];
-const INTERVAL = 0.01, KEPT = 2000;
-const BUDGET = 9, LONGEST_FRAME = 0.25, SLOW = 0.8, PLOTTED = 45;
+const PACES = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
+const TRACES = [0, 0.5, 1, 2, 5, 10];
+// Points of the motion are kept every 10 ms, 20 s of them at least.
+const INTERVAL = 0.01;
+const KEPT = 2000;
+// Milliseconds of a frame for the simulation, and between two drawings of the plots.
+const BUDGET = 9;
+const PLOTTED = 45;
+const PATIENCE = 300;
+// The longest time in s that a frame may stand for, and the share of the speed below which slow motion is told.
+const LONGEST_FRAME = 0.25;
+const SLOW = 0.8;
 const STEP = 1 / 60;
 const LIVE_KEYS = [
   ["Space", "play or pause"], ["\u2192", "one step on"], ["Home", "to the start"], ["r", "reset to the model"], [", .", "slower, faster"], ["g", "gather the near-copies"],
@@ -216,7 +225,7 @@ export class Live {
   step() {
     this.setPlaying(false);
     this.simulation.aim(this.simulation.t + STEP * PACES[this.pace]);
-    this.work();
+    this.work(performance.now() + PATIENCE);
     this.say(this.timeText());
     this.request();
   }
@@ -258,7 +267,7 @@ export class Live {
     if (simulation.t >= simulation.goal) simulation.aim(simulation.t + Math.min(LONGEST_FRAME, passed) * wished);
     this.last = now;
     this.work(performance.now() + BUDGET);
-    if (passed > 0) this.ratio += Math.min(1, passed) * ((simulation.t - before) / (passed * wished) - this.ratio);
+    if (passed > 0 && passed < 1) this.ratio += passed * ((simulation.t - before) / (passed * wished) - this.ratio);
   }
 
   work(deadline) {
@@ -277,7 +286,7 @@ export class Live {
     setText(this.note, this.playing && this.ratio < SLOW ? `slow motion: ${valueText(this.ratio * PACES[this.pace], 1)}\u00d7` : "");
     if (now - this.plotted < PLOTTED && this.playing) return;
     this.plotted = now;
-    this.charts.draw(t, simulation.energy(state), simulation.apart(), this.link);
+    this.charts.draw(t, { energy: simulation.energy(state), first: simulation.first, apart: simulation.apart(), link: this.link });
   }
 
   key(event) {

@@ -6,7 +6,10 @@
 
 import { Pair } from "./pair.js";
 
+// Steps between two looks at the clock.
 const BURST = 8;
+// The spring of the hand: its frequency in rad/s on the mass of the chain; how many times the weight it holds at the length of the
+// chain; the stretch, in lengths of the chain, at which its force is bounded.
 const FASTEST = 12;
 const LIFT = 40;
 const STRETCH = 1 / 6;
@@ -51,8 +54,9 @@ export class Simulation {
     const y = new Float64Array(this.size);
     y.set(this.origin.theta);
     y.set(this.origin.omega, this.n);
-    Object.assign(this, { t: 0, next: 0, brought: 0, passed: [], hand: null, states: [y], bodies: [this.body(this.size)] });
-    this.base = this.energy(y).total;
+    Object.assign(this, { t: 0, next: 0, brought: 0, base: 0, passed: [], hand: null, states: [y], bodies: [this.body(this.size)] });
+    this.first = this.energy(y);
+    this.base = this.first.total;
     this.cleared();
     this.gather();
     this.work();
@@ -153,6 +157,7 @@ export class Simulation {
 
   // Ask for the motion up to a later time. The hand moves there evenly.
   aim(goal) {
+    if (!(goal > this.t)) return;
     const { hand, t } = this;
     if (hand) {
       const h = goal - t, x = hand.x + hand.vx * (t - hand.t), y = hand.y + hand.vy * (t - hand.t);
