@@ -490,3 +490,9 @@ def test_an_unknown_language_is_refused():
         derive(1).code("juila")
     with pytest.raises(ModelError, match=r"of must be one of rates, energies; got 'energy'"):
         derive(1).code("c", of="energy")
+
+
+@pytest.mark.parametrize(("language", "first"), [("matlab", "values(1) = "), ("julia", "values[1] = "), ("python", "values[0] = ")])
+def test_the_energies_are_counted_as_the_language_counts(language, first):
+    lines = [line.strip() for line in derive(1, shape="point").code(language, of="energies").splitlines()]
+    assert next(line for line in lines if line.startswith(("values(", "values["))).startswith(first)
