@@ -156,3 +156,10 @@ def test_the_pages_of_the_docs_are_there(name):
     assert "const EQUATIONS = " in text
     assert len(text) < 200_000
     assert any(f"live/{name}.html" in (root / page).read_text(encoding="utf-8") for page in ("README.md", "docs/guide.md"))
+
+
+def test_extreme_numbers_have_controls():
+    chain = Chain([nlink.Link(1e-90, 1e-90, 0.0, 1e90), nlink.Link(1e90, 1e100, 1e90, 1e100)])
+    for each in model_of(Scenario(chain, (0.1, 0.1)).live())["parameters"]:
+        assert np.isfinite(each["range"]).all()
+        assert each["range"][0] < each["range"][1]

@@ -14,8 +14,9 @@ from sympy import Add, Symbol, cos, sin
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque
 from nlink.mechanics.parameters import GRAVITY, PARAMETERS, SINGLE
 from nlink.mechanics.scratch import TQ, C, S
-from nlink.symbolic.code import LANGUAGES, Assignments, eliminated
+from nlink.symbolic.code import Assignments, eliminated
 from nlink.symbolic.derivation import Derivation, derivation
+from nlink.symbolic.languages import LANGUAGES
 from nlink.symbolic.letters import Expression
 
 LEVELS = (

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nlink._support.checks import ModelError, number, whole
+from nlink._support.checks import LARGEST, SMALLEST, ModelError, number, whole
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, torques
-from nlink.mechanics.parameters import PARAMETERS, Place
 from nlink.view.packing import Content
 from nlink.view.page import asset, bundle, check_page, framed, page_text, write_text
-from nlink.view.style import name_of
+from nlink.view.style import cut, name_of
 from nlink.view.takes import about, chain_data, words
 from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:
     from nlink.integrators.tableaus import Tableau
     from nlink.mechanics.chain import Chain
+    from nlink.mechanics.parameters import Place
     from nlink.scenario import Scenario
 
 MOST_LINKS = 8
@@ -73,27 +73,37 @@ def live_page(
     return LivePage(text) if path is None else write_text(text, path)
 
 
+@np.errstate(over="ignore", under="ignore")
 def _page(scenario: Scenario, copies: int, difference: float) -> str:
     chain = scenario.chain
     _refuse(chain)
     from nlink.integrators.tableaus import DOP853_TABLEAU
+    from nlink.mechanics.parameters import PARAMETERS  # the table is made once, and loads may be registered before
     from nlink.symbolic import derive
 
     equations = derive(chain.n, loads=tuple(LOADS), offset=True)
     code = "\n".join(equations.code("javascript", of).replace("export ", "", 1) for of in ("rates", "energies"))
+    units = _units(chain)
     title, lines = name_of(scenario, 200), scenario_lines(scenario)
     model = {
         "n": chain.n,
-        "parameters": _parameters(chain),
+        "parameters": [_parameter(name, place, chain, units) for name, place in PARAMETERS.items()],
         "torques": [name for name, place in PARAMETERS.items() if place.record is JointTorque],
-        "powers": list(equations.powers),
+        "powers": list(equations.short_powers),
         "start": {"theta": list(scenario.theta), "omega": np.broadcast_to(scenario.omega, chain.n).tolist()},
         "copies": copies,
+        "most": MOST_COPIES,
         "difference": difference,
         "chain": chain_data(chain),
         "tableau": tableau_data(DOP853_TABLEAU) | {"tolerance": TOLERANCE},
     }
-    content = {"title": title, "summary": f"{lines[0][1]}; {lines[-1][1]}", "about": about(), "words": words(lines), "model": model}
+    content = {
+        "title": title,
+        "summary": cut(f"{lines[0][1]}; {lines[-1][1]}", 160),
+        "about": about(),
+        "words": words(lines),
+        "model": model,
+    }
     script = CODE.format(code=code) + bundle(ENTRY)
     return page_text(title, content, script, asset("theme.css") + asset("live.css"))
 
@@ -134,22 +144,16 @@ def _columns(row: list[list[float]]) -> list[list[float]]:
     return [[each[k] for each in row] for k in (0, 1)]
 
 
-def _parameters(chain: Chain) -> list[Content]:
-    """Return every number of the chain: its name, letter and value, and the control that changes it."""
-    units = _units(chain)
-    return [_parameter(name, place, chain, units) for name, place in PARAMETERS.items()]
-
-
 def _parameter(name: str, place: Place, chain: Chain, units: dict[str, float]) -> Content:
+    """Return a number of the chain, or one for each link: its name, letter and value, and the control that changes it."""
     parameter, kind = place.parameter, place.record
     value = getattr(chain, place.field) if kind is Link else kind.values(chain.load(kind), chain.n)[place.field]
-    group = "" if kind is Link and place.field not in SHAPING else "Links" if kind is Link else kind.label.capitalize()
     return {
         "name": name,
         "symbol": parameter.symbol,
         "each": not parameter.single,
         "value": value.tolist(),
-        "group": group,
+        "group": _group(name, place),
         "shown": kind in (Link, Gravity) or bool(value.any()),
         "label": parameter.label,
         "unit": parameter.unit.replace("^2", "\N{SUPERSCRIPT TWO}"),
@@ -159,14 +163,18 @@ def _parameter(name: str, place: Place, chain: Chain, units: dict[str, float]) -
     }
 
 
+def _group(name: str, place: Place) -> str:
+    """Return the heading under which a number stands; nothing if it has no control."""
+    if place.record is Link:
+        return "Links" if place.field in SHAPING else ""
+    return LOADS[name.partition(".")[0]].label.capitalize()
+
+
 def _units(chain: Chain) -> dict[str, float]:
     """Return how far controls go by their units: as far as is felt by a chain of this length and mass under gravity."""
-    length, mass, g = (
-        float(chain.length.sum()),
-        float(chain.mass.sum() + (chain.inertia / chain.length**2).sum()),
-        abs(chain.g) or 9.81,
-    )
-    force, time = mass * g, math.sqrt(length / g)
+    length, g = chain.length.sum(), abs(chain.g) or 9.81
+    mass = chain.mass.sum() + (chain.inertia / chain.length**2).sum()
+    force, time = mass * g, np.sqrt(length / g)
     return {
         "m/s^2": 2.5 * g, "rad": math.pi, "Hz": 1 / time, "N": force, "N m": force * length / 2, "N m/rad": force * length / 4,
         "N m s/rad": force * length * time / 20, "N s/m": force * time / length / 2, "N s^2/m^2": force * (time / length) ** 2 / 2,
@@ -177,6 +185,7 @@ def _range(place: Place, value: np.ndarray, units: dict[str, float]) -> list[flo
     """Return lowest, highest and step of a slider: about a hundred steps from zero, of a round size."""
     parameter, most, least = place.parameter, float(np.abs(value).max()), float(value.min())
     high = 3 * most or 1.0 if place.record is Link else max(units.get(parameter.unit, 1.0), 1.5 * most)
+    high = min(max(high, SMALLEST), LARGEST)
     power = 10.0 ** math.floor(math.log10(high / 100))
     step = next(k * power for k in (1, 2, 5, 10) if k * power >= high / 100)
     count = math.ceil(high / step)

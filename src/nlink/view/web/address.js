@@ -1,7 +1,9 @@
 // What has been changed, as the part of the address behind #: parameters by their names, the start in rad, the near-copies.
 
+import { dialog, el } from "./dom.js";
+import { setText } from "./panels.js";
+
 const LARGEST = 1e9;
-export const MOST_COPIES = 30;
 
 // The fields of a simulation that an address may have: their names, how many numbers, the bounds, the model's own values.
 function fieldsOf(model) {
@@ -9,7 +11,7 @@ function fieldsOf(model) {
   return [
     ...own.map(({ name, each, value, least, above }) => ({ name, count: each ? n : 1, value: each ? value : [value], least, above })),
     { name: "theta", count: n, value: start.theta }, { name: "omega", count: n, value: start.omega },
-    { name: "copies", count: 1, value: [model.copies], least: 0, most: MOST_COPIES, whole: true },
+    { name: "copies", count: 1, value: [model.copies], least: 0, most: model.most, whole: true },
     { name: "difference", count: 1, value: [model.difference] },
   ];
 }
@@ -60,4 +62,25 @@ export function apply(simulation, found) {
   }
   simulation.refresh();
   simulation.restart();
+}
+
+// The dialog that shows the address of a simulation, to copy it.
+export class Sharing {
+  constructor() {
+    const copied = el("span", { role: "status" }), copy = async () => {
+      this.field.select();
+      const done = await (navigator.clipboard?.writeText(this.field.value) ?? Promise.reject()).then(() => true, () => document.execCommand("copy"));
+      setText(copied, done ? "copied" : "press Ctrl C to copy it");
+    };
+    this.field = el("input", { type: "text", readonly: true, "aria-label": "Address", onfocus: (event) => event.currentTarget.select() });
+    this.node = dialog("Share", el("p", {}, "This address has the numbers and the start that you chose. Opened with this page, it begins so. Nothing is sent anywhere."),
+      el("div", { class: "address" }, this.field, el("button", { type: "button", class: "wide", onclick: copy }, "Copy")), copied);
+  }
+
+  show(simulation) {
+    const text = written(simulation);
+    history.replaceState(null, "", text ? `#${text}` : location.pathname);
+    this.field.value = location.href;
+    this.node.showModal();
+  }
 }

@@ -1,7 +1,6 @@
 // The controls beside the stage: a slider and a field for each number of the chain, its loads, its start and its near-copies.
 
 import { el, select } from "./dom.js";
-import { MOST_COPIES } from "./address.js";
 import { minus, valueText } from "./axes.js";
 import { setText } from "./panels.js";
 
@@ -117,8 +116,8 @@ export class Controls {
   copies() {
     const { simulation, page } = this;
     const count = this.add({
-      label: "Number", unit: "", range: [0, MOST_COPIES, 1], least: 0, whole: true, get: () => simulation.count,
-      set: (value) => page.gathered(() => { simulation.count = Math.min(MOST_COPIES, value); }),
+      label: "Number", unit: "", range: [0, simulation.model.most, 1], least: 0, whole: true, get: () => simulation.count,
+      set: (value) => page.gathered(() => { simulation.count = Math.min(simulation.model.most, value); }),
     });
     const sizes = [...new Set([...DIFFERENCES, simulation.model.difference])].sort((a, b) => a - b).map((value) => [value, `${valueText(value, 3)} rad`]);
     this.difference = select("Difference of the first angle", sizes, simulation.difference, (value) => page.gathered(() => { simulation.difference = Number(value); }));

@@ -6,7 +6,7 @@ import { Hand } from "./hand.js";
 import { History } from "./history.js";
 import { LiveStage } from "./livestage.js";
 import { Simulation } from "./simulation.js";
-import { apply, read, written } from "./address.js";
+import { Sharing, apply, read } from "./address.js";
 import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
 import { minus, valueText } from "./axes.js";
 import { onTheme, toggleTheme } from "./colours.js";
@@ -72,9 +72,9 @@ export class Live {
     this.said = el("p", { class: "hidden", role: "status", "aria-live": "polite" });
     this.help = dialog("Help and keys", el("p", {}, HELP), definitions(LIVE_KEYS));
     this.about = dialog("The model", definitions(content.words), el("p", { class: "made" }, content.about));
-    this.sharing = this.shareBox();
+    this.sharing = new Sharing();
     this.root.classList.add("nlink", "live");
-    this.root.replaceChildren(this.header(), this.controls.node, this.view(), this.charts.node, this.bar(), this.help, this.about, this.sharing, this.said);
+    this.root.replaceChildren(this.header(), this.controls.node, this.view(), this.charts.node, this.bar(), this.help, this.about, this.sharing.node, this.said);
     this.hand = new Hand(this.stage, {
       moves: () => this.playing,
       grab: (...grip) => { this.hint.hidden = true; simulation.grab(...grip); },
@@ -89,7 +89,7 @@ export class Live {
   header() {
     const { content } = this, buttons = headButtons("The model in words (i)", this);
     this.status = el("p", { class: "status", role: "alert" });
-    if (window.parent === window) buttons.prepend(button("Share (s)", "share", () => this.share(), { class: "quiet" }));
+    if (window.parent === window) buttons.prepend(button("Share (s)", "share", () => this.sharing.show(this.simulation), { class: "quiet" }));
     return el("header", { class: "head" }, el("div", { class: "names" }, el("h1", {}, content.title), el("p", { class: "summary" }, content.summary), this.status), buttons);
   }
 
@@ -111,25 +111,6 @@ export class Live {
     return el("footer", { class: "bar" }, el("div", { class: "controls" },
       el("div", { class: "transport" }, button("To the start (Home)", "start", () => this.restart()), this.playButton, button("One step on (\u2192)", "forward", () => this.step())),
       el("label", { class: "field" }, el("span", {}, "Speed"), this.paces), el("label", { class: "field" }, el("span", {}, "Trail"), this.traces), look));
-  }
-
-  shareBox() {
-    this.address = el("input", { type: "text", readonly: true, "aria-label": "Address", onfocus: (event) => event.currentTarget.select() });
-    const copied = el("span", { role: "status" });
-    const copy = async () => {
-      this.address.select();
-      const done = await (navigator.clipboard?.writeText(this.address.value) ?? Promise.reject()).then(() => true, () => document.execCommand("copy"));
-      setText(copied, done ? "copied" : "press Ctrl C to copy it");
-    };
-    return dialog("Share", el("p", {}, "This address has the numbers and the start that you chose. Opened with this page, it begins so. Nothing is sent anywhere."),
-      el("div", { class: "address" }, this.address, el("button", { type: "button", class: "wide", onclick: copy }, "Copy")), copied);
-  }
-
-  share() {
-    const text = written(this.simulation);
-    history.replaceState(null, "", text ? `#${text}` : location.pathname);
-    this.address.value = location.href;
-    this.sharing.showModal();
   }
 
   // Begin as the address says, or as the model.
@@ -305,7 +286,7 @@ export class Live {
       ",": () => this.setPace(this.pace - 1), ".": () => this.setPace(this.pace + 1), g: () => this.gather(() => {}),
       n: (back) => this.pick(this.link + back), t: () => this.setTrail(TRACES.indexOf(this.look.trail) + 1), h: () => this.hinges.firstChild.click(),
       "+": () => this.stage.zoom(1.3), "=": () => this.stage.zoom(1.3), "-": () => this.stage.zoom(1 / 1.3), f: () => this.stage.fit(),
-      d: toggleTheme, p: () => this.save(), s: () => this.share(), i: () => this.about.showModal(), "?": () => this.help.showModal(),
+      d: toggleTheme, p: () => this.save(), s: () => this.sharing.show(this.simulation), i: () => this.about.showModal(), "?": () => this.help.showModal(),
     };
   }
 }
