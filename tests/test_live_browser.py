@@ -215,6 +215,9 @@ def test_a_wrong_number_is_told_at_its_field(browser, double):
             row.locator("input[type=text]").fill(text)
             page.keyboard.press("Enter")
             assert row.locator(".error").inner_text() == said
+        page.get_by_role("textbox", name="Number").fill("31")
+        page.keyboard.press("Enter")
+        assert page.locator(".part").first.locator(".error:visible").inner_text() == "must be at most 30"
         row.locator("input[type=text]").evaluate("(node) => node.blur()")
         assert row.locator("input[type=text]").input_value() == "1"
         assert page.evaluate(f"{SIMULATION}.values.mass") == [1.0, 1.0]

@@ -13,10 +13,14 @@ function numberText(value) {
   return minus(String(Number(value.toPrecision(DIGITS))));
 }
 
+function differenceText(value) {
+  return `${minus(value >= 1e-3 ? String(value) : value.toExponential())} rad`;
+}
+
 let made = 0;
 
 // A labelled slider with a field. get() returns the number, or null where links differ; set(number) changes it.
-function row({ label, unit, range: [low, high, step], least = null, above = null, whole = false, get, set }) {
+function row({ label, unit, range: [low, high, step], least = null, above = null, most = 1e9, whole = false, get, set }) {
   const id = `n${++made}`, note = el("p", { class: "error", id: `${id}e`, hidden: true });
   const field = el("input", { type: "text", id, inputmode: "decimal", autocomplete: "off", spellcheck: "false", "aria-describedby": `${id}e` });
   const slider = el("input", { type: "range", min: low, max: high, step, "aria-label": `${label}, slider` });
@@ -34,7 +38,7 @@ function row({ label, unit, range: [low, high, step], least = null, above = null
     field.setAttribute("aria-invalid", String(Boolean(text)));
   };
   const change = (value) => {
-    tell(wrong(value, { least, above, whole }));
+    tell(wrong(value, { least, above, most, whole }));
     if (note.hidden) set(value);
   };
   slider.addEventListener("input", () => {
@@ -50,8 +54,9 @@ function row({ label, unit, range: [low, high, step], least = null, above = null
   return { node, show };
 }
 
-function wrong(value, { least, above, whole }) {
-  if (!Number.isFinite(value) || Math.abs(value) > 1e9) return "must be a number";
+function wrong(value, { least, above, most, whole }) {
+  if (!Number.isFinite(value)) return "must be a number";
+  if (Math.abs(value) > most) return `must be at most ${most}`;
   if (whole && !Number.isInteger(value)) return "must be a whole number";
   if (above !== null && value <= above) return `must be above ${above}`;
   return least !== null && value < least ? `must be at least ${least}` : "";
@@ -116,10 +121,10 @@ export class Controls {
   copies() {
     const { simulation, page } = this;
     const count = this.add({
-      label: "Number", unit: "", range: [0, simulation.model.most, 1], least: 0, whole: true, get: () => simulation.count,
-      set: (value) => page.gathered(() => { simulation.count = Math.min(simulation.model.most, value); }),
+      label: "Number", unit: "", range: [0, simulation.model.most, 1], least: 0, most: simulation.model.most, whole: true,
+      get: () => simulation.count, set: (value) => page.gathered(() => { simulation.count = value; }),
     });
-    const sizes = [...new Set([...DIFFERENCES, simulation.model.difference])].sort((a, b) => a - b).map((value) => [value, `${valueText(value, 3)} rad`]);
+    const sizes = [...new Set([...DIFFERENCES, simulation.model.difference])].sort((a, b) => a - b).map((value) => [value, differenceText(value)]);
     this.difference = select("Difference of the first angle", sizes, simulation.difference, (value) => page.gathered(() => { simulation.difference = Number(value); }));
     const again = el("button", { type: "button", class: "wide", onclick: () => page.gathered(() => {}) }, "Gather");
     return this.part("Near-copies", true, count, el("div", { class: "row" }, el("span", {}, "Differ by"), this.difference, again));
@@ -134,7 +139,7 @@ export class Controls {
   show() {
     this.rows.forEach((each) => each.show());
     const { difference } = this.simulation;
-    if (![...this.difference.options].some((option) => Number(option.value) === difference)) this.difference.append(el("option", { value: difference }, `${valueText(difference, 3)} rad`));
+    if (![...this.difference.options].some((option) => Number(option.value) === difference)) this.difference.append(el("option", { value: difference }, differenceText(difference)));
     this.difference.value = difference;
   }
 }

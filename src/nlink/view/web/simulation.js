@@ -47,6 +47,7 @@ export class Simulation {
     }
     for (const { name, symbol } of model.parameters) if (symbol) p[symbol] = values[name];
     p.T = this.torque;
+    [this.constant, this.amplitude, this.frequency, this.phase] = model.torques.map((name) => values[name]);
   }
 
   // Begin at t = 0 from the start.
@@ -97,8 +98,7 @@ export class Simulation {
 
   // Rates of the state, and of the work of each load and of the hand behind it.
   rates(t, y, out, ledger) {
-    const { n, p, torque, pull, powers, equations } = this, { torques } = this.model;
-    const [constant, amplitude, frequency, phase] = torques.map((name) => this.values[name]);
+    const { n, p, torque, pull, powers, equations, constant, amplitude, frequency, phase } = this;
     for (let i = 0; i < n; i++) torque[i] = constant[i] + (amplitude[i] ? amplitude[i] * Math.sin(2 * Math.PI * frequency[i] * t + phase[i]) : 0);
     if (ledger) {
       equations.energies(y, p, powers);
