@@ -105,7 +105,7 @@ def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, force
 def linear_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     n = p.chain.n
-    drive(t, p.chain, w)
+    drive(t, y, y, n, p.chain, w)
     for row in range(p.chain.ledger):
         out[2 * n + row] = 0.0
     for i in range(n):

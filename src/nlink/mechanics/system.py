@@ -22,7 +22,7 @@ from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
 from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
 from nlink.mechanics.scratch import TIP
-from nlink.mechanics.torques import TorqueCallback
+from nlink.mechanics.torque_callback import TorqueCallback
 
 
 @entry("the equations of motion with constraints")
@@ -193,7 +193,7 @@ class System:
             raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
-        self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None
+        self.callback = TorqueCallback(load.function, chain.n) if load and load.function else None
         numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
@@ -301,7 +301,7 @@ class System:
 
     @property
     def failed(self) -> bool:
-        """Whether a Python torque function has raised inside the compiled code."""
+        """Whether a torque function in Python has raised inside the compiled code."""
         return self.callback is not None and self.callback.error is not None
 
     def accelerations(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:

@@ -1,0 +1,139 @@
+"""Torque functions as C functions, which compiled code calls by their address: those of Python, and those compiled by Numba.
+
+The address is a number among the parameters of a chain, so that no function of a user is compiled into the steps: a second one, with
+other gains, costs its own compilation alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numba import carray, literal_unroll, types
+from numba.core.ccallback import CFunc
+from numba.core.errors import NumbaError, TypingError
+from numba.extending import overload
+
+from nlink._support.checks import ModelError
+from nlink.compiled.jit import answered
+from nlink.mechanics.loads.torque_function import C_FUNCTION, TorqueFunction, is_c_function, is_compiled, takes_state, torques_by
+
+_POINTER = types.CPointer(types.float64)
+torque_signature = types.void(types.float64, _POINTER, _POINTER, _POINTER, types.int64)
+"""The signature of a `numba.cfunc` torque(t, theta, omega, torque, n): it fills the torques (n,) in N m from angles (n,) in rad and
+rates (n,) in rad/s; `numba.carray(theta, (n,))` makes arrays of them."""
+KEPT = 64
+"""Functions that are kept compiled."""
+RETURNED = "it must return a number, a tuple of numbers or an array of one dimension"
+
+
+class TorqueCallback:
+    """A torque function as a C function that compiled code can call; keeps what a Python function raises."""
+
+    def __init__(self, function: TorqueFunction, n: int) -> None:
+        self.function, self.n = function, n
+        self.compiled = is_compiled(function)
+        self.error: BaseException | None = None
+        if is_c_function(function):
+            self._code = _of_nlink_signature(function)
+            self.address: int = self._code.address
+        elif self.compiled:
+            self._code = compiled_torques(function, takes_state(function))
+            self.address = self._code.address
+        else:
+            self._code = C_FUNCTION(self._call)
+            self.address = ctypes.cast(self._code, ctypes.c_void_p).value or 0
+        if not takes_state(function):
+            torques_by(function, n, 0.0, np.zeros(n), np.zeros(n))
+
+    def torques(self, t: float, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the torques (N,) at time t, angles (N,) and rates (N,), checked."""
+        return torques_by(self.function, self.n, t, theta, omega)
+
+    def taken(self) -> BaseException:
+        """Return what the function raised, and forget it."""
+        error, self.error = self.error, None
+        assert error is not None
+        return error
+
+    def _call(self, t: float, theta: int, omega: int, torque: int, n: int) -> None:
+        angles, rates, out = (np.frombuffer((ctypes.c_double * n).from_address(at)) for at in (theta, omega, torque))
+        try:
+            out[:] = self.torques(t, angles, rates)
+        except BaseException as error:
+            self.error = self.error or error
+            out[:] = np.nan
+
+
+def _of_nlink_signature(function: Any) -> Any:
+    """Return a C function; refuse one of another signature."""
+    if (function._sig.args, function._sig.return_type) != (torque_signature.args, torque_signature.return_type):
+        raise ModelError(
+            f"JointTorque.torque must be a C function of the signature {torque_signature}, got {function._sig}; "
+            "decorate it by numba.cfunc(nlink.mechanics.torque_callback.torque_signature)"
+        )
+    return function
+
+
+@lru_cache(KEPT)
+def compiled_torques(function: Any, of_state: bool) -> Any:
+    """Return a function compiled by Numba as a C function; where it raises an exception the torques stay as they were."""
+
+    def call(t, theta, omega, torque, n):
+        try:
+            fill(function(t, carray(theta, (n,)), carray(omega, (n,))), carray(torque, (n,)))
+        except Exception:  # noqa: BLE001, S110
+            pass
+
+    def call_at(t, theta, omega, torque, n):
+        try:
+            fill(function(t), carray(torque, (n,)))
+        except Exception:  # noqa: BLE001, S110
+            pass
+
+    made: Any = CFunc(call if of_state else call_at, (torque_signature.args, torque_signature.return_type), {}, {})
+    try:
+        answered(made.compile, "the torque function")()
+    except NumbaError as error:
+        name = getattr(function, "__name__", "function")
+        raise ModelError(f"JointTorque.torque: Numba cannot compile {name}: {_cause(error)}") from error
+    return made
+
+
+def _cause(error: NumbaError) -> str:
+    """Return the line of Numba's message that says what is wrong."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return next((line for line in lines if RETURNED in line), lines[min(1, len(lines) - 1)])
+
+
+def fill(value, torque):
+    """Fill the torques from what a function returns."""
+
+
+@overload(fill)
+def _filling(value, torque):
+    """Choose by the type of the value: a number for every joint, or one each."""
+    if isinstance(value, types.Number | types.Boolean):
+
+        def filled(value, torque):
+            for i in range(len(torque)):
+                torque[i] = value
+    elif isinstance(value, types.BaseTuple):
+
+        def filled(value, torque):
+            i = 0
+            if len(value) == len(torque):
+                for each in literal_unroll(value):
+                    torque[i] = each
+                    i += 1
+    elif isinstance(value, types.Array) and value.ndim == 1:
+
+        def filled(value, torque):
+            if len(value) == len(torque):
+                for i in range(len(torque)):
+                    torque[i] = value[i]
+    else:
+        raise TypingError(f"{RETURNED}, not {value}")
+    return filled
