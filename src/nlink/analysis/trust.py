@@ -149,7 +149,7 @@ class Witnesses:
         load = self.scenario.chain.load(JointTorque)
         if load and isinstance(load.torque, LostFunction):
             raise ModelError(
-                "this run cannot be checked: its torque was a Python function, which its file does not hold; simulate again"
+                "this run cannot be checked: its torque was a function, which its file does not hold; simulate again"
             )
 
     def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Integrator, angle: float) -> float:

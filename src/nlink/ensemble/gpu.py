@@ -121,9 +121,9 @@ class Card:
     def __init__(self, job: Job, cuda: Any, stop: Callable[[], bool]) -> None:
         from nlink.ensemble.gpu_kernels import Settings
 
-        if not side_by_side(job.system, job.method, job.varied):
+        if job.system.callback or not side_by_side(job.system, job.method, job.varied):
             what = "by DOP853, or by Taylor without tables and quadratic drag"
-            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
+            raise ModelError(f"Cuda takes open chains without torque functions, {what}; use Threads()")
         self.cuda, self.stop = cuda, stop
         method: Any = job.method
         chain = flagged(job.part(0, 1))

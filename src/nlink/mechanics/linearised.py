@@ -13,10 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from numpy.typing import ArrayLike
+
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import Drag, FollowerForce, JointTorque, TipForce, ledger
+
+STEP = 1e-4
+"""rad, and rad/s: between the states at which a torque function is called for its derivative."""
+DIFFERENCE = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
 
 
 def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
@@ -122,12 +128,35 @@ def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.nda
     return J, bend + np.einsum("jk,...ka->...jak", own, -chain.com[:, None] * e - chain.offset[:, None] * t)
 
 
-def steady_torques(chain: Chain) -> np.ndarray:
-    """Return the generalised forces (N,) of torques that do not change in time; refuse others."""
+def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the generalised forces (N,) of torques at rest at angles (N,): numbers, or a function of the state at t = 0; refuse
+    those that change in time.
+    """
     load = chain.load(JointTorque)
+    if load and load.takes_state:
+        return differences(chain.n).T @ np.broadcast_to(load.at(chain.n)(0.0, theta, np.zeros(chain.n)), (chain.n,))
     if load and not load.steady:
-        raise ModelError("a torque that changes in time leaves no equilibrium; give numbers as joint torques")
+        raise ModelError(
+            "a torque that changes in time leaves no equilibrium; give numbers as joint torques, or a function of t, theta, omega"
+        )
     return differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
+
+
+def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a torque function of the state adds to C and K (..., N, N) at times (...), by differences of order 4."""
+    n, many = chain.n, theta.shape[:-1]
+    slopes, load = np.zeros((*many, n, 2 * n)), chain.load(JointTorque)
+    if load and load.takes_state:
+        torques, times = load.at(n), np.broadcast_to(t, many)
+        for k in np.ndindex(many):
+            state = np.concatenate([theta[k], omega[k]])
+            for j in range(2 * n):
+                for far, weight in DIFFERENCE:
+                    moved = state.copy()
+                    moved[j] += far * STEP
+                    slopes[k][:, j] += weight / STEP * torques(float(times[k]), moved[:n], moved[n:])
+    both = differences(n).T @ slopes
+    return -both[..., n:], -both[..., :n]
 
 
 def differences(n: int) -> np.ndarray:

@@ -304,6 +304,11 @@ class System:
         """Whether a torque function in Python has raised inside the compiled code."""
         return self.callback is not None and self.callback.error is not None
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether compiled code calls a torque function in Python: one chain at a time, and slowly."""
+        return self.callback is not None and not self.callback.compiled
+
     def accelerations(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""
         state = self.encode(theta, omega)

@@ -18,7 +18,7 @@ from numba.extending import overload
 
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import answered
-from nlink.mechanics.loads.torque_function import C_FUNCTION, TorqueFunction, is_c_function, is_compiled, takes_state, torques_by
+from nlink.mechanics.loads.torque_function import C_FUNCTION, TorqueFunction, Torques, is_c_function, is_compiled, takes_state
 
 _POINTER = types.CPointer(types.float64)
 torque_signature = types.void(types.float64, _POINTER, _POINTER, _POINTER, types.int64)
@@ -33,24 +33,16 @@ class TorqueCallback:
     """A torque function as a C function that compiled code can call; keeps what a Python function raises."""
 
     def __init__(self, function: TorqueFunction, n: int) -> None:
-        self.function, self.n = function, n
-        self.compiled = is_compiled(function)
+        self.torques, self.compiled = Torques(function, n), is_compiled(function)
         self.error: BaseException | None = None
-        if is_c_function(function):
-            self._code = _of_nlink_signature(function)
+        if self.compiled:
+            self._code = _of_nlink_signature(function) if is_c_function(function) else compiled_torques(function)
             self.address: int = self._code.address
-        elif self.compiled:
-            self._code = compiled_torques(function, takes_state(function))
-            self.address = self._code.address
         else:
             self._code = C_FUNCTION(self._call)
             self.address = ctypes.cast(self._code, ctypes.c_void_p).value or 0
-        if not takes_state(function):
-            torques_by(function, n, 0.0, np.zeros(n), np.zeros(n))
-
-    def torques(self, t: float, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
-        """Return the torques (N,) at time t, angles (N,) and rates (N,), checked."""
-        return torques_by(self.function, self.n, t, theta, omega)
+        if not self.torques.takes_state:
+            self.torques(0.0, np.zeros(n), np.zeros(n))
 
     def taken(self) -> BaseException:
         """Return what the function raised, and forget it."""
@@ -61,7 +53,7 @@ class TorqueCallback:
     def _call(self, t: float, theta: int, omega: int, torque: int, n: int) -> None:
         angles, rates, out = (np.frombuffer((ctypes.c_double * n).from_address(at)) for at in (theta, omega, torque))
         try:
-            out[:] = self.torques(t, angles, rates)
+            out[:] = self.torques(t, angles, rates)  # of copies: a function may keep what it is given
         except BaseException as error:
             self.error = self.error or error
             out[:] = np.nan
@@ -78,7 +70,7 @@ def _of_nlink_signature(function: Any) -> Any:
 
 
 @lru_cache(KEPT)
-def compiled_torques(function: Any, of_state: bool) -> Any:
+def compiled_torques(function: Any) -> Any:
     """Return a function compiled by Numba as a C function; where it raises an exception the torques stay as they were."""
 
     def call(t, theta, omega, torque, n):
@@ -93,7 +85,7 @@ def compiled_torques(function: Any, of_state: bool) -> Any:
         except Exception:  # noqa: BLE001, S110
             pass
 
-    made: Any = CFunc(call if of_state else call_at, (torque_signature.args, torque_signature.return_type), {}, {})
+    made: Any = CFunc(call if takes_state(function) else call_at, (torque_signature.args, torque_signature.return_type), {}, {})
     try:
         answered(made.compile, "the torque function")()
     except NumbaError as error:

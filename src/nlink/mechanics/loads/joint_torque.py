@@ -16,7 +16,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, number_or_each, shown
 from nlink.mechanics.loads.base import Load, Parameter
-from nlink.mechanics.loads.torque_function import TorqueFunction, takes_state
+from nlink.mechanics.loads.torque_function import TorqueFunction, Torques, takes_state
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,11 @@ class JointTorque(Load):
         """The function among the torques, if there is one."""
         torque: Any = self.torque
         return torque.function if isinstance(torque, Added) else torque if callable(torque) else None
+
+    def at(self, n: int) -> Torques:
+        """Return the torques of the function on n joints, to be called with the time, angles and rates."""
+        assert self.function is not None
+        return Torques(self.function, n)
 
     @property
     def takes_state(self) -> bool:

@@ -64,17 +64,28 @@ def takes_state(function: TorqueFunction) -> bool:
     return len(given) == 3
 
 
-def torques_by(function: TorqueFunction, n: int, t: float, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the torques (n,) in N m of a function at a time, angles (n,) and rates (n,), called from Python; checked."""
-    if is_c_function(function):
-        angles, rates, torques = np.array(theta, float), np.array(omega, float), np.full(n, np.nan)
-        C_FUNCTION(function.address)(t, angles.ctypes.data, rates.ctypes.data, torques.ctypes.data, n)  # pyright: ignore[reportFunctionMemberAccess]
+class Torques:
+    """The torques of a function on n joints, called from Python."""
+
+    def __init__(self, function: TorqueFunction, n: int) -> None:
+        self.function, self.n, self.takes_state = function, n, takes_state(function)
+        self.is_c_function = is_c_function(function)
+
+    def __call__(self, t: float, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the torques in N m at time t, angles (n,) in rad and rates (n,) in rad/s: a number or (n,), checked."""
+        if self.is_c_function:
+            return self._filled(t, np.array(theta, float), np.array(omega, float))
+        value = self.function(t, np.array(theta, float), np.array(omega, float)) if self.takes_state else self.function(t)
+        try:
+            torques = np.asarray(value, float)
+        except (TypeError, ValueError):
+            torques = np.empty(0)
+        if torques.shape not in ((), (self.n,)) or value is None:
+            raise ModelError(f"the torque function must return a number or {self.n} of them, got {shown(value)} at t = {t:g}")
         return torques
-    value = function(t, np.array(theta, float), np.array(omega, float)) if takes_state(function) else function(t)
-    try:
-        torques = np.asarray(value, float)
-    except (TypeError, ValueError):
-        torques = np.empty(0)
-    if torques.shape not in ((), (n,)) or value is None:
-        raise ModelError(f"the torque function must return a number or {n} of them, got {shown(value)} at t = {t:g}")
-    return np.array(np.broadcast_to(torques, (n,)))
+
+    def _filled(self, t: float, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the torques of a C function."""
+        torques, function = np.full(self.n, np.nan), C_FUNCTION(getattr(self.function, "address"))  # noqa: B009
+        function(t, theta.ctypes.data, omega.ctypes.data, torques.ctypes.data, self.n)
+        return torques
