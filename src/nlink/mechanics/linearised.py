@@ -20,10 +20,6 @@ from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import Drag, FollowerForce, JointTorque, TipForce, ledger
 
-STEP = 1e-4
-"""rad, and rad/s: between the states at which a torque function is called for its derivative."""
-DIFFERENCE = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
-
 
 def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
     """Return M (..., N, N) with kinetic energy 1/2 omega.M omega."""
@@ -143,18 +139,13 @@ def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
 
 
 def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a torque function of the state adds to C and K (..., N, N) at times (...), by differences of order 4."""
-    n, many = chain.n, theta.shape[:-1]
-    slopes, load = np.zeros((*many, n, 2 * n)), chain.load(JointTorque)
-    if load and load.takes_state:
-        torques, times = load.at(n), np.broadcast_to(t, many)
-        for k in np.ndindex(many):
-            state = np.concatenate([theta[k], omega[k]])
-            for j in range(2 * n):
-                for far, weight in DIFFERENCE:
-                    moved = state.copy()
-                    moved[j] += far * STEP
-                    slopes[k][:, j] += weight / STEP * torques(float(times[k]), moved[:n], moved[n:])
+    """Return what a torque function of the state adds to C and K (..., N, N) at times (...)."""
+    load, n = chain.load(JointTorque), chain.n
+    if not (load and load.takes_state):
+        return np.zeros((n, n)), np.zeros((n, n))
+    from nlink.mechanics.torque_callback import TorqueCallback  # Numba
+
+    slopes = TorqueCallback(load.function, n).slopes(np.broadcast_to(t, theta.shape[:-1]), theta, omega)
     both = differences(n).T @ slopes
     return -both[..., n:], -both[..., :n]
 

@@ -15,6 +15,14 @@ from numba.cpython.unsafe.tuple import tuple_setitem
 from nlink.compiled.jit import COMPILING
 
 
+def _with_item(values: tuple[float, ...], at: int, value: float) -> tuple[float, ...]:
+    """Return a tuple with another value at one place."""
+    return *values[:at], value, *values[at + 1 :]
+
+
+with_item: Any = tuple_setitem if COMPILING else _with_item
+
+
 def state_feedback(gain: np.ndarray, theta: np.ndarray, hold: np.ndarray) -> Any:
     """Return torque(t, theta, omega) -> N torques in N m: those that hold the chain (N,) less the gains (N, 2N) times how far the
     state is from rest at the angles theta (N,).
@@ -31,7 +39,7 @@ def state_feedback(gain: np.ndarray, theta: np.ndarray, hold: np.ndarray) -> Any
                 far = theta[j] - rest[j]
                 far -= turn * math.floor(far / turn + 0.5)
                 total -= gain[i, j] * far + gain[i, n + j] * omega[j]
-            torques = tuple_setitem(torques, i, total)
+            torques = with_item(torques, i, total)
         return torques
 
     return njit(torque) if COMPILING else torque

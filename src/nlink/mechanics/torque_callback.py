@@ -19,6 +19,8 @@ from numba.extending import overload
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import answered
 from nlink.mechanics.loads.torque_function import C_FUNCTION, TorqueFunction, Torques, is_c_function, is_compiled, takes_state
+from nlink.mechanics.torques import differences_many
+
 
 _POINTER = types.CPointer(types.float64)
 torque_signature = types.void(types.float64, _POINTER, _POINTER, _POINTER, types.int64)
@@ -26,6 +28,8 @@ torque_signature = types.void(types.float64, _POINTER, _POINTER, _POINTER, types
 rates (n,) in rad/s; `numba.carray(theta, (n,))` makes arrays of them."""
 KEPT = 64
 """Functions that are kept compiled."""
+STEP = 1e-4
+"""rad, and rad/s: between the states at which a function is called for its derivatives."""
 RETURNED = "it must return a number, a tuple of numbers or an array of one dimension"
 
 
@@ -43,6 +47,17 @@ class TorqueCallback:
             self.address = ctypes.cast(self._code, ctypes.c_void_p).value or 0
         if not self.torques.takes_state:
             self.torques(0.0, np.zeros(n), np.zeros(n))
+
+    def slopes(self, t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+        """Return the derivatives (..., N, 2 N) of the torques by angles and rates (..., N), at times (...)."""
+        states = np.stack([theta, omega], -2).reshape(-1, 2, theta.shape[-1])
+        count, _, n = states.shape
+        out = np.empty((count, n, 2 * n))
+        times = np.array(t, float).reshape(-1)
+        differences_many(self.address, times, states, STEP, np.empty((2, n)), np.empty(n), out)
+        if self.error:
+            raise self.taken()
+        return out.reshape(*theta.shape[:-1], n, 2 * n)
 
     def taken(self) -> BaseException:
         """Return what the function raised, and forget it."""

@@ -10,9 +10,10 @@ from numba import types
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.interpreted import Vector, Vectors
-from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.compiled.simd import alike, flat, lane, parts_of, sine, with_lane
+from nlink.compiled.views import views
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointTorque, torques
 from nlink.mechanics.loads.torque_function import C_FUNCTION
@@ -97,6 +98,29 @@ def drive(t, theta, omega, at, p, w):
             w[TQ, i] += from_table(t, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
     if p.callback != 0:
         add_function(t, theta, omega, at, p, w)
+
+
+@entry("derivatives of torque functions")
+def differences_many(address, t, states, step, state, torques, out):
+    """Fill out (K, N, 2 N) with the derivatives of the torques of a C function by angles and rates, at times t and states (K, 2, N),
+    by differences of order 4; `state` (2, N) and `torques` (N,) are room.
+    """
+    t, states, state, torques, out = views(t), views(states), views(state), views(torques), views(out)
+    n = len(torques)
+    for k in range(len(t)):
+        for j in range(2 * n):
+            state[j // n, j % n] = states[k, j // n, j % n]
+        for j in range(2 * n):
+            for i in range(n):
+                out[k, i, j] = 0.0
+            for far, weight in ((1, 2.0 / 3.0), (-1, -2.0 / 3.0), (2, -1.0 / 12.0), (-2, 1.0 / 12.0)):
+                state[j // n, j % n] = states[k, j // n, j % n] + far * step
+                for i in range(n):
+                    torques[i] = math.nan
+                call_address(address, t[k], state[0], state[1], torques, n)
+                for i in range(n):
+                    out[k, i, j] += weight / step * torques[i]
+            state[j // n, j % n] = states[k, j // n, j % n]
 
 
 @kernel
