@@ -304,9 +304,7 @@ class LostFunction:
 
     def __call__(self, t: float) -> float:
         """Refuse: the function is not here."""
-        raise ModelError(
-            f"the torque was the function {self.name[:200]!r}, which a file cannot hold; simulate again with it"
-        )
+        raise ModelError(f"the torque was the function {self.name[:200]!r}, which a file cannot hold; simulate again with it")
 
 
 def _load_table(load: Load) -> Any:

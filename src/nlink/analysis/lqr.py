@@ -137,7 +137,11 @@ def _weights(name: str, given: ArrayLike | None, size: int, what: str) -> np.nda
         values = np.full(1, np.nan)
     if values.ndim < 2 and values.shape in ((), (size,)):
         values = np.diag(np.broadcast_to(values, (size,)))
-    if values.shape != (size, size) or not np.isfinite(values).all() or np.abs(values - values.T).max() > 1e-12 * np.abs(values).max():
+    if (
+        values.shape != (size, size)
+        or not np.isfinite(values).all()
+        or np.abs(values - values.T).max() > 1e-12 * np.abs(values).max()
+    ):
         raise ModelError(
             f"lqr: {name} must be a number, {size} of them or a symmetric matrix of {size} x {size} ({what}), got {shown(given)}"
         )

@@ -24,6 +24,9 @@ from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torque_callback import TorqueCallback
 
+BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
+"""s: how far beyond its end a motion is looked at for an exception of a compiled torque function."""
+
 
 @entry("the equations of motion with constraints")
 def residual_of(t, z, rate, p, y, out, w):
@@ -244,9 +247,25 @@ class System:
         """Return the rates of a state with its ledger; what a torque function raises comes out, or, if not strict, is kept."""
         out = np.empty(self.full_size)
         rates(float(t), y, self.parameters, out, self._w)
-        if strict and self.failed and self.callback:
-            raise self.callback.taken()
+        if strict and self.callback and not np.isfinite(out).all():
+            if self.failed:
+                raise self.callback.taken()
+            self.callback.torques(t, *self.decode(y[: self.size]))  # called from Python, a compiled function says what is wrong
         return out
+
+    def torque_error(self, t: float, y: np.ndarray) -> BaseException | None:
+        """Return what the torque function has raised in Python, and forget it; or what a compiled one, whose exceptions are lost,
+        raises at the end y of the motion or just beyond it.
+        """
+        if self.callback is None or self.failed:
+            return self.callback.taken() if self.callback else None
+        theta, omega = self.decode(y[: self.size])
+        for far in (0.0, *BEYOND) if self.callback.compiled else ():
+            try:
+                self.callback.torques(t + far, theta + far * omega, omega)
+            except Exception as error:  # noqa: BLE001
+                return error
+        return None
 
     @cached_property
     def _side_by_side(self) -> Any:

@@ -30,6 +30,7 @@ KEPT = 64
 """Functions that are kept compiled."""
 STEP = 1e-4
 """rad, and rad/s: between the states at which a function is called for its derivatives."""
+PIPELINE = "Failed in nopython mode"
 RETURNED = "it must return a number, a tuple of numbers or an array of one dimension"
 
 
@@ -112,7 +113,7 @@ def compiled_torques(function: Any) -> Any:
 def _cause(error: NumbaError) -> str:
     """Return the line of Numba's message that says what is wrong."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return next((line for line in lines if RETURNED in line), lines[min(1, len(lines) - 1)])
+    return next((line for line in lines if RETURNED in line), next(line for line in [*lines, ""] if not line.startswith(PIPELINE)))
 
 
 def fill(value, torque):
