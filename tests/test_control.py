@@ -159,7 +159,7 @@ def test_angles_come_unwrapped_and_as_copies():
 
 
 def test_flow_events_and_rates_of_many_states():
-    theta, omega = flow(FED_BACK, integrator=DOP853(1e-12, 1e-12))([2.0, 1.0], t=1.5)
+    theta, _ = flow(FED_BACK, integrator=DOP853(1e-12, 1e-12))([2.0, 1.0], t=1.5)
     run = simulate(PASSIVE, [2.0, 1.0], t_end=1.5, rtol=1e-12, atol=1e-12, events=[Event(lambda t, theta, omega: theta[0] - 1.0)])
     np.testing.assert_allclose(theta, run.theta[-1], rtol=0, atol=1e-10)
     other = simulate(
@@ -445,11 +445,11 @@ def test_derivatives_of_a_law(law):
         wanted[:, j] = (system(0.0, state + step) - system(0.0, state - step)) / (2 * far)
     np.testing.assert_allclose(found.A, wanted, rtol=0, atol=1e-7 * np.abs(wanted).max())
     np.testing.assert_allclose(
-        found.C - linearize(Chain.uniform(3).with_loads(JointDamper(0.2)), theta, omega).C, _C(theta), atol=1e-9
+        found.C - linearize(Chain.uniform(3).with_loads(JointDamper(0.2)), theta, omega).C, by_hand(theta), atol=1e-9
     )
 
 
-def _C(theta):
+def by_hand(theta):
     """The damping that the law adds, by hand."""
     D = np.eye(3) - np.eye(3, k=-1)
     rates = np.outer(np.ones(3), [0.0, 0.0, 0.1 * theta[0]]) - 0.4 * D
@@ -561,7 +561,7 @@ def test_a_double_pendulum_stays_upright(joints):
     run = simulate(balanced, upright + 0.01, [0.01, 0.0], t_end=20.0)
     np.testing.assert_allclose(run.theta[-1], upright, rtol=0, atol=1e-8)
     assert abs(run.energy().residual).max() < 1e-8
-    assert abs(run.energy().work["joint_torque"][-1]) > 1e-3
+    assert abs(run.energy().work["joint_torque"]).max() > 1e-5
     left = simulate(chain, upright + 0.01, [0.01, 0.0], t_end=20.0)
     assert np.abs(left.theta[-1] - upright).max() > 1.0
     passive = [i for i in range(2) if i not in regulator.joints]

@@ -33,16 +33,15 @@ UNREACHED = 1e-9
 class LQR:
     """The regulator of a chain at rest at `theta` (N,) in rad.
 
-    K (m, 2N) has the gains of the m driven `joints` (from 0), in N m/rad for the angles and N m s/rad for the rates; `hold` (N,) the
-    torques in N m that hold the chain at theta; A (2N, 2N) and B (2N, m) are the matrices of small motions, and P (2N, 2N) solves
-    the Riccati equation.
+    K (m, 2N) has the gains of the m driven `joints` (from 0), in N m/rad for the angles and N m s/rad for the rates; `eigenvalues`
+    (2N,) in 1/s are those of the chain with it; `hold` (N,) are the torques in N m that hold the chain at theta; A (2N, 2N)
+    and B (2N, m) are the matrices of small motions, and P (2N, 2N) solves the Riccati equation.
     """
 
     theta: np.ndarray
     joints: tuple[int, ...]
     K: np.ndarray
     eigenvalues: ComplexArray
-    """of the chain with the regulator (2N,), in 1/s"""
     hold: np.ndarray
     A: np.ndarray = field(repr=False)
     B: np.ndarray = field(repr=False)
@@ -64,8 +63,8 @@ class LQR:
 def lqr(
     chain: Chain,
     theta: ArrayLike | None = None,
-    Q: ArrayLike | None = None,  # noqa: N803
-    R: ArrayLike | None = None,  # noqa: N803
+    Q: ArrayLike | None = None,
+    R: ArrayLike | None = None,
     *,
     joints: Sequence[int] | None = None,
 ) -> LQR:
@@ -93,7 +92,7 @@ def lqr(
     rest = np.array(spread("theta", angle_or_each("theta", np.pi if theta is None else theta), n, "links"))
     driven = _joints(joints, n)
     D = linearised.differences(n)
-    bare = Chain(chain.links, [load for load in chain.loads if not isinstance(load, JointTorque)])
+    bare = Chain(chain.links, tuple(load for load in chain.loads if not isinstance(load, JointTorque)))
     hold = _holding(bare, rest, driven, D)
     about = linearize(bare.with_loads(JointTorque(hold.tolist())), rest)
     A, B = about.A, np.vstack([np.zeros((n, len(driven))), np.linalg.solve(about.M, D.T[:, driven])])
@@ -103,7 +102,7 @@ def lqr(
     _refuse_unreached(A, B, driven)
     P = _riccati(A, B, weights, prices)
     K = np.linalg.solve(prices, B.T @ P)
-    return LQR(rest, tuple(driven), K, np.sort_complex(np.linalg.eigvals(A - B @ K)), hold, A, B, P)
+    return LQR(rest, tuple(driven), K, np.sort_complex(np.linalg.eigvals(A - B @ K)).astype(complex), hold, A, B, P)
 
 
 def _joints(joints: Sequence[int] | None, n: int) -> list[int]:
@@ -156,7 +155,8 @@ def _refuse_unreached(A: np.ndarray, B: np.ndarray, driven: list[int]) -> None:
         sizes = np.linalg.svd(np.hstack([A - value * np.eye(len(A)), B]), compute_uv=False)
         if sizes[-1] <= UNREACHED * sizes[0]:
             raise ModelError(
-                f"lqr: joints {driven} have no influence on a motion with the eigenvalue {value:.3g} 1/s; let another joint be driven"
+                f"lqr: joints {driven} have no influence on a motion with the eigenvalue {value:.3g} 1/s; "
+                "let another joint be driven"
             )
 
 

@@ -50,7 +50,7 @@ class LinearParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class Linear(AngleFormulation):
-    """Small motions about an equilibrium: `about` its angles in rad, straight down if not given. A torque function acts as it is."""
+    """Small motions about an equilibrium: `about` its angles in rad, straight down if not given. Torque functions act as is."""
 
     name: ClassVar[str] = "linear"
     about: float | tuple[float, ...] = 0.0

@@ -12,7 +12,6 @@ in the ledger. The follower force makes K unsymmetric; the force f of a pin adds
 from __future__ import annotations
 
 import numpy as np
-
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError
@@ -145,7 +144,7 @@ def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 
         return np.zeros((n, n)), np.zeros((n, n))
     from nlink.mechanics.torque_callback import TorqueCallback  # Numba
 
-    slopes = TorqueCallback(load.function, n).slopes(np.broadcast_to(t, theta.shape[:-1]), theta, omega)
+    slopes = TorqueCallback(load.at(n)).slopes(np.broadcast_to(t, theta.shape[:-1]), theta, omega)
     both = differences(n).T @ slopes
     return -both[..., n:], -both[..., :n]
 

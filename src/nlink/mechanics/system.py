@@ -196,7 +196,7 @@ class System:
             raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
-        self.callback = TorqueCallback(load.function, chain.n) if load and load.function else None
+        self.callback = TorqueCallback(load.at(chain.n)) if load and load.function else None
         numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
@@ -263,7 +263,7 @@ class System:
         for far in (0.0, *BEYOND) if self.callback.compiled else ():
             try:
                 self.callback.torques(t + far, theta + far * omega, omega)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 return error
         return None
 

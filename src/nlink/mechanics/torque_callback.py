@@ -1,7 +1,7 @@
 """Torque functions as C functions, which compiled code calls by their address: those of Python, and those compiled by Numba.
 
-The address is a number among the parameters of a chain, so that no function of a user is compiled into the steps: a second one, with
-other gains, costs its own compilation alone.
+The address is a number among the parameters of a chain, so that no function of a user is compiled into the steps: a second one,
+with other gains, costs its own compilation alone.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import carray, literal_unroll, types
+from numba import literal_unroll, types
 from numba.core.ccallback import CFunc
 from numba.core.errors import NumbaError, TypingError
 from numba.extending import overload
+from numba.np.numpy_support import carray
 
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import answered
-from nlink.mechanics.loads.torque_function import C_FUNCTION, TorqueFunction, Torques, is_c_function, is_compiled, takes_state
+from nlink.mechanics.loads.torque_function import C_FUNCTION, Torques, is_c_function, is_compiled, takes_state
 from nlink.mechanics.torques import differences_many
-
 
 _POINTER = types.CPointer(types.float64)
 torque_signature = types.void(types.float64, _POINTER, _POINTER, _POINTER, types.int64)
@@ -37,8 +37,9 @@ RETURNED = "it must return a number, a tuple of numbers or an array of one dimen
 class TorqueCallback:
     """A torque function as a C function that compiled code can call; keeps what a Python function raises."""
 
-    def __init__(self, function: TorqueFunction, n: int) -> None:
-        self.torques, self.compiled = Torques(function, n), is_compiled(function)
+    def __init__(self, torques: Torques) -> None:
+        self.torques, function, n = torques, torques.function, torques.n
+        self.compiled = is_compiled(function)
         self.error: BaseException | None = None
         if self.compiled:
             self._code = _of_nlink_signature(function) if is_c_function(function) else compiled_torques(function)
@@ -67,7 +68,7 @@ class TorqueCallback:
         return error
 
     def _call(self, t: float, theta: int, omega: int, torque: int, n: int) -> None:
-        angles, rates, out = (np.frombuffer((ctypes.c_double * n).from_address(at)) for at in (theta, omega, torque))
+        angles, rates, out = (np.frombuffer(memoryview((ctypes.c_double * n).from_address(at))) for at in (theta, omega, torque))
         try:
             out[:] = self.torques(t, angles, rates)  # of copies: a function may keep what it is given
         except BaseException as error:
@@ -90,15 +91,15 @@ def compiled_torques(function: Any) -> Any:
     """Return a function compiled by Numba as a C function; where it raises an exception the torques stay as they were."""
 
     def call(t, theta, omega, torque, n):
-        try:
+        try:  # noqa: SIM105 - Numba takes no context managers
             fill(function(t, carray(theta, (n,)), carray(omega, (n,))), carray(torque, (n,)))
-        except Exception:  # noqa: BLE001, S110
+        except Exception:
             pass
 
     def call_at(t, theta, omega, torque, n):
-        try:
+        try:  # noqa: SIM105
             fill(function(t), carray(torque, (n,)))
-        except Exception:  # noqa: BLE001, S110
+        except Exception:
             pass
 
     made: Any = CFunc(call if takes_state(function) else call_at, (torque_signature.args, torque_signature.return_type), {}, {})

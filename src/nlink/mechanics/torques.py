@@ -82,8 +82,8 @@ def no_function(t, theta, omega, at, p, w):
 
 @dispatched(lambda kind: {np.ndarray: add_function_of_one, Vectors: add_function_of_lanes}.get(kind, no_function), "theta")
 def add_function(t, theta, omega, at, p, w):
-    """Add the torques of the function. It gets copies, side by side in rows that are free until the loads are added up; numbers that
-    it does not fill are not numbers.
+    """Add the torques of the function. It gets copies, in rows that are free until the loads are added up; what it does
+    not fill is not a number.
     """
 
 
@@ -102,8 +102,8 @@ def drive(t, theta, omega, at, p, w):
 
 @entry("derivatives of torque functions")
 def differences_many(address, t, states, step, state, torques, out):
-    """Fill out (K, N, 2 N) with the derivatives of the torques of a C function by angles and rates, at times t and states (K, 2, N),
-    by differences of order 4; `state` (2, N) and `torques` (N,) are room.
+    """Fill out (K, N, 2 N) with the derivatives of the torques of a C function by angles and rates, by differences of order 4, at
+    times t and states (K, 2, N); `state` (2, N) and `torques` (N,) are room.
     """
     t, states, state, torques, out = views(t), views(states), views(state), views(torques), views(out)
     n = len(torques)
