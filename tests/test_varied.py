@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numba
 import numpy as np
 import pytest
 from by_hand import NAMES, WHOLE, by_hand
@@ -50,6 +51,7 @@ TORQUES = {
     "mixed with a number": [TABLE, 1.5],
     "function": lambda t: [1.0 + t, -2.0 * t],
     "function of one number": lambda t: 3.0 * t,
+    "compiled function": numba.njit(lambda t: (1.0 + t, -2.0 * t)),
 }
 ENGINES = {
     "Taylor": Taylor(1e-12),

@@ -68,8 +68,8 @@ def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
     """
     if type(system.parameters) is not RecursiveParameters or system.calls_python:
         return False
-    plain = varied.flagged(system.parameters.chain).force_level < 2 and not len(system.breaks())
-    return isinstance(method, DOP853) or (isinstance(method, Taylor) and plain)
+    rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
+    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
