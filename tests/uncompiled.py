@@ -191,7 +191,7 @@ def test_python_torques_that_fail():
 
 
 def test_what_a_chain_asks_of_the_kernels():
-    """Flags, which the compiler takes as they are: what acts, in time, by velocities, and whose work is kept."""
+    """Flags, which the compiler takes as they are: what acts, by sines and tables, by velocities, and whose work is kept."""
     sine, wind = JointTorque(Sine(1.0, 0.0, 0.5)), Drag(0.0, [0.1, 0.0])
     for load, wanted in (
         (None, (False, False, 0, 0)),
@@ -199,7 +199,7 @@ def test_what_a_chain_asks_of_the_kernels():
         (JointTorque(1.0), (True, False, 0, len(LEDGER))),
         (sine, (True, True, 0, len(LEDGER))),
         (JointTorque(Table([0.0], [1.0])), (True, True, 0, len(LEDGER))),
-        (JointTorque(math.sin), (True, True, 0, len(LEDGER))),
+        (JointTorque(math.sin), (True, False, 0, len(LEDGER))),
         (Drag(0.1), (True, False, 1, len(LEDGER))),
         (TipForce(1.0, 0.0), (True, False, 1, len(LEDGER))),
         (FollowerForce(1.0), (True, False, 1, len(LEDGER))),
