@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from test_streaming import reached
 from typer.models import CommandInfo
 
 import nlink
@@ -190,14 +191,21 @@ def test_numerical_failure_keeps_the_part_before(tmp_path: Path) -> None:
 
 
 def _long_run(folder: Path, *more: str) -> subprocess.Popen[str]:
+    """Start a long run, and wait until its file holds more than 10 s of it."""
     arguments = ["run", "chaotic-15", "--until", "1e6", "--set", "run.save=10", "--set", "run.flips=off", "-o", "long.nc", *more]
-    return subprocess.Popen([COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    part, until = folder / "long.nc.part", time.monotonic() + 60
+    while not part.exists():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    reached(part, 11.0)
+    return process
 
 
 def test_interrupt_keeps_the_run_and_resume_goes_on(tmp_path: Path) -> None:
     call("run", "chaotic-15", "--until", "0.1", cwd=tmp_path)  # compiles, so that the signal below meets the loop
     process = _long_run(tmp_path)
-    time.sleep(4.0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -217,7 +225,6 @@ def test_interrupt_keeps_the_run_and_resume_goes_on(tmp_path: Path) -> None:
 
 def test_a_killed_run_leaves_no_half_file(tmp_path: Path) -> None:
     process = _long_run(tmp_path)
-    time.sleep(2.0)
     process.kill()
     process.communicate()
     assert not (tmp_path / "long.nc").exists()

@@ -163,7 +163,7 @@ def test_a_lost_torque_cannot_be_checked(tmp_path):
     run = simulate(chain, 0.5, t_end=0.5)
     assert trusted_until(run) == 0.5
     run.save(tmp_path / "run.nc")
-    with pytest.raises(ModelError, match="its torque was a Python function, which its file does not hold; simulate again"):
+    with pytest.raises(ModelError, match="its torque was a function, which its file does not hold; simulate again"):
         trusted_until(nlink.load(tmp_path / "run.nc"))
 
 

@@ -7,12 +7,25 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from made_ensemble import Noted, Unpacked, arguments, unpacked_count
 from test_ensemble_store import done, same, started, wait_for
 
-from nlink import Dask, EnergyDrift, Final, FlipTime, ModelError, Reducer, Samples, Threads, simulate_many
+from nlink import (
+    Chain,
+    Dask,
+    EnergyDrift,
+    Final,
+    FlipTime,
+    JointTorque,
+    ModelError,
+    Reducer,
+    Samples,
+    Threads,
+    simulate_many,
+)
 from nlink._support.checks import BackendError
 from nlink.ensemble import cluster
 from nlink.ensemble.backends import CALLER
@@ -181,3 +194,11 @@ def test_dask_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(BackendError, match=r"Dask needs packages that are not installed: pip install 'dask\[distributed\]' zarr"):
         Dask()
+
+
+def test_workers_compile_a_law_of_torques(client):
+    gain = 0.3
+    law = numba.njit(lambda t, theta, omega: -gain * omega[0])
+    given = {"theta": np.random.default_rng(0).normal(size=(400, 2)), "t_end": 1.0, "integrator": "DOP853"}
+    chain = Chain.uniform(2).with_loads(JointTorque(law))
+    same(simulate_many(chain, **given, backend=Threads(1)), simulate_many(chain, **given, backend=Blocks(client)))

@@ -178,7 +178,7 @@ def test_the_ledger_lists_every_load_without_a_potential():
 
 @pytest.mark.parametrize("function", [lambda: 1.0, lambda t, theta: 1.0, lambda *, t: 1.0])
 def test_a_torque_function_takes_the_time_alone(function):
-    with pytest.raises(ModelError, match=r"^JointTorque\.torque must be a function of the time t alone, got <lambda>\("):
+    with pytest.raises(ModelError, match=r"^JointTorque\.torque must be a function of t, or of t, theta, omega, got <lambda>\("):
         JointTorque(function)
     for fine in (math.sin, lambda t, scale=2.0: scale * t, lambda *values: 0.0):
         assert JointTorque(fine).torque is fine

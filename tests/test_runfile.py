@@ -210,11 +210,11 @@ def test_a_torque_that_was_a_function_loads_but_cannot_go_on(tmp_path):
     back = nlink.load(tmp_path / "run.nc")
     assert np.array_equal(back.positions(), run.positions())
     assert not back.resumable
-    with pytest.raises(ModelError, match="cannot be resumed: its torque was a Python function"):
+    with pytest.raises(ModelError, match="cannot be resumed: its torque was a function"):
         back.resume(2.0)
     back.save(tmp_path / "again.nc")
     assert nlink.load(tmp_path / "again.nc").chain == back.chain
-    with pytest.raises(ModelError, match=r"the torque was the Python function '.*push', which a file cannot hold"):
+    with pytest.raises(ModelError, match=r"the torque was the function '.*push', which a file cannot hold"):
         nlink.simulate(back.chain, 0.2, t_end=1.0)
 
 

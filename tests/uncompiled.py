@@ -12,6 +12,7 @@ import math
 from types import SimpleNamespace
 from unittest import mock
 
+import numba
 import numpy as np
 import pytest
 from helpers import Mechanics, energy, random_chain, relative
@@ -31,6 +32,8 @@ from nlink import (
     Table,
     TipForce,
     formulate,
+    linearize,
+    lqr,
 )
 from nlink.compiled.interpreted import DualVector, Vector, Vectors
 from nlink.formulations import recursive
@@ -41,6 +44,7 @@ from nlink.mechanics.loads import Law
 from nlink.mechanics.moments import LEDGER
 from nlink.mechanics.scratch import LOAD_ROWS, S
 from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED, SeriesRoom, series_layout
+from nlink.mechanics.torque_callback import torque_signature
 from nlink.mechanics.torques import from_table, piece
 
 LEFT = -7.0
@@ -140,6 +144,30 @@ def test_python_torques():
     assert got[6] == pytest.approx(here.powers()["joint_torque"])
 
 
+@numba.cfunc(torque_signature)
+def feedback_in_c(t, theta, omega, torque, n):
+    for i in range(n):
+        torque[i] = math.sin(t) - 0.5 * theta[i] * omega[0]
+
+
+def test_torques_of_the_state():
+    made, theta, omega = bodies(3)
+    wanted = [math.sin(0.4) - 0.5 * theta[i] * omega[0] for i in range(3)]
+    for function in (feedback_in_c, lambda t, theta, omega: math.sin(t) - 0.5 * theta * omega[0]):
+        for name in ("recursive", "momentum", "projection", "maximal", "natural"):
+            one, other = (
+                formulate(Chain(made, [Gravity(9.81), JointTorque(torque)]), name).accelerations(theta, omega, 0.4)
+                for torque in (function, wanted)
+            )
+            close(one, other)
+        chain = Chain.uniform(3).with_loads(JointTorque(function))
+        damping = linearize(chain, theta, omega).C - linearize(Chain.uniform(3), theta, omega).C
+        close(damping[2], [0.5 * theta[2], 0.0, 0.0], 1e-9)
+    regulator = lqr(Chain.uniform(2))
+    assert regulator.torque(0.0, regulator.theta + 2 * math.pi, np.zeros(2)) == (0.0, 0.0)
+    assert linearize(Chain.uniform(2).with_loads(JointTorque(regulator.torque)), math.pi).stable
+
+
 def test_python_torques_that_fail():
     calls = []
 
@@ -163,7 +191,7 @@ def test_python_torques_that_fail():
 
 
 def test_what_a_chain_asks_of_the_kernels():
-    """Flags, which the compiler takes as they are: what acts, in time, by velocities, and whose work is kept."""
+    """Flags, which the compiler takes as they are: what acts, by sines and tables, by velocities, and whose work is kept."""
     sine, wind = JointTorque(Sine(1.0, 0.0, 0.5)), Drag(0.0, [0.1, 0.0])
     for load, wanted in (
         (None, (False, False, 0, 0)),
@@ -171,7 +199,7 @@ def test_what_a_chain_asks_of_the_kernels():
         (JointTorque(1.0), (True, False, 0, len(LEDGER))),
         (sine, (True, True, 0, len(LEDGER))),
         (JointTorque(Table([0.0], [1.0])), (True, True, 0, len(LEDGER))),
-        (JointTorque(math.sin), (True, True, 0, len(LEDGER))),
+        (JointTorque(math.sin), (True, False, 0, len(LEDGER))),
         (Drag(0.1), (True, False, 1, len(LEDGER))),
         (TipForce(1.0, 0.0), (True, False, 1, len(LEDGER))),
         (FollowerForce(1.0), (True, False, 1, len(LEDGER))),

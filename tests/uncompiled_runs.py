@@ -7,9 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from uncompiled import bodies, close
+from uncompiled import bodies, close, feedback_in_c
 
-from nlink import FTLE, Chain, Drag, Flip, FlipTime, Gravity, JointDamper, Threads, TipForce, ftle, simulate, simulate_many
+from nlink import (
+    DOP853,
+    FTLE,
+    Chain,
+    Drag,
+    Final,
+    Flip,
+    FlipTime,
+    Gravity,
+    JointDamper,
+    JointTorque,
+    Threads,
+    TipForce,
+    ftle,
+    simulate,
+    simulate_many,
+)
 from nlink.ensemble.kernels import tangents
 
 
@@ -69,3 +85,14 @@ def test_steps_that_end_without_arriving():
         assert found.status.values.tolist() == [2, 0]
         few = simulate_many(Chain.uniform(2), theta, t_end=0.2, integrator=f"{integrator}(max_steps=1)", backend=Threads(1))
         assert few.status.values.tolist() == [3, 3]
+
+
+def test_torques_of_the_state_side_by_side():
+    """The function is called lane by lane, also for a flip within a step of a single lane."""
+    chain, theta = Chain.uniform(2).with_loads(JointTorque(feedback_in_c)), np.array([[0.3, 1.0], [1.0, -2.0], [3.1, 0.1]])
+    method = DOP853(1e-6, 1e-6)
+    many = simulate_many(chain, theta, 2.0, t_end=0.1, integrator=method, keep=(Final(), FlipTime()), backend=Threads(1))
+    for k in range(3):
+        run = simulate(chain, theta[k], 2.0, t_end=0.1, integrator=method, save=(0.1,), events=Flip())
+        close(many.theta.values[k], run.theta[-1], 1e-6)
+        close(many.flip_time.values[k], run.events[0].t if run.events else math.nan, 1e-6)

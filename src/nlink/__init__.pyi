@@ -8,6 +8,8 @@ from .analysis.equilibrium import Equilibrium as Equilibrium
 from .analysis.equilibrium import equilibrium as equilibrium
 from .analysis.linearize import Linearization as Linearization
 from .analysis.linearize import linearize as linearize
+from .analysis.lqr import LQR as LQR
+from .analysis.lqr import lqr as lqr
 from .analysis.lyapunov import Lyapunov as Lyapunov
 from .analysis.lyapunov import lyapunov as lyapunov
 from .analysis.maps import chaos_map as chaos_map

@@ -298,15 +298,13 @@ def _record(kind: Any, table: dict[str, Any], where: str, name: str = "") -> Any
 
 @dataclass(frozen=True)
 class LostFunction:
-    """Stands for a Python function of time that a file names but cannot hold."""
+    """Stands for a torque function that a file names but cannot hold."""
 
     name: str
 
     def __call__(self, t: float) -> float:
         """Refuse: the function is not here."""
-        raise ModelError(
-            f"the torque was the Python function {self.name[:200]!r}, which a file cannot hold; simulate again with it"
-        )
+        raise ModelError(f"the torque was the function {self.name[:200]!r}, which a file cannot hold; simulate again with it")
 
 
 def _load_table(load: Load) -> Any:

@@ -16,6 +16,8 @@ from .ftle import FiniteTime as FiniteTime
 from .ftle import ftle as ftle
 from .linearize import Linearization as Linearization
 from .linearize import linearize as linearize
+from .lqr import LQR as LQR
+from .lqr import lqr as lqr
 from .lyapunov import Lyapunov as Lyapunov
 from .lyapunov import lyapunov as lyapunov
 from .mapfile import load_map as load_map

@@ -173,7 +173,8 @@ def linearize(
     """Return the small motions about angles `theta` (rad) and rates `omega`: about straight down, or where a closed chain rests, if
     not given.
 
-    About a state that is no equilibrium they are those about the motion through it, at that moment.
+    About a state that is no equilibrium they are those about the motion through it, at that moment. A torque function of the state
+    is differentiated numerically, at t = 0.
 
     >>> from nlink.mechanics.chain import Chain
     >>> linearize(Chain.uniform(2)).frequencies.round(4).tolist()
@@ -212,11 +213,15 @@ def companion(solved: np.ndarray) -> np.ndarray:
     return A
 
 
-def matrices(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return M, C, K in absolute angles of a chain without its pin."""
+def matrices(
+    chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, t: ArrayLike = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M, C, K in absolute angles of a chain without its pin, at times t for torque functions."""
     M, C, K = linearised.inertial(chain, theta, omega, alpha)
     _, dampings, stiffnesses = linearised.working(chain, theta, omega)
-    return M, C + dampings.sum(0), K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0)
+    fed_back = linearised.feedback(chain, theta, omega, t)
+    K = K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0) + fed_back[1]
+    return M, C + dampings.sum(0) + fed_back[0], K
 
 
 class Statics(NamedTuple):
@@ -239,9 +244,10 @@ def statics(chain: Chain, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
     force, stiffness = linearised.conservative(chain, theta)
     forces, _, stiffnesses = linearised.working(chain, theta, np.zeros(chain.n))
-    torques = linearised.steady_torques(chain)
+    torques = linearised.steady_torques(chain, theta)
     scale = float(max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300))
-    left, K = force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0)
+    left = force + forces.sum(0) + torques
+    K = stiffness + stiffnesses.sum(0) + linearised.feedback(chain, theta, np.zeros(chain.n))[1]
     basis = loop_closure.tangent(chain, theta)
     if chain.pin is None:
         return Statics(left, K, basis, scale, None)

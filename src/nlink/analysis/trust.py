@@ -148,9 +148,7 @@ class Witnesses:
     def __post_init__(self) -> None:
         load = self.scenario.chain.load(JointTorque)
         if load and isinstance(load.torque, LostFunction):
-            raise ModelError(
-                "this run cannot be checked: its torque was a Python function, which its file does not hold; simulate again"
-            )
+            raise ModelError("this run cannot be checked: its torque was a function, which its file does not hold; simulate again")
 
     def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Integrator, angle: float) -> float:
         """Return the time until which the angles theta, known at the first of the times, are trusted."""

@@ -3,7 +3,7 @@
 A deviation x of the state (theta, omega) obeys x' = A(t) x, A being the derivative of the equations of motion. Two ways:
 
     Duals         the steps of Taylor computed in dual numbers: the derivative of the very steps taken. Open chains, smooth loads.
-    Collocation   everything else (pins, quadratic drag, torques in Python): the motion by DOP853, A from the exact M, C, K on it,
+    Collocation   everything else (pins, quadratic drag, torque functions): the motion by DOP853, A from the exact M, C, K on it,
                   and x' = A x by the Gauss method of order 10, which turns each step into a matrix.
 
 With a pin, deviations keep the loop closed: J dtheta = 0 and J domega + D dtheta = 0 with D = d(J omega)/dtheta. That space, of
@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink.analysis.linearize import companion, geometric, matrices
 from nlink.analysis.motion import Motion
@@ -32,6 +33,7 @@ from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.system import System, rates_many
 
 STAGES = 5
@@ -68,16 +70,18 @@ class Engine:
     def __init__(self, system: System, method: Integrator) -> None:
         self.system, self.motion = system, Motion(system, method)
         rest = np.zeros(system.chain.n)
-        self.damped = linearised.working(system.chain, rest, rest + 1.0)[1].any()
+        torque = system.chain.load(JointTorque)
+        self.damped = (torque and torque.takes_state) or linearised.working(system.chain, rest, rest + 1.0)[1].any()
 
-    def contraction(self, states: np.ndarray, weights: np.ndarray) -> float:
-        """Return the integral of tr(M^-1 C) of the loads, along the free directions, from states at Gauss nodes with these weights:
-        how volumes shrink.
+    def contraction(self, t: np.ndarray, states: np.ndarray, weights: np.ndarray) -> float:
+        """Return the integral of tr(M^-1 C) of the loads, along the free directions, from states at Gauss nodes t with these
+        weights: how volumes shrink.
         """
         if not self.damped:
             return 0.0
         chain, (theta, omega) = self.system.chain, self.system.decode(states[:, : self.system.size])
         M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
+        C = C + linearised.feedback(chain, theta, omega, t)[0]
         if chain.pin is not None:
             basis, _ = across(chain, theta, omega)
             M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
@@ -99,7 +103,7 @@ class Duals(Engine):
         for chunk in self.motion.chunks(t, end, y) if len(y) > size and code == ARRIVED else ():
             out, code = chunk.y[-1].copy(), chunk.code
             times, weights = nodes(chunk.t)
-            contraction += self.contraction(chunk.at(times), weights)
+            contraction += self.contraction(times, chunk.at(times), weights)
         out[:size] = state
         return Segment(ARRIVED if code == RUNNING else code, out, new, contraction)
 
@@ -111,7 +115,7 @@ class Duals(Engine):
             return done
         chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
         theta, omega = (values[None] for values in self.system.decode(state))
-        A = state_matrix(chain, theta, omega, alpha, np.zeros((1, 2)))
+        A = state_matrix(chain, t, theta, omega, alpha, np.zeros((1, 2)))
         rate = float(fastest_rate(chain, theta, omega, A)[0])
         self.fastest = max(rate, 0.0 if self.fastest == np.inf else self.fastest)
         for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * rate / FAR))) + 1).tolist()):
@@ -163,7 +167,7 @@ class Collocation(Engine):
             A = self.derivative(times, states)
             for step in propagators(A.reshape(len(part) - 1, STAGES, m, m), np.diff(part)):
                 deviations = step @ deviations
-            contraction += self.contraction(states, weights)
+            contraction += self.contraction(times, states, weights)
         return deviations, contraction
 
     def _divided(self, chunk: Chunk) -> np.ndarray:
@@ -180,12 +184,14 @@ class Collocation(Engine):
         chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
         rates_many(t, np.ascontiguousarray(states), self.system.parameters, rates, tip, self.motion.scratch)
         theta, omega = self.system.decode(states[:, : self.system.size])
-        return state_matrix(chain, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
+        return state_matrix(chain, t, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
 
 
-def state_matrix(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray) -> np.ndarray:
-    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N); `tip` (K, 2) is the force of a pin."""
-    M, C, K = matrices(chain, theta, omega, alpha)
+def state_matrix(
+    chain: Chain, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
+) -> np.ndarray:
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin."""
+    M, C, K = matrices(chain, theta, omega, alpha, t)
     if chain.pin is None:
         return companion(np.linalg.solve(M, np.concatenate([K, C], -1)))
     e, t = kinematics.directions(theta)

@@ -181,6 +181,13 @@ def columns(array: np.ndarray, first: int, width: int | tuple[int, ...]) -> Oper
     return Vectors(array[..., first : first + lanes]) if lanes > 1 else array[..., first]
 
 
+def flat(array: Operand) -> np.ndarray:
+    """Return the numbers of an array of one dimension side by side, from its first one on."""
+    if isinstance(array, Vectors):
+        return array.numbers.reshape(-1)
+    return np.lib.stride_tricks.as_strided(array, array.shape, (array.itemsize,))
+
+
 def _count(width: int | tuple[int, ...]) -> int:
     return len(width) if isinstance(width, tuple) else width
 

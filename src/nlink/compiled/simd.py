@@ -428,6 +428,21 @@ def columns(_typing: Context, array: Kind, first: Any, width: Kind) -> Lowered:
     return kind(array, first, width), build
 
 
+@intrinsic(python=interpreted.flat)
+def flat(_typing: Context, array: Kind) -> Lowered:
+    """Return the numbers of an array of one dimension side by side, from its first one on, as many as its vectors have together; of
+    an array of numbers that lie apart, what is between them.
+    """
+    kind = VecArray(1, 1)
+
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
+        data, shape, _ = parts_of(context, builder, array, args[0])
+        count = builder.mul(shape[0], ir.Constant(WORD, array.width))
+        return _made(context, builder, kind, data, [count], [ir.Constant(WORD, 1)])
+
+    return kind(array), build
+
+
 @intrinsic(python=operator.getitem)
 def lane(_typing: Context, vector: Operand, index: Any) -> Lowered:
     """Return the number in one lane."""

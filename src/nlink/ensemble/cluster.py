@@ -25,6 +25,8 @@ from nlink._support.progress import QUIET
 from nlink._support.version import __version__
 from nlink.ensemble.backends import CALLER, Sink, Task, block_size, done_blocks, in_turn, left
 from nlink.ensemble.job import Block, Job, Results
+from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.loads.torque_function import is_c_function
 
 SECONDS = 0.2
 """Computing time of a block: what is lost with a worker."""
@@ -63,6 +65,9 @@ class Dask:
 
     def run(self, job: Job, blocks: list[Block], stop: Callable[[], bool], sink: Sink = CALLER) -> Iterator[tuple[Block, Results]]:
         """Compute on the workers of the cluster."""
+        torque = job.chain.load(JointTorque)
+        if torque and is_c_function(torque.function):
+            raise ModelError("Dask cannot send a numba.cfunc to its workers; give the torque as a numba.njit function")
         with self._client() as client:
             threads = _checked(client)
             pool = client.get_executor(pure=False, retries=RETRIES)

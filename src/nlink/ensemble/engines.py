@@ -1,5 +1,5 @@
 """Engines: compute a job in lanes of the processor, many members side by side; or member after member by `simulate`, for what lanes
-do not take (pins, Python torques, other methods; tables and quadratic drag by Taylor).
+do not take (pins, torque functions in Python, other methods; tables and quadratic drag by Taylor).
 """
 
 from __future__ import annotations
@@ -63,19 +63,20 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains without Python torques, by DOP853, or by Taylor where the loads have a
-    plain series (no tables of torques, no quadratic drag).
+    """Whether members can be computed in lanes: open chains without torque functions in Python, by DOP853, or by Taylor where the
+    loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) is not RecursiveParameters or system.callback:
+    if type(system.parameters) is not RecursiveParameters or system.calls_python:
         return False
-    plain = varied.flagged(system.parameters.chain).force_level < 2 and not len(system.breaks())
-    return isinstance(method, DOP853) or (isinstance(method, Taylor) and plain)
+    rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
+    return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
 
 
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
-    engine = compute_in_lanes if side_by_side(job.system, job.method, job.varied) else compute_each
-    return engine(job, halt)
+    apart = job.keeps(FTLE) and job.system.callback  # a function gives no derivatives along lanes
+    in_lanes = side_by_side(job.system, job.method, job.varied) and not apart
+    return (compute_in_lanes if in_lanes else compute_each)(job, halt)
 
 
 def compute_each(job: Job, halt: np.ndarray) -> Results:
@@ -83,7 +84,7 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     from nlink.simulation.integrate import simulate
 
     if job.keeps(FTLE) and job.t_end < 0:
-        raise ModelError("FTLE of members that are followed one by one (pins, Python torques) takes no t_end < 0; leave it out")
+        raise ModelError("FTLE of members that are followed one by one (pins, torque functions) takes no t_end < 0; leave it out")
     results = {name: HostArrays().new((job.members, *each.shape), each.dtype) for name, each in job.outputs().items()}
     save = tuple(sorted({job.t_end, *(t for keep in job.keep for t in keep.points(job.t_end))}, key=abs))
     events = tuple(event for keep in job.keep for event in keep.events(job.alone(keep)))

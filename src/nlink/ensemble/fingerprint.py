@@ -57,7 +57,7 @@ def digest(value: Any) -> str:
 
 def _feed(value: Any, total: Any) -> None:
     """Add a value to a digest, its type first."""
-    function = getattr(value, "py_func", value)
+    function = getattr(value, "py_func", getattr(value, "__wrapped__", value))
     total.update(f"{type(value).__name__}:".encode())
     if isinstance(value, np.ndarray):
         total.update(f"{value.dtype.str}{value.shape}".encode() + np.ascontiguousarray(value).tobytes())
@@ -73,6 +73,8 @@ def _feed(value: Any, total: Any) -> None:
         _feed([value.co_code, value.co_consts, value.co_names], total)
     elif hasattr(function, "__code__"):
         bound = [cell.cell_contents for cell in function.__closure__ or ()]
-        _feed([function.__code__, function.__defaults__, bound], total)
+        known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+        named = {name: each for name, each in known.items() if isinstance(each, float | int | list | tuple | np.ndarray)}
+        _feed([function.__code__, function.__defaults__, bound, named], total)
     else:
         total.update(f"{value!r};".encode())

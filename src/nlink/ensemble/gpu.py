@@ -54,6 +54,9 @@ class Cuda:
 
     def size(self, job: Job) -> int:
         """Return blocks that keep the threads busy for a while. Everything is compiled when this returns."""
+        if job.system.callback or not side_by_side(job.system, job.method, job.varied):
+            what = "by DOP853, or by Taylor without tables and quadratic drag"
+            raise ModelError(f"Cuda takes open chains without torque functions, {what}; use Threads()")
         cuda = usable_cuda()
         with cuda.gpus[self.device]:
             few = replace(job.part(0, 1), t_end=1e-6 * job.t_end)
@@ -121,9 +124,6 @@ class Card:
     def __init__(self, job: Job, cuda: Any, stop: Callable[[], bool]) -> None:
         from nlink.ensemble.gpu_kernels import Settings
 
-        if not side_by_side(job.system, job.method, job.varied):
-            what = "by DOP853, or by Taylor without tables and quadratic drag"
-            raise ModelError(f"Cuda takes open chains without Python torques, {what}; use Threads()")
         self.cuda, self.stop = cuda, stop
         method: Any = job.method
         chain = flagged(job.part(0, 1))

@@ -1,7 +1,7 @@
 """Parameters that vary over the members of an ensemble.
 
 A varied value replaces one value of the chain, and every other value stays. A load that the chain does not have is added with its
-other values 0. The torque of a joint is the sum of a constant, a sine, and a table or a Python function, each 0 if it is absent:
+other values 0. The torque of a joint is the sum of a constant, a sine, and a table or a function, each 0 if it is absent:
 `joint_torque` varies the constant, `joint_torque.amplitude`, `.frequency` and `.phase` the sine.
 
 The names, and where the numbers of a parameter are, stand in `mechanics/parameters.py`.

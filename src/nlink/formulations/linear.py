@@ -21,7 +21,7 @@ from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import DRIVEN, ChainParameters
-from nlink.mechanics.linearised import conservative, differences, mass_matrix, working
+from nlink.mechanics.linearised import conservative, differences, mass_matrix, steady_torques, working
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.scratch import LOAD_ROWS, TQ
@@ -50,7 +50,7 @@ class LinearParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class Linear(AngleFormulation):
-    """Small motions about an equilibrium: `about` its angles in rad, straight down if not given."""
+    """Small motions about an equilibrium: `about` its angles in rad, straight down if not given. Torque functions act as is."""
 
     name: ClassVar[str] = "linear"
     about: float | tuple[float, ...] = 0.0
@@ -94,6 +94,8 @@ def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, force
     load = chain.load(JointTorque)
     pushed = differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
     left = np.abs(force + forces.sum(0) + pushed).max()
+    if load and load.takes_state:  # it may hold the chain there, or drive it from there
+        left = min(left, np.abs(force + forces.sum(0) + steady_torques(chain, theta)).max())
     scale = max(np.abs(force).max(), np.abs(forces).max(), np.abs(pushed).max(), (chain.mass * abs(chain.g)) @ chain.length)
     if left > BALANCE * scale and left > 1e-300:
         raise ModelError(
@@ -105,7 +107,7 @@ def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, force
 def linear_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     n = p.chain.n
-    drive(t, p.chain, w)
+    drive(t, y, y, n, p.chain, w)
     for row in range(p.chain.ledger):
         out[2 * n + row] = 0.0
     for i in range(n):

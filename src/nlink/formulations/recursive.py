@@ -50,7 +50,7 @@ class Recursive(LoopFormulation):
     loop: ClassVar[type] = RecursiveLoopParameters
 
     def side_by_side(self, numbers: ChainParameters) -> Any:
-        """Take every open chain whose loads are compiled."""
+        """Take every open chain without a torque function."""
         return None if numbers.closed or numbers.callback else SideBySide(numbers)
 
     def scratch(self, n: int) -> int:

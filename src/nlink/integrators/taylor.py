@@ -86,7 +86,7 @@ class Taylor(Integrator):
                 return "Taylor does not support closed chains (Chain.pin); use another integrator"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
-            return "Taylor needs torques with a series: numbers, sines or tables, not a Python function; use DOP853"
+            return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
         return ""
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:

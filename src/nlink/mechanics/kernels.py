@@ -59,11 +59,11 @@ class ChainParameters(NamedTuple):
     spans: np.ndarray
     """(2, N): where each joint's knots begin and end in `table`"""
     callback: int
-    """address of a C function (t, torque[]) that adds to the torques, or 0"""
+    """address of a C function (t, theta[], omega[], torque[], n) whose torques are added, or 0"""
     loaded: bool
     """whether anything but gravity acts"""
     timed: bool
-    """whether torques change in time"""
+    """whether there are sines or tables among the torques"""
     force_level: int
     """1 if velocities are needed (drag or a force at the tip), 2 if their size is too (quadratic drag)"""
     ledger: int
@@ -81,7 +81,7 @@ class BareParameters(NamedTuple):
 
 
 def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
-    """Return the compiled form of a chain and its loads; `callback` is the address of a Python torque function.
+    """Return the compiled form of a chain and its loads; `callback` is the address of a torque function.
 
     A constrained formulation and a closed chain always keep a ledger, for the work of their constraints.
     """
@@ -108,7 +108,7 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         spans=spans,
         callback=callback,
         loaded=any(kind is not Gravity for kind in loads),
-        timed=bool(callback or links[AMPLITUDE].any() or len(table)),
+        timed=bool(links[AMPLITUDE].any() or len(table)),
         force_level=int(any(kind.moves for kind in loads)) + bool(links[QUADRATIC_DRAG].any()),
         ledger=POWERS if constrained or chain.pin or any(kind.works() for kind in loads) else 0,
         closed=chain.pin is not None,
@@ -139,7 +139,7 @@ def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
 
     The rate of link i is omega[at + i]: angles and rates may lie in one array. (Slices would cost as much as the sweep.)
     """
-    drive(t, p, w)
+    drive(t, theta, omega, at, p, w)
     driven = before_theta = before_omega = alike(0.0, omega[at])
     joints, links = joint_start(driven), link_start(driven)
     for i in range(p.n):

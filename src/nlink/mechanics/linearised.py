@@ -12,6 +12,7 @@ in the ledger. The follower force makes K unsymmetric; the force f of a pin adds
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
@@ -122,12 +123,30 @@ def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.nda
     return J, bend + np.einsum("jk,...ka->...jak", own, -chain.com[:, None] * e - chain.offset[:, None] * t)
 
 
-def steady_torques(chain: Chain) -> np.ndarray:
-    """Return the generalised forces (N,) of torques that do not change in time; refuse others."""
+def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return the generalised forces (N,) of torques at rest at angles (N,): numbers, or a function of the state at t = 0; refuse
+    those that change in time.
+    """
     load = chain.load(JointTorque)
+    if load and load.takes_state:
+        return differences(chain.n).T @ np.broadcast_to(load.at(chain.n)(0.0, theta, np.zeros(chain.n)), (chain.n,))
     if load and not load.steady:
-        raise ModelError("a torque that changes in time leaves no equilibrium; give numbers as joint torques")
+        raise ModelError(
+            "a torque that changes in time leaves no equilibrium; give numbers as joint torques, or a function of t, theta, omega"
+        )
     return differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
+
+
+def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a torque function of the state adds to C and K (..., N, N) at times (...)."""
+    load, n = chain.load(JointTorque), chain.n
+    if not (load and load.takes_state):
+        return np.zeros((n, n)), np.zeros((n, n))
+    from nlink.mechanics.torque_callback import TorqueCallback  # Numba
+
+    slopes = TorqueCallback(load.at(n)).slopes(np.broadcast_to(t, theta.shape[:-1]), theta, omega)
+    both = differences(n).T @ slopes
+    return -both[..., n:], -both[..., :n]
 
 
 def differences(n: int) -> np.ndarray:

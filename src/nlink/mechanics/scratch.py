@@ -3,7 +3,7 @@
 S, C     sine and cosine of the angles
 FX, FY   force of the loads at the centre of mass (without gravity)
 MZ       moment of the loads about the centre of mass
-TQ       driving torque at the hinge, a function of time
+TQ       driving torque at the hinge
 TIP      its first two values: the force of the pin on the last tip, in the world frame, for chains that have one
 """
 

@@ -22,7 +22,10 @@ from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
 from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
 from nlink.mechanics.scratch import TIP
-from nlink.mechanics.torques import TorqueCallback
+from nlink.mechanics.torque_callback import TorqueCallback
+
+BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
+"""s: how far beyond its end a motion is looked at for an exception of a compiled torque function."""
 
 
 @entry("the equations of motion with constraints")
@@ -193,7 +196,7 @@ class System:
             raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
-        self.callback = TorqueCallback(load.torque, chain.n) if load and callable(load.torque) else None
+        self.callback = TorqueCallback(load.at(chain.n)) if load and load.function else None
         numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
@@ -244,9 +247,25 @@ class System:
         """Return the rates of a state with its ledger; what a torque function raises comes out, or, if not strict, is kept."""
         out = np.empty(self.full_size)
         rates(float(t), y, self.parameters, out, self._w)
-        if strict and self.failed and self.callback:
-            raise self.callback.taken()
+        if strict and self.callback and not np.isfinite(out).all():
+            if self.failed:
+                raise self.callback.taken()
+            self.callback.torques(t, *self.decode(y[: self.size]))  # called from Python, a compiled function says what is wrong
         return out
+
+    def torque_error(self, t: float, y: np.ndarray) -> BaseException | None:
+        """Return what the torque function has raised in Python, and forget it; or what a compiled one, whose exceptions are lost,
+        raises at the end y of the motion or just beyond it.
+        """
+        if self.callback is None or self.failed:
+            return self.callback.taken() if self.callback else None
+        theta, omega = self.decode(y[: self.size])
+        for far in (0.0, *BEYOND) if self.callback.compiled else ():
+            try:
+                self.callback.torques(t + far, theta + far * omega, omega)
+            except Exception as error:
+                return error
+        return None
 
     @cached_property
     def _side_by_side(self) -> Any:
@@ -301,8 +320,13 @@ class System:
 
     @property
     def failed(self) -> bool:
-        """Whether a Python torque function has raised inside the compiled code."""
+        """Whether a torque function in Python has raised inside the compiled code."""
         return self.callback is not None and self.callback.error is not None
+
+    @property
+    def calls_python(self) -> bool:
+        """Whether compiled code calls a torque function in Python: one chain at a time, and slowly."""
+        return self.callback is not None and not self.callback.compiled
 
     def accelerations(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""

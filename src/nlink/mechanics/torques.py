@@ -1,24 +1,24 @@
-"""Joint torques in compiled code: constants, sines, tables, and a Python function called from there."""
+"""Joint torques in compiled code: constants, sines, tables, and a function called from there."""
 
 from __future__ import annotations
 
-import ctypes
-from typing import Any
+import math
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 
-from nlink._support.checks import ModelError, shown
 from nlink.compiled.dispatch import dispatched
-from nlink.compiled.interpreted import Vector
-from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.interpreted import Vector, Vectors
+from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
-from nlink.compiled.simd import VecArray, alike, lane, parts_of, sine, with_lane
+from nlink.compiled.simd import alike, flat, lane, parts_of, sine, with_lane
+from nlink.compiled.views import views
 from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import JointTorque, torques
+from nlink.mechanics.loads.torque_function import C_FUNCTION
 from nlink.mechanics.parameters import AMPLITUDE, FREQUENCY, PHASE, TORQUE
-from nlink.mechanics.scratch import TQ
+from nlink.mechanics.scratch import FX, FY, MZ, TQ
 
 
 def tables(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
@@ -34,72 +34,93 @@ def tables(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
     return spans, np.concatenate(knots)
 
 
-class TorqueCallback:
-    """A Python function of time as a C function the compiled code can call; keeps what the function raises."""
-
-    def __init__(self, function: Any, n: int) -> None:
-        self.function, self.n = function, n
-        self.error: BaseException | None = None
-        self._pointer = ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.POINTER(ctypes.c_double))(self._call)
-        self.address = ctypes.cast(self._pointer, ctypes.c_void_p).value or 0
-        self.torques(0.0)
-
-    def torques(self, t: float) -> np.ndarray:
-        """Return the torques at time t, one number or (N,), checked."""
-        value = self.function(t)
-        try:
-            torques = np.asarray(value, float)
-        except (TypeError, ValueError):
-            torques = np.empty(0)
-        if torques.shape not in ((), (self.n,)):
-            raise ModelError(f"the torque function must return a number or {self.n} of them, got {shown(value)} at t = {t:g}")
-        return torques
-
-    def taken(self) -> BaseException:
-        """Return what the function raised, and forget it."""
-        error, self.error = self.error, None
-        assert error is not None
-        return error
-
-    def _call(self, t: float, out: Any) -> None:
-        torque = np.ctypeslib.as_array(out, (self.n,))
-        try:
-            torque += self.torques(t)
-        except BaseException as error:
-            self.error = self.error or error
-            torque[:] = np.nan
-
-
-def _call(address: int, t: float, values: np.ndarray) -> None:
-    ctypes.CFUNCTYPE(None, ctypes.c_double, ctypes.c_void_p)(address)(t, values.ctypes.data)
+def _call(address: int, t: float, theta: np.ndarray, omega: np.ndarray, torque: np.ndarray, n: int) -> None:
+    C_FUNCTION(address)(t, theta.ctypes.data, omega.ctypes.data, torque.ctypes.data, n)
 
 
 @intrinsic(python=_call)
-def call_address(_typing: Context, address: Kind, t: Kind, values: Kind) -> Lowered:
-    """Call the C function at `address` with (t, values); lanes, which a Python function cannot take, are refused before."""
-    lanes = isinstance(values, VecArray) and values.width > 1
+def call_address(_typing: Context, address: Kind, t: Kind, theta: Kind, omega: Kind, torque: Kind, n: Kind) -> Lowered:
+    """Call the C function at `address` with contiguous arrays of numbers."""
 
     def build(context: Context, builder: Builder, signature: Signature, args: Values) -> Value:
-        if not lanes:
-            data = parts_of(context, builder, values, args[2])[0]
-            kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), data.type])
-            builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], data])
+        arrays = [parts_of(context, builder, *each)[0] for each in zip(signature.args[2:5], args[2:5], strict=True)]
+        kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType(), *(array.type for array in arrays), ir.IntType(64)])
+        builder.call(builder.inttoptr(args[0], kind.as_pointer()), [args[1], *arrays, args[5]])
         return context.get_dummy_value()
 
-    return types.void(types.int64, t if lanes else types.float64, values), build
+    return types.void(types.int64, types.float64, theta, omega, torque, types.int64), build
 
 
 @kernel
-def drive(t, p, w):
-    """Fill the row TQ with the driving torques at time t."""
+def add_function_of_one(t, theta, omega, at, p, w):
+    """Add the torques of the function for one chain."""
+    angles, rates, torques = flat(w[FX]), flat(w[FY]), flat(w[MZ])
+    for i in range(p.n):
+        angles[i], rates[i], torques[i] = theta[i], omega[at + i], math.nan
+    call_address(p.callback, t, angles, rates, torques, p.n)
+    for i in range(p.n):
+        w[TQ, i] += torques[i]
+
+
+@kernel
+def add_function_of_lanes(t, theta, omega, at, p, w):
+    """Add the torques of the function lane by lane."""
+    angles, rates, torques = flat(w[FX]), flat(w[FY]), flat(w[MZ])
+    times = alike(0.0, theta[0]) + t
+    for k in range(len(times)):
+        for i in range(p.n):
+            angles[i], rates[i], torques[i] = lane(theta[i], k), lane(omega[at + i], k), math.nan
+        call_address(p.callback, lane(times, k), angles, rates, torques, p.n)
+        for i in range(p.n):
+            w[TQ, i] = with_lane(w[TQ, i], k, lane(w[TQ, i], k) + torques[i])
+
+
+@kernel
+def no_function(t, theta, omega, at, p, w):
+    """Dual numbers and a GPU cannot be handed to a function; who uses them has refused it."""
+
+
+@dispatched(lambda kind: {np.ndarray: add_function_of_one, Vectors: add_function_of_lanes}.get(kind, no_function), "theta")
+def add_function(t, theta, omega, at, p, w):
+    """Add the torques of the function. It gets copies, in rows that are free until the loads are added up; what it does
+    not fill is not a number.
+    """
+
+
+@kernel
+def drive(t, theta, omega, at, p, w):
+    """Fill the row TQ with the driving torques at time t, angles theta and rates omega[at:]; FX, FY, MZ are changed."""
     for i in range(p.n):
         w[TQ, i] = p.links[TORQUE, i]
     if p.timed:
         for i in range(p.n):
             w[TQ, i] += p.links[AMPLITUDE, i] * sine(p.links[FREQUENCY, i] * t + p.links[PHASE, i])
             w[TQ, i] += from_table(t, p.table, int(p.spans[0, i]), int(p.spans[1, i]))
-        if p.callback != 0:
-            call_address(p.callback, t, w[TQ])
+    if p.callback != 0:
+        add_function(t, theta, omega, at, p, w)
+
+
+@entry("derivatives of torque functions")
+def differences_many(address, t, states, step, state, torques, out):
+    """Fill out (K, N, 2 N) with the derivatives of the torques of a C function by angles and rates, by differences of order 4, at
+    times t and states (K, 2, N); `state` (2, N) and `torques` (N,) are room.
+    """
+    t, states, state, torques, out = views(t), views(states), views(state), views(torques), views(out)
+    n = len(torques)
+    for k in range(len(t)):
+        for j in range(2 * n):
+            state[j // n, j % n] = states[k, j // n, j % n]
+        for j in range(2 * n):
+            for i in range(n):
+                out[k, i, j] = 0.0
+            for far, weight in ((1, 2.0 / 3.0), (-1, -2.0 / 3.0), (2, -1.0 / 12.0), (-2, 1.0 / 12.0)):
+                state[j // n, j % n] = states[k, j // n, j % n] + far * step
+                for i in range(n):
+                    torques[i] = math.nan
+                call_address(address, t[k], state[0], state[1], torques, n)
+                for i in range(n):
+                    out[k, i, j] += weight / step * torques[i]
+            state[j // n, j % n] = states[k, j // n, j % n]
 
 
 @kernel

@@ -121,7 +121,7 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
     if run.status.code == "running":
         raise ModelError("this run is still under way in another process; wait for it to end, or stop it")
     if point is None or not run.resumable:
-        raise ModelError("this run cannot be resumed: its torque was a Python function that the file does not hold; simulate again")
+        raise ModelError("this run cannot be resumed: its torque was a function that the file does not hold; simulate again")
     reached = settings.t_end if arrived(run) else point.t
     if (t_end - reached) * (1 if settings.t_end > 0 else -1) <= 0:
         raise ModelError(f"the run has reached t = {reached:g} s; t_end must lie beyond, got {t_end:g}")

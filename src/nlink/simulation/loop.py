@@ -41,7 +41,7 @@ class Loop:
     ) -> None:
         self.system, self.method, self.stepper, self.t_end = system, method, stepper, t_end
         self.watches, self.record, self.sign = watches, record, math.copysign(1.0, t_end)
-        calls_python = watches.uncompiled or system.callback or not stepper.powers
+        calls_python = watches.uncompiled or system.calls_python or not stepper.powers
         self.limit = 4 if calls_python else max(4, min(FIRST_WORK // system.full_size**2, MOST_FIRST))
         self.begun = time.perf_counter()
 

@@ -47,8 +47,8 @@ def failed(chunk: Chunk, system: System, method: Integrator, off: str) -> Status
     undetermined = stuck(system, t, chunk.y[-1])
     if undetermined:
         return undetermined
-    if system.failed and system.callback:
-        error = system.callback.taken()
+    error = system.torque_error(t, chunk.y[-1])
+    if error:
         if not isinstance(error, Exception):
             raise error  # a second Ctrl-C, say
         return Status("torque_failed", f"the torque function failed near t = {t:g} s: {type(error).__name__}: {error}")

@@ -61,7 +61,7 @@ class Reducer(Keep):
         """Call the function at the start and after every step of the run."""
         steps, memory = run.knots, results[self.name][k]
         if steps is None or len(steps.t) < 0.75 * run.stats.steps:
-            alone = "for members that are followed one by one (pins, Python torques)"
+            alone = "for members that are followed one by one (pins, torque functions in Python)"
             raise ModelError(f"Reducer cannot keep {run.stats.steps} steps {alone}; shorten t_end")
         memory[:], step = self.start, _compiled(self.step)
         for t, theta, omega in zip(steps.t, steps.theta, steps.omega, strict=True):

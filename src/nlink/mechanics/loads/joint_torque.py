@@ -1,21 +1,22 @@
-"""Joint torques: +T_i on link i, -T_i on link i-1, as numbers, sines, tables or a Python function of time.
+"""Joint torques: +T_i on link i, -T_i on link i-1, as numbers, sines, tables or a function.
 
-The torque of a joint is the sum of a constant, a sine, and a table or a Python function, each 0 if it is absent.
+The torque of a joint is the sum of a constant, a sine, and a table or a function, each 0 if it is absent. `torque_function` says
+what a function may be.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._support.checks import SHORT, ModelError, listed, number, number_or_each, shown
+from nlink._support.checks import ModelError, listed, number, number_or_each, shown
 from nlink.mechanics.loads.base import Load, Parameter
+from nlink.mechanics.loads.torque_function import TorqueFunction, Torques, takes_state
 
 
 @dataclass(frozen=True)
@@ -59,25 +60,41 @@ class Sum:
     table: Table | None = None
 
 
+@dataclass(frozen=True)
+class Added:
+    """A function, and torques that are added to it. An ensemble makes it where one of these varies."""
+
+    function: TorqueFunction
+    parts: tuple[Sum, ...]
+
+
 Torque = float | Sine | Table | Sum
-TorqueFunction = Callable[[float], Any]
 
 
 @dataclass(frozen=True)
 class JointTorque(Load):
-    """Torques at the hinges in N m: a number, Sine or Table for all, a list of them, or a function of time.
+    """Torques at the hinges in N m: a number, Sine or Table for all, a list of them, or a function.
 
-    A Python function receives t and returns one number (for every joint) or N of them.
+    The function takes the time t in s, or t, the absolute angles theta (N,) in rad and rates omega (N,) in rad/s, and returns one
+    number (for every joint) or N of them. One that is decorated by `numba.njit` runs at the speed of compiled code, and so does a
+    `numba.cfunc` with the signature `nlink.mechanics.torque_callback.torque_signature`.
+
+    >>> def brake(t, theta, omega):
+    ...     return -0.5 * omega
+    >>> JointTorque(brake).takes_state
+    True
     """
 
     name: ClassVar[str] = "joint_torque"
     label: ClassVar[str] = "joint torques"
-    torque: Torque | tuple[Torque, ...] | TorqueFunction
+    torque: Torque | tuple[Torque, ...] | TorqueFunction | Added
 
     def __post_init__(self) -> None:
         torque: Any = self.torque
+        if isinstance(torque, Added):
+            return
         if callable(torque):
-            _refuse_arguments(torque)
+            takes_state(torque)
             return
         if listed(torque):
             torque = tuple(_torque(f"JointTorque.torque[{i}]", value) for i, value in enumerate(torque))
@@ -103,11 +120,26 @@ class JointTorque(Load):
     def changed(cls, load: JointTorque | None, n: int, values: Mapping[str, Any]) -> JointTorque:
         """Return the torques with other constants or sines."""
         new = {name: np.broadcast_to(value, (n,)) for name, value in (cls.values(load, n) | dict(values)).items()}
-        if load and callable(load.torque):
-            return cls(_added(load.torque, new))
         sines = [Sine(*(float(new[name][i]) for name in SINE)) for i in range(n)]
-        parts = enumerate(torques(load, n))
-        return cls(tuple(Sum(float(new["constant"][i]), sines[i], part.table) for i, part in parts))
+        old = enumerate(torques(load, n))
+        parts = tuple(Sum(float(new["constant"][i]), sines[i], part.table) for i, part in old)
+        return cls(Added(load.function, parts) if load and load.function else parts)
+
+    @property
+    def function(self) -> TorqueFunction | None:
+        """The function among the torques, if there is one."""
+        torque: Any = self.torque
+        return torque.function if isinstance(torque, Added) else torque if callable(torque) else None
+
+    def at(self, n: int) -> Torques:
+        """Return the torques of the function on n joints, to be called with the time, angles and rates."""
+        assert self.function is not None
+        return Torques(self.function, n)
+
+    @property
+    def takes_state(self) -> bool:
+        """Whether the torques depend on angles and rates."""
+        return self.function is not None and takes_state(self.function)
 
     @property
     def symmetric(self) -> bool:
@@ -130,32 +162,14 @@ PARTS = {
 """What can vary of a torque, by name. (The mirror image of a torque that varies is another torque.)"""
 
 
-def _refuse_arguments(function: TorqueFunction) -> None:
-    """Refuse a function that cannot be called with the time alone; one that does not tell is left to fail when it is called."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(0.0)
-    except TypeError:
-        text = f"{getattr(function, '__name__', 'function')}{signature}"
-        raise ModelError(f"JointTorque.torque must be a function of the time t alone, got {text[:SHORT]}") from None
-
-
-def _added(function: TorqueFunction, values: dict[str, np.ndarray]) -> TorqueFunction:
-    """Return a torque function with constants and sines added."""
-    constant, (amplitude, frequency, phase) = values["constant"], (values[name] for name in SINE)
-    return lambda t: function(t) + (constant + amplitude * np.sin(2 * math.pi * frequency * t + phase))
-
-
 def _torque(where: str, value: Any) -> Torque:
     return value if isinstance(value, Sine | Table | Sum) else number(where, value)
 
 
 def torques(load: JointTorque | None, n: int) -> list[Sum]:
-    """Return the torque of each of n joints by its parts; a Python function is no part of them."""
+    """Return the torque of each of n joints by its parts; a function is not among them."""
     torque: Any = load.torque if load and not callable(load.torque) else 0.0
+    torque = torque.parts if isinstance(torque, Added) else torque
     return [_parts(value) for value in (torque if isinstance(torque, tuple) else (torque,) * n)]
 
 
