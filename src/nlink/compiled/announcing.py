@@ -68,7 +68,9 @@ class Wait:
         if not self.told:
             self.told = next((wait.words for wait in _open if wait.words), part.name)
             often = "once on this machine" if part.kept else "in each process, as it calls a function of yours"
-            _say(f"nlink: compiling {self.told}, {_about(_estimate(self.told, part))}, {often}")
+            text = f"compiling {self.told}, {_about(_estimate(self.told, part))}, {often}"
+            for listener in _listeners or [_say]:
+                listener(text)
 
     def close(self, words: str) -> None:
         """Remember the parts of the wait, and the seconds that they took."""
@@ -79,6 +81,7 @@ class Wait:
         times.write()
 
 
+_listeners: list[Callable[[str], object]] = []
 _open: list[Wait] = []
 _began: dict[Part, float] = {}
 
@@ -184,9 +187,14 @@ def _about(seconds: float | None) -> str:
     return "some seconds" if seconds is None else f"about {max(1, round(seconds))} s"
 
 
+def announce_to(listener: Callable[[str], object]) -> None:
+    """Give the lines to a function from now on, and write none to stderr."""
+    _listeners[:] = [listener]
+
+
 def _say(text: str) -> None:
     """Write a line to stderr, if there is one and it is wanted."""
     stream: Any = sys.stderr
     if stream is not None and not os.environ.get(QUIET):
         with contextlib.suppress(OSError, ValueError):
-            print(text, file=stream, flush=True)
+            print(f"nlink: {text}", file=stream, flush=True)

@@ -30,6 +30,8 @@ LISTENING = 0.05
 KEEPING = 10.0
 """Seconds in which a job that has stopped computing must save its result."""
 MOST_WAITING = 100
+YIELDING = ("prepare",)
+"""Kinds of jobs that wait until nothing else does, and are stopped when another job needs their worker."""
 CONTEXT = multiprocessing.get_context("spawn")
 Tell = Callable[[str], None]
 
@@ -39,6 +41,7 @@ class Job:
 
     def __init__(self, kind: str, request: dict[str, object], tell: Tell, ended: Callable[[], object] = lambda: None) -> None:
         self.kind, self.request, self.tell, self.ended = kind, request, tell, ended
+        self.yields = kind in YIELDING
         self.worker: Worker | None = None
         self.stopping = False
         self.deadline: asyncio.TimerHandle | None = None
@@ -78,6 +81,11 @@ class Worker:
         job.say("started")
         with contextlib.suppress(OSError):  # a process that is gone is noticed by its reader
             self.connection.send_bytes(json.dumps([job.kind, job.request]).encode())
+
+    def pass_on(self, message: dict[str, object]) -> None:
+        """Pass a message of the page to the job under way."""
+        with contextlib.suppress(OSError):
+            self.connection.send_bytes(json.dumps([worker.PASSED_ON, message]).encode())
 
     def ask_to_stop(self) -> None:
         """Ask the job to end; a process that is still starting is ended itself."""
@@ -144,6 +152,13 @@ class Pool:
             job.asked = self.loop.time(), job.worker.processor_time()
             job.deadline = self.loop.call_later(PATIENCE, self._end_unless_starved, job.worker, job)
 
+    def drop(self, job: Job) -> None:
+        """Stop a job whose results nobody wants any more: it is not heard again."""
+        job.tell = lambda text: None
+        if job.worker is not None:
+            job.worker.pass_on({"type": "drop"})
+        self.stop(job)
+
     def hear(self, who: Worker, message: bytes) -> None:
         """Take a message of a worker, from its thread; an empty one says that it is gone."""
         if self.loop is not None and not self.loop.is_closed():
@@ -193,10 +208,17 @@ class Pool:
             who.process.kill()
 
     def _assign(self) -> None:
-        """Give waiting jobs to idle workers, and tell the others their place."""
-        for each in sorted(self.workers, key=lambda one: not one.ready):
-            if self.waiting and each.job is None:
-                each.take(self.waiting.pop(0))
+        """Give waiting jobs to idle workers, those that yield last, and tell the others their place."""
+        self.waiting.sort(key=lambda job: job.yields)
+        idle = [each for each in sorted(self.workers, key=lambda one: not one.ready) if each.job is None]
+        while self.waiting and idle:
+            job = self.waiting.pop(0)
+            idle.pop(-1 if job.yields else 0).take(job)  # the first worker has run what this page runs, and has it loaded
+        pressing = sum(not job.yields for job in self.waiting)
+        for each in self.workers:
+            if pressing > 0 and each.job is not None and each.job.yields:
+                pressing -= 1
+                self.stop(each.job)
         for k, job in enumerate(self.waiting):
             if job.place != k + 1:
                 job.place = k + 1

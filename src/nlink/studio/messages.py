@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -26,6 +27,18 @@ LOAD_TYPES = {kind.__name__: name for name, kind in LOADS.items()}
 WHERE = re.compile(r"(?:links|start|run|pin|loads|title|length|mass|com|offset|inertia|shape)\b[\w.\[\]]*")
 IN_LOAD = re.compile(r"loads\.(\w+): (?:\w+\.)?(\w+(?:\[\d+\])?)")
 OF_TYPE = re.compile(r"(\w+)\.(\w+(?:\[\d+\])?)")
+LABELS = {
+    "com": "centre of mass",
+    "theta": "angle",
+    "omega": "rate",
+    "t_end": "Run until",
+    "save": "Save every",
+    "rtol": "Tolerance",
+    "atol": "Tolerance",
+    "formulation": "Formulation",
+    "integrator": "Integrator",
+}
+"""What the page calls the values that it names otherwise."""
 WORDS = {
     "the start": "start.theta",
     "theta": "start.theta",
@@ -84,12 +97,17 @@ def checked(model: Any) -> Scenario:
         scenario = Scenario.from_dict(model, where="model")
         _check_run(scenario)
         loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
-    except FieldError:
-        raise
     except ModelError as error:
-        text = str(error).removeprefix("model: ")
-        raise FieldError(text, place(text, model)) from None
+        raise told(error, model) from None
     return scenario
+
+
+def told(error: ModelError, model: Any) -> FieldError:
+    """Return an error of the library in the words of the page, at its field."""
+    if isinstance(error, FieldError):
+        return error
+    text = str(error).removeprefix("model: ")
+    return FieldError(in_words(text), place(text, model))
 
 
 def _refuse_large(model: object) -> None:
@@ -107,11 +125,11 @@ def _check_run(scenario: Scenario) -> None:
     formulation = record("formulation", settings.formulation, FORMULATIONS)
     integrator_record(settings.integrator, settings.rtol, settings.atol, formulation.method)
     if settings.t_end == 0:
-        raise FieldError("run.t_end must not be 0: there is nothing to simulate", "run.t_end")
+        raise FieldError("Run until must not be 0: there is nothing to simulate", "run.t_end")
     points = len(settings.save) if isinstance(settings.save, tuple) else abs(settings.t_end) / settings.save
     if points * scenario.chain.n > MOST_NUMBERS:
         most = MOST_NUMBERS // scenario.chain.n
-        raise FieldError(f"run.save would keep {points:.3g} points, at most {most:,} in the studio; save less often", "run.save")
+        raise FieldError(f"Save every would keep {points:.3g} points, at most {most:,} in the studio; save less often", "run.save")
 
 
 def place(text: str, model: object) -> str:
@@ -141,6 +159,46 @@ def _place(text: str) -> str:
         return "run.integrator"
     names = {name for key, kind in FORMULATIONS.items() for name in (key, kind.__name__)}
     return "run.formulation" if first in names else ""
+
+
+def in_words(text: str) -> str:
+    """Return a message of the library in the words of the page, which counts links from 1.
+
+    >>> in_words("links[0].mass must not be negative, got -1")
+    'mass of link 1 must not be negative, got -1'
+    """
+    for pattern, words in PHRASES:
+        text = pattern.sub(words, text)
+    return text
+
+
+def _of_link(found: re.Match[str]) -> str:
+    return f"{LABELS.get(found[1], found[1])} of link {int(found[2]) + 1}"
+
+
+def _of_load(found: re.Match[str]) -> str:
+    """Return a value of a load in words."""
+    name = "joint_torque" if found[1] in ("Sine", "Table") else LOAD_TYPES.get(found[1])
+    if name is None:
+        return found[0]
+    owner = "joint" if name.startswith("joint") else "link"
+    each = "" if found[3] is None else f" at {owner} {int(found[3]) + 1}"
+    return f"{found[2]} of the {LOADS[name].label}{each}"
+
+
+PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(r"^loads\.\w+: (?=[A-Z]\w+\.)"), ""),
+    (re.compile(r"\bChain\.(?=links)"), ""),
+    (re.compile(r"\bChain\.pin\b"), "the pin"),
+    (re.compile(r"\blinks\[(?P<i>\d+)\]\.(\w+)"), lambda found: f"{LABELS.get(found[2], found[2])} of link {int(found['i']) + 1}"),
+    (re.compile(r"\bstart\.(theta|omega)\[(\d+)\]"), _of_link),
+    (re.compile(r"\b([A-Z]\w+)\.(\w+)(?:\[(\d+)\])?"), _of_load),
+    (re.compile(r"\blinks\[(\d+)\]"), lambda found: f"link {int(found[1]) + 1}"),
+    (re.compile(r"\b(?:start|run)\.(\w+)"), lambda found: LABELS.get(found[1], found[1])),
+    (re.compile(r"\bloads\.(\w+)"), lambda found: LOADS[found[1]].label if found[1] in LOADS else found[0]),
+    (re.compile(r"\bpin\.([xy])\b"), r"pin \1"),
+]
+"""Places as the library writes them, and what the page calls them."""
 
 
 def _dotted(path: str) -> str:

@@ -7,7 +7,6 @@ numbers are those of an uninterrupted run, and it needs no file to be watched an
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from nlink._support.checks import ModelError
 from nlink.run.file import load
 from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
-from nlink.studio.messages import FieldError, Json, checked, page_model, place
+from nlink.studio.messages import Json, checked, page_model, told
 from nlink.studio.worker import Outbox
 from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
@@ -26,6 +25,8 @@ from nlink.view.takes import chain_data, run_content
 
 SLICE = 0.12
 """Seconds of work after which new points go to the page."""
+FIRST = 50
+"""Saved points of the first slice."""
 LIVE = 60_000
 """Most angles that are sent while a run is computed."""
 SERIES = 1200
@@ -35,39 +36,53 @@ SERIES = 1200
 def motion(request: Json, out: Outbox) -> None:
     """Simulate, sending new points after each slice; save the run to the scratch file that the server names."""
     scenario = checked(request["model"])
-    chain, stride = scenario.chain, _stride(scenario)
-    out.send("begin", chain=chain_data(chain), t_end=scenario.settings.t_end)
-    run, sent = None, 0
-    for run in _slices(scenario, request["model"], out):
+    try:
+        _follow(None, scenario, request, out)
+    except ModelError as error:
+        raise told(error, request["model"]) from None
+
+
+def continued(request: Json, out: Outbox) -> None:
+    """Go on with a run that was stopped; the server has found its file."""
+    run = load(Path(request["path"]))
+    _follow(run, run.scenario, request, out)
+
+
+def _follow(run: Run | None, scenario: Scenario, request: Json, out: Outbox) -> None:
+    """Simulate from the start, or go on with a run, to the end of the scenario; send the points, then the whole."""
+    out.send("begin", chain=chain_data(scenario.chain), t_end=scenario.settings.t_end)
+    stride, sent = _stride(scenario), 0
+    for run in _slices(run, scenario, out):
         sent = _send_new(run, sent, stride, out)
     assert run is not None
     asked = replace(run.scenario.settings, t_end=scenario.settings.t_end)
     run.scenario = replace(run.scenario, settings=asked, title=scenario.title)
-    _show(run, request, out)
+    show(run, request, out)
 
 
-def _slices(scenario: Scenario, model: Json, out: Outbox) -> Iterator[Run]:
+def _slices(run: Run | None, scenario: Scenario, out: Outbox) -> Iterator[Run]:
     """Yield the run as it grows."""
-    settings, run = scenario.settings, None
+    settings = scenario.settings
     whole, save = settings.t_end, 0.0 if isinstance(settings.save, tuple) else settings.save
     pieces = max(1, math.floor(abs(whole) / save)) if save else 1
-    done, size = 0, min(pieces, 50)
-    while run is None or (run.status.code == "finished" and done < pieces):
+    done, size = math.floor(abs(run.t[-1]) / save) if run is not None and save else 0, min(pieces, FIRST)
+    while done < pieces:
         done = min(pieces, done + size)
         target = whole if done == pieces else math.copysign(done * save, whole)
-        begun = time.perf_counter()
-        try:
-            part = replace(scenario, settings=replace(settings, t_end=target))
-            run = part.run(strict=False) if run is None else run.resume(target, strict=False)
-        except ModelError as error:
-            path = error.path if isinstance(error, FieldError) else ""
-            raise FieldError(str(error), path or place(str(error), model)) from None
-        size = max(1, min(4 * size, int(size * SLICE / max(time.perf_counter() - begun, 1e-4))))
+        spent = 0.0 if run is None else run.stats.wall
+        if run is None:
+            run = replace(scenario, settings=replace(settings, t_end=target)).run(strict=False)
+        else:
+            run = run.resume(target, strict=False)
+        size = max(1, min(4 * size, int(size * SLICE / max(run.stats.wall - spent, 1e-4))))
         if out.stopping and run.status.code == "finished" and done < pieces:
             run.status = Status("interrupted", f"stopped by the user at t = {run.t[-1]:g} s", "resume the run to go on")
         if run.status.code == "interrupted":
             out.stop()
         yield run
+        out.wanted()
+        if run.status.code != "finished":
+            return
 
 
 def _stride(scenario: Scenario) -> int:
@@ -96,23 +111,27 @@ def _send_new(run: Run, sent: int, stride: int, out: Outbox) -> int:
     return int(rows[-1]) + stride
 
 
-def _show(run: Run, request: Json, out: Outbox) -> None:
-    """Save the run, and send the content of the player."""
-    kept = bool(request.get("scratch"))
-    if kept:
-        run.save(request["scratch"])
+def show(run: Run, request: Json, out: Outbox) -> None:
+    """Send the content of the player, then save the run: the page does not wait for the file."""
     content, shown = run_content(run), finite(run)
     residual = shown.energy().residual
     rows = spread_rows(len(residual), SERIES)
     content["residual"] = {"t": shown.t[rows], "values": residual[rows]}
     largest = float(np.abs(residual).max(initial=0.0))
     said = run.status.message if run.status.code == "interrupted" else str(run.status)
-    told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "kept": kept}
-    out.end("done", **packed(content), told=told)
+    method = str(run.meta.get("integrator", ""))
+    told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "integrator": method}
+    out.wanted()
+    out.send("content", **packed(content), told=told)
+    out.wanted()
+    kept = bool(request.get("scratch"))
+    if kept:
+        run.save(request["scratch"])
+    out.end("done", kept=kept, status=run.status.code, resumable=run.status.code == "interrupted" and run.resumable)
 
 
 def opened(request: Json, out: Outbox) -> None:
     """Read a saved run; the server has found its file."""
     run = load(Path(request["path"]))
     out.send("model", model=page_model(run.scenario))
-    _show(run, request | {"scratch": None}, out)
+    show(run, request | {"scratch": None}, out)

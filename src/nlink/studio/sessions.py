@@ -7,6 +7,7 @@ import json
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 from nlink._support.checks import shown
 from nlink.studio.jobs import Job, Pool
@@ -18,7 +19,9 @@ GRACE = 30.0
 MOST_KEPT = 64 * 2**20
 """Letters of messages kept for a tab that does not take them; one that has more is dropped."""
 MOST_JOBS = 20
-KINDS = ("run", "open", "copies", "compare", "modes", "stability", "flips", "equations")
+KINDS = ("run", "continue", "open", "endless", "prepare", "copies", "compare", "modes", "stability", "flips", "equations")
+KEPT = ("run", "continue", "endless")
+"""Kinds of jobs whose runs are kept, so that they can be saved."""
 
 
 class Session:
@@ -40,13 +43,22 @@ class Session:
             self._forget(message["seq"])
         elif kind == "start" and isinstance(name, str) and plain(name):
             self._start(name, message)
-        elif kind == "stop" and isinstance(name, str):
+        elif kind in ("stop", "drop", "tell") and isinstance(name, str):
             if name in self.jobs:
-                self.pool.stop(self.jobs[name])
+                self._act(kind, self.jobs[name], message)
         else:
             self.tell(
                 "", json.dumps({"type": "failed", "text": "the page sent something that the studio does not know", "path": ""})
             )
+
+    def _act(self, kind: str, job: Job, message: Json) -> None:
+        """Stop a job, drop it, or tell it something."""
+        if kind == "stop":
+            self.pool.stop(job)
+        elif kind == "drop":
+            self.pool.drop(job)
+        elif job.worker is not None and isinstance(message.get("content"), dict):
+            job.worker.pass_on(message["content"])
 
     def tell(self, job: str, text: str) -> None:
         """Put a message in line for the page."""
@@ -89,16 +101,24 @@ class Session:
         if name in self.jobs or len(self.jobs) >= MOST_JOBS:
             return f"this page has {len(self.jobs)} computations under way; stop one of them first"
         job.request = {key: value for key, value in job.request.items() if key not in ("scratch", "path")}
-        if job.kind == "run":
+        if job.kind in KEPT:
             job.request["scratch"] = str(self.shelf.new(f"{self.key}-{name}"))
-        if job.kind == "open":
+        if job.kind in ("open", "continue"):
             try:
-                job.request["path"] = str(self.shelf.file(job.request.get("name")))
+                job.request["path"] = str(self._source(job))
             except ValueError as error:
                 return str(error)
-        if job.kind != "open" and not isinstance(job.request.get("model"), dict):
+        elif not isinstance(job.request.get("model"), dict):
             return "the model must be a table"
         return ""
+
+
+    def _source(self, job: Job) -> Path:
+        """Return the file of the run that a job reads: a saved one by its name, or one of this tab by its job."""
+        earlier = job.request.get("run")
+        if job.kind == "continue" and isinstance(earlier, str) and plain(earlier):
+            return self.shelf.kept(f"{self.key}-{earlier}")
+        return self.shelf.file(job.request.get("name"))
 
 
 def plain(name: str) -> bool:

@@ -37,11 +37,18 @@ class Shelf:
         remove_scratch(self.scratch)
 
     def new(self, key: str) -> Path:
-        """Return a scratch file for a run; remove the oldest if there are many."""
+        """Return the name of a new scratch file for a run; remove the oldest if there are many."""
         kept = sorted(self.scratch.glob(f"*{RUN}"), key=lambda path: path.stat().st_mtime)
         for old in kept[: max(0, len(kept) - MOST_SCRATCH + 1)]:
             old.unlink(missing_ok=True)
         return self.scratch / f"{key}{RUN}"
+
+    def kept(self, key: str) -> Path:
+        """Return the scratch file of a run."""
+        path = self.scratch / f"{key}{RUN}"
+        if not path.is_file():
+            raise FieldError("this run is no longer there; run it again", "name")
+        return path
 
     def listed(self) -> list[Json]:
         """Return the saved runs, the newest first."""
@@ -65,9 +72,7 @@ class Shelf:
 
     def save(self, key: str, name: object) -> Path:
         """Save a scratch run under a name that is not taken."""
-        path, source = self._path(name), self.scratch / f"{key}{RUN}"
-        if not source.is_file():
-            raise FieldError("this run is no longer there; run it again, then save it", "name")
+        path, source = self._path(name), self.kept(key)
         if path.exists() or path.is_symlink():
             raise FieldError(f"there is a run {shown(name)} already; give another name", "name")
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -20,9 +20,11 @@ from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio import flips
+from nlink.studio.endless import endless
 from nlink.studio.mathml import mathml
 from nlink.studio.messages import Json, checked, counted, ranged, with_value
-from nlink.studio.motion import SERIES, SLICE, motion, opened
+from nlink.studio.motion import SERIES, SLICE, continued, motion, opened
+from nlink.studio.prepare import prepare
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
@@ -177,6 +179,9 @@ def equations(request: Json, out: Outbox) -> None:
 
 TASKS: dict[str, Callable[[Json, Outbox], None]] = {
     "run": motion,
+    "continue": continued,
+    "endless": endless,
+    "prepare": prepare,
     "open": opened,
     "copies": copies,
     "compare": compared,

@@ -1,7 +1,8 @@
 """A worker process: takes one job after another from its pipe, sends back messages, ends when its server does.
 
 A message is one byte that says what it is, then JSON, which the server passes on unread. SIGINT asks a job to stop: `simulate`
-ends its run between two chunks, other tasks look at `stopping`; a job that does neither in time is ended with its process.
+ends its run between two chunks, other tasks look at `stopping`; a job that does neither in time is ended with its process. What
+the page tells a job under way comes through the pipe, too.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ import threading
 from collections.abc import Callable
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection, wait
+from typing import Any
 
 from nlink.view.packing import finite_json
 
 MESSAGE, END, READY, STOPPING = b"m", b"e", b"r", b"s"
+PASSED_ON = ""
+"""In place of the kind of a job: a message of the page to the job under way."""
 NICE = 10
 """Workers have a lower priority than the server, so that the page is answered while they compute."""
 
@@ -29,7 +33,19 @@ class Outbox:
     """Sends the messages of a task, and holds whether the user has stopped it."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection, self.stopping = connection, False
+        self.connection, self.stopping, self.dropped = connection, False, False
+
+    def begin(self) -> None:
+        """Forget the job before."""
+        self.stopping = self.dropped = False
+
+    def heard(self) -> list[dict[str, Any]]:
+        """Return what the page has told the job since the last call."""
+        messages = []
+        while self.connection.poll():
+            messages.append(json.loads(self.connection.recv_bytes())[1])
+        self.dropped = self.dropped or any(message.get("type") == "drop" for message in messages)
+        return messages
 
     def send(self, kind: str, **values: object) -> None:
         """Send a message of the job under way."""
@@ -53,6 +69,12 @@ class Outbox:
         if self.stopping:
             raise Stopped
 
+    def wanted(self) -> None:
+        """Raise Stopped if nobody wants the result any more. A job that was stopped still gives what it has."""
+        self.heard()
+        if self.dropped:
+            raise Stopped
+
     def _put(self, mark: bytes, kind: str, values: dict[str, object]) -> None:
         try:
             text = json.dumps({"type": kind, **values}, separators=(",", ":"), allow_nan=False)
@@ -72,15 +94,19 @@ def main(connection: Connection) -> None:
     signal.signal(signal.SIGINT, ask)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.nice(NICE)
+    from nlink.compiled.announcing import announce_to
     from nlink.studio import tasks  # numba and sympy: while nobody waits yet
 
+    announce_to(lambda text: out.send("compiling", text=text))
     connection.send_bytes(READY)
     while True:
         try:
             kind, request = json.loads(connection.recv_bytes())
         except EOFError:
             return
-        out.stopping = False
+        if kind == PASSED_ON:  # it came after the job had ended
+            continue
+        out.begin()
         _work(tasks.TASKS[kind], request, out)
 
 

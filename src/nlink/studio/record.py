@@ -1,0 +1,110 @@
+"""The record of a motion in real time: its last minutes as a Run, with what the page did to it as events."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+
+from nlink.analysis.motion import Motion
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.loads import JointTorque
+from nlink.run.run import EventRecord, Run, Stats, Status, fields_of
+from nlink.scenario import LostFunction, Scenario
+from nlink.simulation.recording import origin
+from nlink.studio.messages import Json
+
+SAMPLE = 1 / 60
+"""Seconds between two points of the record."""
+LONGEST = 600.0
+MOST_NUMBERS = 2_000_000
+"""Seconds and angles of the longest record; of one that goes on, the beginning is forgotten."""
+TOGETHER = 1.0
+"""Seconds within which changes are one event: someone moves a slider."""
+HAND = "the hand in the studio"
+Columns = dict[str, np.ndarray]
+
+
+class Record:
+    """Points of a motion in the order of time, the oldest ones forgotten."""
+
+    def __init__(self, chain: Chain, first: Columns) -> None:
+        self.most = int(min(LONGEST / SAMPLE, MOST_NUMBERS / chain.n))
+        self.points: deque[Columns] = deque(maxlen=self.most)
+        self.events: list[EventRecord] = []
+        self.shift, self.count, self.told = 0.0, 0, 0
+        self.failure: Status | None = None
+        self.touched = False
+        self.start = float(first["kinetic"][0] + first["potential"][0])
+        self.add(first)
+
+    @property
+    def seconds(self) -> float:
+        """How much the record holds."""
+        return self.most * SAMPLE
+
+    def due(self, t: float) -> bool:
+        """Whether the next point is due."""
+        return t >= self.count * SAMPLE * (1 - 1e-12)
+
+    def add(self, columns: Columns) -> None:
+        """Keep a point. Times are whole multiples of SAMPLE."""
+        columns["time"] = np.array([self.count / round(1 / SAMPLE)])
+        columns["potential"] = columns["potential"] + self.shift
+        self.points.append(columns)
+        self.count += 1
+
+    def news(self) -> Json:
+        """Return the points that came since the last call, as the page draws them."""
+        new = [self.points[k] for k in range(max(0, len(self.points) - (self.count - self.told)), len(self.points))]
+        self.told = self.count
+        work = [sum(float(values[0]) for name, values in each.items() if name.startswith("work_")) for each in new]
+        kinetic, potential = ([float(each[name][0]) for each in new] for name in ("kinetic", "potential"))
+        total = [a + b - self.start for a, b in zip(kinetic, potential, strict=True)]
+        return {
+            "t": [float(each["time"][0]) for each in new],
+            "theta": [np.round(each["theta"][0], 6).tolist() for each in new],
+            "omega": [np.round(each["omega"][0], 5).tolist() for each in new],
+            "kinetic": kinetic,
+            "potential": potential,
+            "total": total,
+            "residual": [a - b for a, b in zip(total, work, strict=True)],
+        }
+
+    def note(self, name: str, columns: Columns) -> None:
+        """Keep an event."""
+        self.touched = True
+        t, theta, omega = float(columns["time"][0]), columns["theta"][0].copy(), columns["omega"][0].copy()
+        last = self.events[-1] if self.events else None
+        if last and last.name.startswith("change") and name.startswith("change") and t - last.t < TOGETHER:
+            self.events[-1] = last._replace(name=name)
+        else:
+            self.events.append(EventRecord(t, name, theta, omega, {}))
+
+    def change(self, name: str, before: Columns, after: Columns) -> None:
+        """Keep a change of the loads. The potential energy goes on from its value."""
+        self.shift += float(before["potential"][0] - after["potential"][0])
+        self.note(name, after)
+
+    def run(self, scenario: Scenario, motion: Motion) -> Run:
+        """Return the record as a Run. One that a hand has touched cannot be simulated again: it says so."""
+        names = {name for each in self.points for name in each}
+        columns = {name: np.concatenate([_column(each, name) for each in self.points]) for name in names}
+        t = columns["time"]
+        chain = scenario.chain.with_loads(JointTorque(LostFunction(HAND))) if self.touched else scenario.chain
+        settings = replace(
+            scenario.settings, t_end=float(t[-1]), save=SAMPLE, formulation=motion.system.formulation, integrator=motion.method, flips="off"
+        )
+        whole = replace(scenario, chain=chain, settings=settings, theta=tuple(columns["theta"][0]), omega=tuple(columns["omega"][0]))
+        forgotten = f"; the record begins at t = {t[0]:.4g} s" if t[0] > 0 else ""
+        status = self.failure or Status("finished", f"simulated in real time until t = {t[-1]:.4g} s{forgotten}")
+        stepper = motion.stepper
+        stats = Stats(stepper.nfev, stepper.steps, stepper.rejected, float(t[-1] - t[0])) if stepper else Stats(0, 0, 0, 0.0)
+        events = [event for event in self.events if event.t >= t[0]]
+        return Run(scenario=whole, **fields_of(columns), status=status, stats=stats, meta=origin(whole), events=events)
+
+
+def _column(point: Columns, name: str) -> np.ndarray:
+    """Return the values of a point; a load that was not there yet had done no work."""
+    return point[name] if name in point else np.zeros(1)
