@@ -36,7 +36,6 @@ from nlink.studio.motion import show
 from nlink.studio.record import SAMPLE, Record
 from nlink.studio.worker import Outbox, Stopped
 from nlink.view.takes import chain_data
-from nlink.view.words import load_text
 
 PIECE = SAMPLE / 4
 """Seconds over which the force of the hand is held."""
@@ -77,10 +76,10 @@ class Live:
         self.t, self.worked = 0.0, set[str]()
         self.pull: Pull | None = None
         self.stiffness = self.damping = 0.0
-        self._take(scenario.chain)
+        self.take(scenario.chain)
         self.state = start_state(self.motion.system, scenario.theta, scenario.omega)
 
-    def _take(self, chain: Chain) -> None:
+    def take(self, chain: Chain) -> None:
         """Go on with this chain and its loads."""
         self.chain = chain
         torque = chain.load(JointTorque)
@@ -103,13 +102,6 @@ class Live:
         done = {f"work_{name}": work[[ledger().index(name)]] for name in self.worked}
         return done | read_out(system, np.array([self.t]), self.state[None])
 
-    def change(self, chain: Chain) -> str:
-        """Go on with other loads; return in words which are new."""
-        before = set(self.chain.loads)
-        gone = {type(load) for load in before} - {type(load) for load in chain.loads}
-        told = [load_text(load) for load in chain.loads if load not in before] + [f"no {kind.label}" for kind in gone]
-        self._take(chain)
-        return ", ".join(told)
 
     def take_hold(self, pull: Pull | None) -> None:
         """Move the hand; a new hold gets a spring that suits the chain and the point."""
@@ -231,9 +223,7 @@ def _change(live: Live, record: Record, scenario: Scenario) -> None:
     """Go on with other loads. Other links are another motion, which the page begins anew."""
     if scenario.chain.links != live.chain.links or scenario.chain.pin != live.chain.pin:
         raise FieldError("the links have changed; start the endless mode again")
-    before = live.columns()
-    told = live.change(scenario.chain)
-    if told:
-        record.change(f"change to {told}", before, live.columns())
-    live.take_hold(live.pull)
+    old, before = live.chain, live.columns()
+    live.take(scenario.chain)
+    record.change(old, scenario.chain, before, live.columns())
 

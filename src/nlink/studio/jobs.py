@@ -32,6 +32,8 @@ KEEPING = 10.0
 MOST_WAITING = 100
 YIELDING = ("prepare",)
 """Kinds of jobs that wait until nothing else does, and are stopped when another job needs their worker."""
+YIELD_AFTER = 0.3
+"""Seconds that a job waits for another worker before one that yields is stopped: what it compiles would be lost."""
 CONTEXT = multiprocessing.get_context("spawn")
 Tell = Callable[[str], None]
 
@@ -194,6 +196,12 @@ class Pool:
             job.finish("stopped") if job.stopping else job.finish("failed", text=text, path="")
         self._assign()
 
+    def _take_over(self) -> None:
+        """Stop jobs that yield, as many as others are waiting."""
+        pressing = sum(not job.yields for job in self.waiting)
+        for job in [each.job for each in self.workers if each.job is not None and each.job.yields][:pressing]:
+            self.stop(job)
+
     def _end_unless_starved(self, who: Worker, job: Job) -> None:
         assert self.loop is not None
         since, used = job.asked
@@ -214,11 +222,8 @@ class Pool:
         while self.waiting and idle:
             job = self.waiting.pop(0)
             idle.pop(-1 if job.yields else 0).take(job)  # the first worker has run what this page runs, and has it loaded
-        pressing = sum(not job.yields for job in self.waiting)
-        for each in self.workers:
-            if pressing > 0 and each.job is not None and each.job.yields:
-                pressing -= 1
-                self.stop(each.job)
+        if self.loop is not None and any(not job.yields for job in self.waiting):
+            self.loop.call_later(YIELD_AFTER, self._take_over)
         for k, job in enumerate(self.waiting):
             if job.place != k + 1:
                 job.place = k + 1

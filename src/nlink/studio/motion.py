@@ -25,6 +25,8 @@ from nlink.view.takes import chain_data, run_content
 
 SLICE = 0.12
 """Seconds of work after which new points go to the page."""
+QUIET = 0.2
+"""Seconds before a run is saved, in which the page may ask for another one: someone moves a slider."""
 FIRST = 50
 """Saved points of the first slice."""
 LIVE = 60_000
@@ -123,7 +125,7 @@ def show(run: Run, request: Json, out: Outbox) -> None:
     told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "integrator": method}
     out.wanted()
     out.send("content", **packed(content), told=told)
-    out.wanted()
+    out.wanted(QUIET)
     kept = bool(request.get("scratch"))
     if kept:
         run.save(request["scratch"])

@@ -14,6 +14,7 @@ from nlink.run.run import EventRecord, Run, Stats, Status, fields_of
 from nlink.scenario import LostFunction, Scenario
 from nlink.simulation.recording import origin
 from nlink.studio.messages import Json
+from nlink.view.words import load_text
 
 SAMPLE = 1 / 60
 """Seconds between two points of the record."""
@@ -36,6 +37,8 @@ class Record:
         self.shift, self.count, self.told = 0.0, 0, 0
         self.failure: Status | None = None
         self.touched = False
+        self.changing: tuple[float, Chain] | None = None
+        """time of the last event, if it is a change, and the chain before it"""
         self.start = float(first["kinetic"][0] + first["potential"][0])
         self.add(first)
 
@@ -74,18 +77,20 @@ class Record:
 
     def note(self, name: str, columns: Columns) -> None:
         """Keep an event."""
-        self.touched = True
+        self.touched, self.changing = True, None
         t, theta, omega = float(columns["time"][0]), columns["theta"][0].copy(), columns["omega"][0].copy()
-        last = self.events[-1] if self.events else None
-        if last and last.name.startswith("change") and name.startswith("change") and t - last.t < TOGETHER:
-            self.events[-1] = last._replace(name=name)
-        else:
-            self.events.append(EventRecord(t, name, theta, omega, {}))
+        self.events.append(EventRecord(t, name, theta, omega, {}))
 
-    def change(self, name: str, before: Columns, after: Columns) -> None:
+    def change(self, old: Chain, new: Chain, before: Columns, after: Columns) -> None:
         """Keep a change of the loads. The potential energy goes on from its value."""
         self.shift += float(before["potential"][0] - after["potential"][0])
-        self.note(name, after)
+        t = float(after["time"][0])
+        if self.changing and t - self.changing[0] < TOGETHER:
+            old, self.changing = self.changing[1], None
+            self.events.pop()
+        if new.loads != old.loads:
+            self.note(f"change to {_changes(old, new)}", after)
+            self.changing = t, old
 
     def run(self, scenario: Scenario, motion: Motion) -> Run:
         """Return the record as a Run. One that a hand has touched cannot be simulated again: it says so."""
@@ -103,6 +108,12 @@ class Record:
         stats = Stats(stepper.nfev, stepper.steps, stepper.rejected, float(t[-1] - t[0])) if stepper else Stats(0, 0, 0, 0.0)
         events = [event for event in self.events if event.t >= t[0]]
         return Run(scenario=whole, **fields_of(columns), status=status, stats=stats, meta=origin(whole), events=events)
+
+
+def _changes(old: Chain, new: Chain) -> str:
+    """Return in words which loads are new."""
+    gone = {type(load) for load in old.loads} - {type(load) for load in new.loads}
+    return ", ".join([load_text(load) for load in new.loads if load not in old.loads] + [f"no {kind.label}" for kind in gone])
 
 
 def _column(point: Columns, name: str) -> np.ndarray:

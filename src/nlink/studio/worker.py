@@ -69,8 +69,11 @@ class Outbox:
         if self.stopping:
             raise Stopped
 
-    def wanted(self) -> None:
-        """Raise Stopped if nobody wants the result any more. A job that was stopped still gives what it has."""
+    def wanted(self, patience: float = 0.0) -> None:
+        """Raise Stopped if nobody wants the result any more, or within so many seconds. A job that was stopped still gives what it
+        has.
+        """
+        self.connection.poll(patience)
         self.heard()
         if self.dropped:
             raise Stopped

@@ -13,7 +13,7 @@ const METHODS = [["", "chosen for the chain"], ["DOP853", "DOP853, order 8"], ["
 
 export class Editor {
   constructor(model, known) {
-    Object.assign(this, { model, known, open: { Chain: true, Start: false, Loads: true, Run: true } });
+    Object.assign(this, { model, known, open: { Chain: true, Start: true, Loads: true, Run: true } });
     this.node = el("form", { class: "editor", "aria-label": "Model", onsubmit: (event) => event.preventDefault() });
   }
 
@@ -27,12 +27,20 @@ export class Editor {
     for (const part of this.node.querySelectorAll("details")) this.open[part.dataset.name] = part.open;
     this.node.replaceChildren(...[["Chain", this.chain()], ["Start", this.start()], ["Loads", this.loads()], ["Run", this.run()]].map(([name, rows]) =>
       el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name), el("div", { class: "rows" }, ...rows))));
+    this.tellMethod(this.method);
     if (active) this.node.querySelector(`[data-path="${CSS.escape(active)}"]`)?.focus();
   }
 
   // Put the values of the model into the fields that show them.
   refresh() {
     for (const node of this.node.querySelectorAll("[data-path]")) node.showValue?.(at(this.table, node.dataset.path));
+  }
+
+  // The integrator that has run, where nlink chooses it.
+  tellMethod(text) {
+    this.method = text;
+    const option = this.node.querySelector('[data-path="run.integrator"] option[value=""]');
+    if (option && text) option.textContent = `chosen: ${text}`;
   }
 
   field(label, path, options = {}) {

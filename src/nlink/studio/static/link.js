@@ -92,4 +92,14 @@ export class Line {
   stop(job) {
     if (this.jobs.has(job)) this.put({ type: "stop", job });
   }
+
+  // Stop a computation whose results nobody wants any more: it is not heard again.
+  drop(job) {
+    if (this.jobs.delete(job)) this.put({ type: "drop", job });
+  }
+
+  // Tell a computation something while it is under way.
+  tell(job, content) {
+    if (this.jobs.has(job)) this.put({ type: "tell", job, content });
+  }
 }

@@ -1,13 +1,16 @@
-// The player in the studio: a motion that grows while it is computed, other motions shown over it, further plots.
+// The player in the studio: a motion that grows while it is computed, a chain under the hand, other motions over it, further plots.
 
 import { Player } from "/web/player.js";
 import { Motion } from "/web/motion.js";
 import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
-import { drawDisc, el, picture } from "/web/dom.js";
+import { drawDisc, drawLine, el, picture } from "/web/dom.js";
+import { heldPoint } from "./poser.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
+const EVERY = 120;
+const LAG = 0.3;
 
 // A single moment as the player takes it: a chain in its start.
 export function still(chain, theta, omega, title) {
@@ -15,12 +18,28 @@ export function still(chain, theta, omega, title) {
   return { title, about: "", words: [], takes: [{ ...take, energy: null, events: [], trusted: null, step: 1 }] };
 }
 
-// A chain that is being posed is shown with room for every pose.
-class Posed extends Motion {
+// The view has room for every pose, so that it stays where it is from one run to the next.
+function widened(swept, { length, pin }) {
+  const reach = length.reduce((sum, one) => sum + one, 0), half = pin ? 0.5 * (reach + Math.hypot(...pin)) : reach;
+  const [x, y] = pin ? [pin[0] / 2, pin[1] / 2] : [0, 0];
+  return { ...swept, box: [x - half, y - half, x + half, y + half] };
+}
+
+class Steady extends Motion {
   path() {
-    const { length, pin } = this.chain, reach = length.reduce((sum, one) => sum + one, 0), half = pin ? 0.5 * (reach + Math.hypot(...pin)) : reach;
-    const [x, y] = pin ? [pin[0] / 2, pin[1] / 2] : [0, 0];
-    return { x: [], y: [], points: 1, box: [x - half, y - half, x + half, y + half] };
+    this.wide ??= widened(super.path(), this.chain);
+    return this.wide;
+  }
+}
+
+// The last part of a motion that goes on: its trail has the points as they come.
+class Window extends Motion {
+  path() {
+    if (this.wide) return this.wide;
+    const points = this.count, x = new Float32Array(points), y = new Float32Array(points);
+    for (let k = 0; k < points; k++) [x[k], y[k]] = this.at(this.t[k]).traced();
+    this.wide = widened({ x, y, points }, this.chain);
+    return this.wide;
   }
 }
 
@@ -30,11 +49,21 @@ export class LivePlayer extends Player {
     this.setGhosts(content.others || []);
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
+      this.stage.motion = this.posed || this.motion;
       paint(context, width, height, t);
       this.drawGhosts(context, t);
+      this.drawHand(context);
     };
     this.cards = new Map();
-    if (this.shown.t.length === 1) this.grow(this.shown);
+  }
+
+  motionOf({ chain, t, theta, omega }) {
+    return new Steady(chain, t, theta, omega);
+  }
+
+  adopt(motion) {
+    this.motion = motion;
+    Object.assign(this.stage, { motion, chain: motion.chain });
   }
 
   // Keys belong to the player that is seen, and not while a field is being typed into.
@@ -50,7 +79,6 @@ export class LivePlayer extends Player {
     this.content = content;
     this.setGhosts(content.others || []);
     this.take(0);
-    if (this.shown.t.length === 1) this.grow(this.shown);
     if (!hold) return;
     this.elapsed = Math.min(elapsed, this.motion.span);
     if (!fitted) Object.assign(this.stage, { fitted, camera });
@@ -60,12 +88,51 @@ export class LivePlayer extends Player {
   // The motion has grown: go on from where it is.
   grow(take) {
     this.shown = this.content.takes[0] = take;
-    this.motion = new (take.t.length > 1 ? Motion : Posed)(take.chain, take.t, take.theta, take.omega);
+    this.adopt(this.motionOf(take));
     this.decimals = clockDecimals(this.motion.span);
-    Object.assign(this.stage, { motion: this.motion, chain: take.chain });
     this.panels.show(take, this.motion, 0, this.link);
     this.tell();
     this.request();
+  }
+
+  // The last part of a motion that goes on without an end. Its plots follow a few times a second.
+  follow(take) {
+    const t = this.t, now = performance.now();
+    this.shown = this.content.takes[0] = take;
+    this.adopt(new Window(take.chain, take.t, take.theta, take.omega));
+    this.decimals = 2;
+    this.elapsed = Math.min(this.motion.span, Math.max(0, t - this.motion.start));
+    if (this.motion.span - this.elapsed > LAG && this.playing) this.elapsed = this.motion.span;
+    if (now - (this.plotted ?? 0) > EVERY) {
+      this.plotted = now;
+      this.panels.show(take, this.motion, 0, this.link);
+      this.tell();
+    }
+    this.request();
+  }
+
+  // Show the chain with other angles than those of the time, as it lies in the hand; null: as it moves.
+  hold(theta) {
+    const { chain } = this.shown;
+    this.posed = theta && new Steady(chain, Float64Array.of(0), Float64Array.from(theta), new Float64Array(chain.n));
+    this.request();
+  }
+
+  // A line from the point that the hand holds to the hand: { link, along, left, x, y } or null.
+  pullBy(hand) {
+    this.hand = hand;
+    this.request();
+  }
+
+  drawHand(context) {
+    const { stage, hand } = this;
+    if (!hand) return;
+    const from = heldPoint(stage, hand), to = stage.pixel(hand.x, hand.y);
+    context.setLineDash([4, 4]);
+    drawLine(context, from, to, stage.colours.accent, 1.8);
+    context.setLineDash([]);
+    drawDisc(context, from, 4, stage.colours.accent);
+    drawDisc(context, to, 6, stage.colours.accent);
   }
 
   // While more is to come, wait at the end for it.
@@ -99,12 +166,13 @@ export class LivePlayer extends Player {
     }
   }
 
-  // A further plot over time above the others, made when first asked for. lines: [{ name, t, values, colour }], none: hide it.
-  extra(name, lines) {
+  // A further plot over time, above the others or below them, made when first asked for. lines: [{ name, t, values, colour }], none:
+  // hide it.
+  extra(name, lines, { last = false } = {}) {
     if (!this.cards.has(name)) {
       const plot = new TimePlot(picture(name), (t) => this.seek(t)), { node, legend } = card(name, plot.canvas);
       node.classList.add("extra");
-      this.panels.node.prepend(node);
+      this.panels.node[last ? "append" : "prepend"](node);
       this.cards.set(name, { plot, legend, node });
     }
     const { plot, legend, node } = this.cards.get(name);

@@ -1,84 +1,198 @@
-// The pane of the motion: pose the chain, run it and watch it being computed, play it.
+// The pane of the motion: the model runs at each change, is watched while it is computed, and goes on from the pose in a hand.
 
+import { Endless } from "./endless.js";
 import { LivePlayer, still } from "./live.js";
 import { Pane } from "./pane.js";
 import { Poser } from "./poser.js";
+import { Series } from "./series.js";
+import { mirrored } from "./pulling.js";
+import { decoded } from "/web/data.js";
 import { el, wantsCalm } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
 const EVERY = 180;
+const PATIENCE = 250;
+const QUICK = 200;
+const IDLE = 1500;
 
 export class MotionPane extends Pane {
   constructor(studio) {
     super(studio, { name: "Motion", kind: "run", go: "Run" });
     this.bar = el("div", { class: "progress", role: "progressbar", "aria-label": "Computed", "aria-valuemin": 0, "aria-valuemax": 100, hidden: true }, el("i", {}));
-    this.hint = el("p", { class: "pose-hint" });
-    this.posing = true;
+    this.hint = el("p", { class: "pose-hint" }, "Drag any link");
+    this.onward = el("button", { type: "button", class: "word", hidden: true, title: "Go on with the run that was stopped", onclick: () => this.goOn() }, "Go on");
+    this.other = el("button", { type: "button", class: "word other", hidden: true, title: "The same loop, assembled the other way", onclick: () => this.turnOver() }, "Other branch");
+    this.endless = new Endless(this);
+    Object.assign(this, { next: null, run: null, shows: false, wishes: {} });
   }
 
-  // The chain in its start, ready to be posed.
-  pose({ chain, model }) {
-    const content = still(chain, model.start.theta, model.start.omega, model.title || "Chain");
-    this.run = null;
-    this.posing = true;
-    if (this.player) this.player.show(content, { hold: !this.player.stage.fitted });
-    else this.build(content);
-    this.player.pause();
-    this.showResidual([], []);
-    this.mark();
+  // The model is valid: run it. hold: keep the time that is shown; play: play from the start.
+  renew(valid, { hold = true, play = null } = {}) {
+    if (!this.player) this.build(still(valid.chain, valid.model.start.theta, valid.model.start.omega, valid.model.title || "Chain"));
+    this.other.hidden = !valid.chain.pin;
+    const before = this.next;
+    this.next = { valid, table: this.studio.model.table, hold: hold && (before?.hold ?? true), play: play ?? before?.play ?? null, from: performance.now() };
+    if (this.endless.take(this.next)) this.next = null;
+    else if (!this.job) this.launch();
+    else if (this.shows || (this.compiling && this.unlike())) this.supersede();
+  }
+
+  // Whether the model that waits needs other code than the run that is being prepared.
+  unlike() {
+    return JSON.stringify(kindOf(this.next.table)) !== JSON.stringify(kindOf(this.under.table));
+  }
+
+  supersede() {
+    this.studio.line.drop(this.job);
+    this.set(null);
+    this.launch();
+  }
+
+  launch() {
+    if (!this.next || this.node.hidden) return;
+    const { next } = this;
+    this.next = null;
+    this.begin("run", { model: next.table }, next);
+  }
+
+  begin(kind, request, under) {
+    Object.assign(this, { under, series: new Series(), shows: false, compiling: false, run: null, drawn: 0 });
+    this.onward.hidden = true;
+    clearTimeout(this.idle);
+    this.clear();
+    const job = this.studio.line.start(kind, request, (message) => this.hear(job, message));
+    this.set(job);
   }
 
   build(content) {
     const root = el("div", { class: "player" });
     this.body.replaceChildren(root);
     this.player = new LivePlayer(root, content);
-    this.player.root.querySelector(".stage").append(this.hint);
-    this.poser = new Poser(this.player.stage, { active: () => this.posing && !this.job, pose: (theta, over) => this.studio.posed(theta, over) });
+    const stage = root.querySelector(".stage");
+    stage.append(this.hint);
+    stage.querySelector(".tools").append(this.other);
+    this.poser = new Poser(this.player.stage, {
+      grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
+      pulls: () => this.endless.on, pull: (hand) => this.endless.pull(hand),
+    });
   }
 
-  mark() {
-    this.player.root.classList.toggle("posing", this.posing);
-    this.hint.textContent = this.posing ? "Drag the links to pose the chain, then run it" : "";
+  // Take the chain in its motion into the hand.
+  grab() {
+    const { player } = this, { motion } = player;
+    if (this.studio.error || motion.n !== this.studio.valid.chain.n) return null;
+    motion.at(player.t);
+    this.grabbed = { playing: player.playing, start: player.elapsed === 0, theta: settled(motion.chain, motion.angles), picture: player.shown };
+    player.pause();
+    return { chain: motion.chain, theta: this.grabbed.theta };
   }
 
-  // Angles while a link is dragged.
-  preview(theta) {
-    const take = this.player.shown;
-    this.player.grow({ ...take, theta: Float64Array.from(theta) });
+  drag(theta) {
+    this.hint.hidden = true;
+    this.player.hold(theta);
+    this.studio.posed(theta, this.grabbed.start && !this.grabbed.playing ? null : new Float64Array(theta.length), false);
+  }
+
+  // Let go. A motion that was playing goes on from the pose, with the throw of the hand.
+  release(theta, rates) {
+    const { playing } = this.grabbed;
+    if (theta) {
+      this.studio.posed(theta, playing ? rates : null, true);
+      if (playing) this.wishes.play = true;
+    } else if (playing) this.player.play();
+    if (!theta) this.player.hold(null);
+  }
+
+  turnOver() {
+    const { player } = this, { motion } = player;
+    motion.at(player.t);
+    this.studio.posed(mirrored(motion.chain, settled(motion.chain, motion.angles)), new Float64Array(motion.n), true);
+    this.wishes.play = player.playing;
   }
 
   go() {
-    super.go();
-    if (!this.job) return;
     this.studio.show("Motion");
-    this.points = { t: [], theta: [], omega: [], kinetic: [], potential: [], total: [], residual: [] };
-    this.largest = 0;
-    this.drawn = 0;
+    if (this.studio.error) this.why(this.studio.error);
+    else this.renew(this.studio.valid, { hold: false, play: !wantsCalm() });
   }
 
+  goOn() {
+    const { run } = this;
+    this.begin("continue", run.name ? { name: run.name } : { run: run.job }, { ...this.under, hold: true, play: null });
+  }
+
+  stop() {
+    this.next = null;
+    super.stop();
+  }
+
+  shown() {
+    if (this.next && !this.job) this.launch();
+  }
+
+  // A quick run is no reason for buttons and words to change.
   set(job) {
-    super.set(job);
+    clearTimeout(this.busy);
+    this.job = job;
+    if (job) this.busy = setTimeout(() => this.showBusy(), QUICK);
+    else this.showIdle();
+  }
+
+  showBusy() {
+    super.set(this.job);
+    this.bar.hidden = false;
+    if (this.words) this.say(this.words);
+  }
+
+  showIdle() {
+    super.set(null);
     this.button.disabled = Boolean(this.studio.error);
-    this.bar.hidden = !job;
+    this.bar.hidden = true;
+    this.words = "";
     this.progress(0);
   }
 
+  // Words about what is being computed; shown once it takes long enough to read them.
+  tellWork(text) {
+    this.words = text;
+    if (!this.bar.hidden) this.say(text);
+  }
+
   progress(share) {
-    this.bar.firstChild.style.width = `${100 * share}%`;
-    this.bar.setAttribute("aria-valuenow", Math.round(100 * share));
+    this.bar.classList.toggle("waiting", share === null);
+    this.bar.firstChild.style.width = `${100 * (share ?? 1)}%`;
+    if (share === null) this.bar.removeAttribute("aria-valuenow");
+    else this.bar.setAttribute("aria-valuenow", Math.round(100 * share));
+  }
+
+  async hear(job, message) {
+    if (job !== this.job) return;
+    const { type } = message;
+    if (type === "content") {
+      this.coming = decoded(message);
+      const content = await this.coming;
+      if (job === this.job) this.complete(message.told, content);
+    } else {
+      if (type === "done") await this.coming;
+      if (type === "queued") this.tellWork(`waiting, place ${message.place} in line`);
+      else if (type === "started") this.tellWork("preparing");
+      else await super.hear(job, message);
+    }
   }
 
   part(message) {
     if (message.type === "begin") {
-      this.chain = message.chain;
-      this.until = message.t_end;
-      this.say("preparing; the first run of a kind is compiled for this machine");
-      this.posing = false;
-      this.mark();
-      this.player.live = true;
+      Object.assign(this, { chain: message.chain, until: message.t_end });
+      this.endless.begun(message);
+    } else if (message.type === "compiling") {
+      this.compiling = true;
+      this.tellWork(message.text);
+      this.progress(null);
+      if (this.next && this.unlike()) this.supersede();
     } else if (message.type === "points") this.add(message);
     else if (message.type === "stopping") this.halted();
     else if (message.type === "model") this.studio.opened(message.model);
+    else if (message.type === "refused") this.showFailure(message, this.studio.editor.node);
   }
 
   // No longer computed; the run is being kept, and comes in a moment.
@@ -90,76 +204,138 @@ export class MotionPane extends Pane {
   }
 
   add(message) {
-    const { points } = this;
-    for (const key of Object.keys(points)) for (const value of message[key]) points[key].push(value);
-    this.largest = message.residual.reduce((most, value) => Math.max(most, Math.abs(value)), this.largest);
-    const reached = points.t[points.t.length - 1];
+    this.compiling = false;
+    this.series.add(message);
+    if (this.endless.on) {
+      this.endless.show(message);
+      return;
+    }
+    const reached = this.series.last;
     this.progress(Math.abs(reached / this.until));
-    this.say(`t = ${valueText(reached, 4)} of ${valueText(this.until, 4)} s, energy residual ${valueText(this.largest, 3)} J`);
+    this.tellWork(`t = ${valueText(reached, 4)} of ${valueText(this.until, 4)} s, energy residual ${valueText(this.series.largest, 3)} J`);
     const now = performance.now();
-    if (now - this.drawn < EVERY) return;
-    this.drawn = now;
-    this.grow();
+    if (this.shows && now - this.drawn < EVERY) return;
+    this.draw(now);
+    if (this.shows && this.next) this.supersede();
   }
 
-  grow() {
-    const { points, chain } = this, count = points.t.length, fresh = this.player.motion.count === 1;
-    if (count < 2) return;
-    const rows = (values) => {
-      const out = new Float64Array(chain.n * count);
-      for (let k = 0; k < count; k++) for (let i = 0; i < chain.n; i++) out[i * count + k] = values[k][i];
-      return out;
-    };
-    const t = Float64Array.from(points.t), energy = { t, kinetic: points.kinetic, potential: points.potential, total: points.total, work: {} };
-    const take = { name: "", summary: "being computed", status: "", words: [], chain, t, theta: rows(points.theta), omega: rows(points.omega), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
-    if (fresh) this.player.elapsed = 0;
-    this.player.grow(take);
-    this.showResidual(t, Float64Array.from(points.residual));
-    if (fresh && !wantsCalm()) this.player.play();
+  // Show what has come. The motion before stays until the new one has reached its time, or is slow to.
+  draw(now) {
+    const { series, player, under } = this;
+    if (series.count < 2) return;
+    if (!this.shows && under.hold && Math.abs(series.last) < player.elapsed && now - under.from < PATIENCE) return;
+    const take = series.take(this.chain);
+    this.drawn = now;
+    if (this.shows) player.grow(take);
+    else this.showFirst({ title: this.studio.model.table.title || "Chain", about: "", words: [], takes: [take] });
+    player.live = true;
+    this.showResidual(take.t, Float64Array.from(series.residual));
+  }
+
+  showFirst(content) {
+    const { player, under } = this, opening = player.motion.count === 1;
+    this.shows = true;
+    if (!this.poser.held) player.hold(null);
+    player.show(content, { hold: true });
+    if (!under.hold) player.elapsed = 0;
+    const play = this.wishes.play ?? under.play ?? (opening ? true : null);
+    this.wishes = {};
+    if (play !== null && !wantsCalm() && !this.poser.held) player.setPlaying(play && player.motion.span > 0);
+    requestAnimationFrame(() => { this.latency = performance.now() - under.from; });
   }
 
   showResidual(t, values) {
-    this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t, values, colour: "fifth" }]);
+    this.player.extra("Energy residual (J)", [{ name: "E(t) \u2212 E(0) \u2212 work", t, values, colour: "fifth" }], { last: true });
+  }
+
+  // The whole run has come.
+  complete(told, content) {
+    const { player } = this;
+    player.live = false;
+    if (this.shows || this.endless.on) player.show(content, { hold: true });
+    else this.showFirst(content);
+    if (this.endless.on) {
+      player.pause();
+      player.jump(player.motion.span);
+    }
+    this.showResidual(content.residual.t, content.residual.values);
+    this.told = `${told.message}; energy residual at most ${valueText(told.residual, 3)} J${this.endless.on ? "" : `; ${valueText(told.wall, 3)} s of work`}`;
+    this.title = content.title;
+    this.studio.editor.tellMethod(told.integrator);
   }
 
   done(message, content, job) {
-    const { told } = message;
-    if (!this.player) return;
-    this.player.live = false;
-    this.posing = false;
-    const playing = this.player.playing || !this.player.motion.span;
-    this.player.show(content, { hold: true });
-    this.showResidual(content.residual.t, content.residual.values);
-    if (playing && !wantsCalm()) this.player.play();
-    this.mark();
-    this.run = { job, kept: told.kept, title: content.title };
-    this.say(`${told.message}; energy residual at most ${valueText(told.residual, 3)} J; ${valueText(told.wall, 3)} s of work`);
+    this.run = { job, kept: message.kept, title: this.title, name: this.opens };
+    this.opens = "";
+    this.onward.hidden = !message.resumable;
+    if (!this.studio.error) this.say(this.told);
+    this.follow();
+    if (!this.job) this.idle = setTimeout(() => this.prepare(), IDLE);
+  }
+
+  // Go on with the model that waits.
+  follow() {
+    if (this.player) this.player.live = false;
+    this.endless.ended();
+    if (this.next) this.launch();
+    else this.calm();
+  }
+
+  // Nothing new is on its way: the chain is shown as it moves.
+  calm() {
+    const { player } = this;
+    if (!player || this.next || this.poser.held || (this.job && !this.shows)) return;
+    player.hold(null);
+    if (this.wishes.play && !player.playing) {
+      player.jump(0);
+      player.play();
+    }
+    this.wishes = {};
+  }
+
+  // While nobody waits: what the next changes need is compiled.
+  prepare() {
+    const { table } = this.studio.model, kind = JSON.stringify(kindOf(table));
+    if (this.job || this.studio.error || kind === this.prepared || this.endless.on) return;
+    this.prepared = kind;
+    this.studio.line.start("prepare", { model: table }, () => {});
   }
 
   // Ended with its process: what had come stays.
   stopped() {
-    this.player.live = false;
-    if (this.points?.t.length > 1) {
-      this.grow();
-      this.say(`stopped; computed until t = ${valueText(this.points.t[this.points.t.length - 1], 4)} s`);
-    } else {
-      this.say("stopped");
-      this.studio.repose();
-    }
+    if (this.series?.count > 1) {
+      this.draw(Infinity);
+      this.say(`stopped; computed until t = ${valueText(this.series.last, 4)} s`);
+    } else this.say("stopped");
+    this.follow();
   }
 
   fail(error) {
-    this.player.live = false;
     this.showFailure(error, this.studio.editor.node);
-    if (this.points?.t.length > 1) this.grow();
-    else this.studio.repose();
+    this.player?.hold(null);
+    this.follow();
+  }
+
+  // Why the model cannot run, beside the button that is disabled.
+  why({ text }) {
+    this.button.disabled = !this.job;
+    this.say(`Cannot run: ${text}`);
   }
 
   open(name) {
-    if (this.job) this.stop();
-    this.clear();
-    this.points = null;
-    const job = this.studio.line.start("open", { name }, (message) => this.hear(job, message));
-    this.set(job);
+    if (this.job) this.studio.line.drop(this.job);
+    this.next = null;
+    this.opens = name;
+    this.begin("open", { name }, { table: this.studio.model.table, hold: false, play: true, from: performance.now() });
   }
+}
+
+// What of a model decides which code it needs.
+function kindOf({ links, loads, pin, run }) {
+  return [Array.isArray(links) ? links.length : links, Object.keys(loads || {}), Boolean(pin), run?.formulation, run?.integrator];
+}
+
+// Angles to pose from: without whole turns, unless springs are wound by them.
+function settled(chain, angles) {
+  return Float64Array.from(angles, (angle) => (chain.spring ? angle : angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))));
 }

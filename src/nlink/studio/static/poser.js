@@ -1,50 +1,22 @@
-// Pose a chain by dragging its links on the stage. A dragged link turns about its hinge, the links behind it keep their angles
-// (with Shift they turn with it). A closed chain stays closed: the other links give way.
+// Grab a chain on the stage, at any point of any link. An open chain's link turns about its hinge, and those behind keep their angles
+// (with Shift they turn with it, with Alt those before it follow the hand). A closed chain stays closed and on its branch.
 
+import { gripped, pulled, thrown } from "./pulling.js";
 import { placeIn } from "/web/dom.js";
 
-const ROUNDS = 40;
 const JOINT = 12;
-
-// Angles nearest to these that close the chain, the dragged link kept; null if it cannot be closed so.
-export function closed(chain, angles, kept) {
-  const { n, length, pin } = chain, theta = Float64Array.from(angles), total = length.reduce((sum, one) => sum + one, 0);
-  for (let round = 0; round < ROUNDS; round++) {
-    let x = -pin[0], y = -pin[1], xx = 0, xy = 0, yy = 0;
-    for (let i = 0; i < n; i++) {
-      const s = length[i] * Math.sin(theta[i]), c = length[i] * Math.cos(theta[i]);
-      x += s;
-      y -= c;
-      if (i === kept) continue;
-      xx += c * c;
-      xy += c * s;
-      yy += s * s;
-    }
-    if (Math.hypot(x, y) < 1e-10 * total) return theta;
-    const damp = 1e-9 * total * total, det = (xx + damp) * (yy + damp) - xy * xy;
-    const u = ((yy + damp) * x - xy * y) / det, v = ((xx + damp) * y - xy * x) / det;
-    for (let i = 0; i < n; i++) {
-      if (i !== kept) theta[i] -= Math.max(-0.5, Math.min(0.5, length[i] * (Math.cos(theta[i]) * u + Math.sin(theta[i]) * v)));
-    }
-  }
-  return null;
-}
+const SLOP = 3;
 
 export class Poser {
-  // active(): whether links can be dragged now; pose(theta, over): new angles, `over` at the end of the drag
-  constructor(stage, { active, pose }) {
-    Object.assign(this, { stage, active, pose, held: null });
+  // grab() -> { chain, theta } or null if nothing can be grabbed now; pose(theta) while it is dragged; release(theta, rates), or
+  // release(null) if it was not moved; pull({ link, along, left, x, y }) or pull(null) instead, where pulls() says so
+  constructor(stage, { grab, pose, release, pulls, pull }) {
+    Object.assign(this, { stage, grab, pose, release, pulls, pull, held: null });
     const view = stage.canvas.parentElement;
     view.addEventListener("pointerdown", (event) => this.down(event), true);
     view.addEventListener("pointermove", (event) => this.move(event), true);
     for (const kind of ["pointerup", "pointercancel"]) view.addEventListener(kind, (event) => this.up(event), true);
     stage.canvas.addEventListener("touchstart", (event) => { if (this.held) event.preventDefault(); }, { passive: false });
-  }
-
-  // The direction from a link's hinge to a point of the canvas, as an angle of the chain.
-  angle(link, [x, y]) {
-    const { motion } = this.stage, [hx, hy] = this.stage.pixel(motion.x[link], motion.y[link]);
-    return Math.atan2(x - hx, y - hy);
   }
 
   // The link under a point; at a joint the one before it, so that the joint follows the pointer.
@@ -55,38 +27,73 @@ export class Poser {
     return Math.hypot(point[0] - x, point[1] - y) < JOINT ? link - 1 : link;
   }
 
+  // The point of the link under the pointer: so far along it, and to its left.
+  grip(link, place) {
+    const { x, y, angles } = this.stage.motion, [px, py] = this.stage.world(place), dx = px - x[link], dy = py - y[link];
+    const s = Math.sin(angles[link]), c = Math.cos(angles[link]);
+    return { link, along: dx * s - dy * c, left: dx * c + dy * s };
+  }
+
   down(event) {
-    if (event.button > 0 || event.target !== this.stage.canvas || !this.active()) return;
-    const point = placeIn(this.stage.canvas, event), link = this.linkAt(point);
+    if (event.button > 0 || this.held || event.target !== this.stage.canvas) return;
+    const place = placeIn(this.stage.canvas, event), link = this.linkAt(place);
     if (link < 0) return;
+    const grip = this.grip(link, place), taken = this.pulls() ? {} : this.grab();
+    if (!taken) return;
     event.stopImmediatePropagation();
     this.stage.canvas.setPointerCapture(event.pointerId);
     this.stage.chosen?.(link);
-    this.held = { link, pointer: event.pointerId, last: this.angle(link, point), theta: Float64Array.from(this.stage.motion.angles), moved: false };
+    this.held = { grip, from: place, pointer: event.pointerId, moved: false, course: {}, pulling: this.pulls(), poses: [], ...taken };
+    if (this.held.pulling) this.tell(place);
+  }
+
+  tell(place) {
+    const [x, y] = this.stage.world(place);
+    this.pull({ ...this.held.grip, x, y });
   }
 
   move(event) {
-    if (!this.held) {
-      if (event.target === this.stage.canvas) this.stage.canvas.classList.toggle("posable", this.active() && this.stage.linkAt(...placeIn(this.stage.canvas, event)) >= 0);
+    const { held } = this;
+    if (!held) {
+      if (event.target === this.stage.canvas) this.stage.canvas.classList.toggle("posable", this.stage.linkAt(...placeIn(this.stage.canvas, event)) >= 0);
       return;
     }
-    if (event.pointerId !== this.held.pointer) return;
+    if (event.pointerId !== held.pointer) return;
     event.stopImmediatePropagation();
-    const { held } = this, chain = this.stage.chain, now = this.angle(held.link, placeIn(this.stage.canvas, event));
-    const turned = now - held.last - 2 * Math.PI * Math.round((now - held.last) / (2 * Math.PI)), theta = Float64Array.from(held.theta);
-    for (let i = held.link; i < (event.shiftKey && !chain.pin ? chain.n : held.link + 1); i++) theta[i] += turned;
-    const fitting = chain.pin ? closed(chain, theta, held.link) : theta;
-    held.last = now;
-    if (!fitting) return;
-    Object.assign(held, { theta: fitting, moved: true });
-    this.pose(fitting, false);
+    const place = placeIn(this.stage.canvas, event);
+    if (held.pulling) {
+      this.tell(place);
+      return;
+    }
+    if (!held.moved && Math.hypot(place[0] - held.from[0], place[1] - held.from[1]) < SLOP) return;
+    held.moved = true;
+    held.theta = this.turned(held, this.stage.world(place), event);
+    held.poses.push({ time: event.timeStamp, theta: held.theta });
+    if (held.poses.length > 60) held.poses.shift();
+    this.pose(held.theta);
+  }
+
+  turned({ chain, theta, grip, course }, hand, { shiftKey, altKey }) {
+    const { link } = grip;
+    if (chain.pin) return pulled(chain, theta, grip, hand, { course });
+    const next = pulled(chain, theta, grip, hand, { turns: (i) => (altKey ? i <= link : i === link) });
+    if (shiftKey) for (let i = link + 1; i < chain.n; i++) next[i] += next[link] - theta[link];
+    return next;
   }
 
   up(event) {
-    if (!this.held || event.pointerId !== this.held.pointer) return;
-    event.stopImmediatePropagation();
     const { held } = this;
+    if (!held || event.pointerId !== held.pointer) return;
+    event.stopImmediatePropagation();
     this.held = null;
-    if (held.moved) this.pose(held.theta, true);
+    if (held.pulling) this.pull(null);
+    else if (held.moved) this.release(held.theta, thrown(held.poses, event.timeStamp));
+    else this.release(null);
   }
+}
+
+// Where the hand pulls: the point of the link that it holds, on the stage.
+export function heldPoint(stage, hand) {
+  const { x, y } = gripped(stage.motion.chain, stage.motion.angles, hand);
+  return stage.pixel(x, y);
 }

@@ -9,12 +9,12 @@ import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
-import { closed } from "./poser.js";
+import { closed } from "./pulling.js";
 import { button, definitions, dialog, el, select } from "/web/dom.js";
 import { toggleTheme } from "/web/colours.js";
 
-const CALM = 110;
-const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["drag a link", "pose the chain; with Shift the links behind turn with it"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
+const CALM = 60;
+const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["drag a link", "pose the chain, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
 const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
 
 class Studio {
@@ -51,7 +51,7 @@ class Studio {
     this.help = dialog("Help", definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
     this.tabs = this.panes.map((pane, k) => el("button", { type: "button", role: "tab", class: "tab", "aria-selected": "false", tabindex: -1, onclick: () => this.show(pane.name), onkeydown: (event) => this.tabKey(event, k) }, pane.name));
     this.motion.controls.remove();
-    const go = el("div", { class: "gobar" }, this.motion.button, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
+    const go = el("div", { class: "gobar" }, this.motion.button, this.motion.endless.button, this.motion.onward, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
     this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving);
     this.show("Motion");
@@ -63,7 +63,7 @@ class Studio {
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Pose", () => this.repose(), "Back to the start, to pose the chain"), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
@@ -71,7 +71,10 @@ class Studio {
     const answer = await this.line.ask(`/api/presets/${encodeURIComponent(name)}`);
     this.presets.value = "";
     if (answer.error) this.tell(answer.error);
-    else this.model.load(answer.model);
+    else {
+      this.playNext = true;
+      this.model.load(answer.model);
+    }
   }
 
   show(name) {
@@ -81,6 +84,7 @@ class Studio {
       this.tabs[k].setAttribute("aria-selected", String(on));
       this.tabs[k].tabIndex = on ? 0 : -1;
       if (on && this.pane !== pane) {
+        this.root.dataset.pane = name;
         this.pane = pane;
         pane.shown();
       }
@@ -96,25 +100,32 @@ class Studio {
     this.tabs[next].focus();
   }
 
-  // The model has changed: show it, and let the server check it once it is calm.
+  // The model has changed: show it, and let the server check it: at once, but not more often than it can be seen.
   changed(how) {
     if (how === "whole") this.editor.render();
     this.undoButton.disabled = !this.model.past.length;
     this.redoButton.disabled = !this.model.future.length;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.check(how), how === "whole" ? 0 : CALM);
+    this.timer = setTimeout(() => this.check(how), how === "whole" ? 0 : Math.max(0, CALM - (performance.now() - (this.checked ?? 0))));
     for (const pane of this.panes) pane.changed(how);
   }
 
   async check(how) {
+    this.checked = performance.now();
     const mine = ++this.checks, sent = this.model.table, answer = await this.line.ask("/api/check", { model: sent });
     if (mine !== this.checks || this.model.table !== sent) return;
     clearErrors(this.editor.node);
     this.motion.clear();
+    const wasWrong = Boolean(this.error);
     this.error = answer.error || null;
-    this.motion.button.disabled = Boolean(this.error);
-    if (!this.error) this.took(answer, how);
-    else if (!this.reclose(this.error)) this.tell(this.error);
+    this.motion.button.disabled = Boolean(this.error) && !this.motion.job;
+    if (!this.error) {
+      if (wasWrong) this.motion.say("");
+      this.took(answer, how);
+    } else if (!this.reclose(this.error)) {
+      this.tell(this.error);
+      this.motion.why(this.error);
+    }
   }
 
   // A pin or a length that moved leaves the start open: turn the links until it closes, once.
@@ -122,7 +133,7 @@ class Studio {
     const { table } = this.model, theta = table.start?.theta;
     if (!path.startsWith("start") || !table.pin || !Array.isArray(theta) || this.reclosed === table) return false;
     const length = theta.map((_, i) => (Array.isArray(table.links) ? table.links[i].length : table.length));
-    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta, -1);
+    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta);
     if (!found || !found.every(Number.isFinite)) return false;
     this.reclosed = { ...table, start: { ...table.start, theta: [...found] } };
     this.model.settle(this.reclosed);
@@ -144,26 +155,18 @@ class Studio {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();
     } else if (how === "pose") this.editor.refresh();
-    const picture = JSON.stringify([answer.chain, answer.model.start, answer.model.loads]);
+    const { title, ...model } = answer.model, start = JSON.stringify([model.start, answer.chain.n, answer.chain.pin]), whole = JSON.stringify(model);
     if (this.opening) this.opening = false;
-    else if (!this.motion.job && picture !== this.picture) this.motion.pose(answer);
-    this.picture = picture;
+    else if (whole !== this.ran) this.motion.renew(answer, { hold: start === this.started, play: this.playNext });
+    else this.motion.calm();
+    Object.assign(this, { ran: whole, started: start, playNext: null });
   }
 
-  // Back to the start of the model.
-  repose() {
-    if (this.motion.job) this.motion.stop();
-    else if (this.valid) {
-      this.motion.pose(this.valid);
-      this.motion.say("");
-    }
-    this.show("Motion");
-  }
-
-  posed(theta, over) {
-    this.motion.preview(theta);
-    this.model.last.path === "start.theta" && !over && (this.model.last.time = performance.now());
-    this.model.set("start.theta", [...theta], "pose");
+  // A pose in the hand: angles, rates or null for those of the model; over: the hand lets go.
+  posed(theta, omega, over) {
+    const { start } = this.model.table;
+    if (this.model.last.path === "start") this.model.last.time = performance.now();
+    this.model.set("start", { theta: [...theta], omega: omega ? [...omega] : start.omega }, "pose");
     this.editor.refresh();
     if (over) this.model.last = { path: "", time: 0 };
   }
@@ -171,6 +174,7 @@ class Studio {
   // Start with some angles, in degrees, as they were pressed on the map.
   turn(angles) {
     const theta = this.model.table.start.theta.map((angle, i) => (i in angles ? (angles[i] * Math.PI) / 180 : angle));
+    this.playNext = true;
     this.model.set("start.theta", theta, "whole");
     this.show("Motion");
   }
@@ -188,7 +192,7 @@ class Studio {
   key(event) {
     const held = event.ctrlKey || event.metaKey, name = event.key.toLowerCase();
     if (document.querySelector("dialog[open]")) return;
-    if (held && name === "enter") this.motion.job || this.motion.go();
+    if (held && name === "enter") this.motion.go();
     else if (name === "escape" && this.motion.job) this.motion.stop();
     else if (held && (name === "y" || (name === "z" && event.shiftKey))) this.model.redo();
     else if (held && name === "z") this.model.undo();

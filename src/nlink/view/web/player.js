@@ -90,12 +90,16 @@ export class Player {
       this.hingeBox, this.centreBox, checkbox("Springs and forces", this.look.forces, set("forces")));
   }
 
+  motionOf({ chain, t, theta, omega }) {
+    return new Motion(chain, t, theta, omega);
+  }
+
   // Show one of the takes from its start.
   take(k) {
     const take = this.content.takes[k], same = this.shown && take.chain.n === this.shown.chain.n;
     this.shown = take;
     this.index = k;
-    this.motion = new Motion(take.chain, take.t, take.theta, take.omega);
+    this.motion = this.motionOf(take);
     this.elapsed = 0;
     this.link = same ? this.link : 0;
     this.rate = take.rate || paceOf(this.motion.span);

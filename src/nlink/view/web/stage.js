@@ -90,6 +90,12 @@ export class Stage {
     return [this.width / 2 + (x - camera.x) * camera.scale, this.height / 2 - (y - camera.y) * camera.scale];
   }
 
+  // The point of the plane at a place of the canvas.
+  world([px, py]) {
+    const { camera } = this;
+    return [camera.x + (px - this.width / 2) / camera.scale, camera.y - (py - this.height / 2) / camera.scale];
+  }
+
   draw(t) {
     if (!this.motion) return;
     const { context, width, height } = sized(this.canvas);

@@ -1,0 +1,102 @@
+// The endless mode: the server goes on with the motion in real time, the page shows the last seconds of it, and the mouse pulls.
+
+import { Series } from "./series.js";
+import { el } from "/web/dom.js";
+import { valueText } from "/web/axes.js";
+
+const WINDOW = 20;
+const SLOW = 1;
+
+export class Endless {
+  constructor(pane) {
+    Object.assign(this, { pane, on: false });
+    this.button = el("button", { type: "button", class: "word", "aria-pressed": "false", title: "Go on in real time without an end: pull the chain, change its loads", onclick: () => (this.on ? pane.stop() : this.start()) }, "Endless");
+  }
+
+  // Go on from the moment that is shown.
+  start() {
+    const { pane } = this, { player, studio } = pane, { motion } = player;
+    studio.show("Motion");
+    if (studio.error) {
+      pane.why(studio.error);
+      return;
+    }
+    if (pane.job) studio.line.drop(pane.job);
+    motion.at(player.t);
+    const begun = player.elapsed === 0 || motion.n !== studio.valid.chain.n;
+    const start = begun ? studio.model.table.start : { theta: [...motion.angles], omega: [...motion.rates] };
+    this.begin({ ...studio.model.table, start });
+  }
+
+  begin(table) {
+    const { pane } = this;
+    this.bodies = bodiesOf(pane.studio.valid.model);
+    this.set(true);
+    pane.next = null;
+    pane.begin("endless", { model: table }, { table, hold: false, play: true, from: performance.now() });
+    pane.series = new Series(WINDOW);
+    pane.hint.textContent = "Pull any link; change loads on the way";
+    pane.hint.hidden = false;
+  }
+
+  set(on) {
+    this.on = on;
+    this.button.setAttribute("aria-pressed", String(on));
+    this.pane.player.root.classList.toggle("endless", on);
+  }
+
+  begun({ kept }) {
+    if (this.on) this.kept = kept;
+  }
+
+  // The model has changed: tell the motion, if it is the same chain under other loads; else begin anew. False: not in this mode.
+  take({ table, valid }) {
+    if (!this.on) return false;
+    const { pane } = this, bodies = bodiesOf(valid.model);
+    if (bodies === this.bodies) pane.studio.line.tell(pane.job, { type: "model", model: table });
+    else {
+      pane.studio.line.drop(pane.job);
+      this.begin(table);
+    }
+    return true;
+  }
+
+  pull(hand) {
+    const { pane } = this;
+    pane.hint.hidden = true;
+    pane.player.pullBy(hand);
+    pane.studio.line.tell(pane.job, { type: "pull", hand });
+  }
+
+  show({ behind }) {
+    const { pane } = this, { series, player } = pane;
+    if (series.count < 2) return;
+    const take = series.take(pane.chain), first = !pane.shows;
+    if (first) {
+      pane.shows = true;
+      player.show({ title: pane.studio.model.table.title || "Chain", about: "", words: [], takes: [take] }, { hold: true });
+      player.live = true;
+      player.elapsed = 0;
+      player.setPlaying(true);
+    }
+    player.follow(take);
+    const slow = behind > SLOW ? `; ${valueText(behind, 2)} s behind real time` : "";
+    pane.say(`endless: t = ${series.last.toFixed(1)} s, energy residual ${valueText(series.largest, 2)} J; the last ${Math.round(this.kept / 60)} min are kept as a run${slow}`);
+    const now = performance.now();
+    if (now - (this.drawn ?? 0) < 250) return;
+    this.drawn = now;
+    pane.showResidual(take.t, Float64Array.from(series.residual));
+  }
+
+  ended() {
+    if (!this.on) return;
+    const { pane } = this;
+    this.set(false);
+    pane.player.pullBy(null);
+    pane.hint.textContent = "Drag any link";
+  }
+}
+
+function bodiesOf({ links, length, mass, shape, com, offset, inertia, pin, start }) {
+  return JSON.stringify([links, length, mass, shape, com, offset, inertia, pin, start]);
+}
