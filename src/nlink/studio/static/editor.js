@@ -110,10 +110,10 @@ export class Editor {
     const pose = choice("Pose", { path: "start.shape", options: shapes, value: "", changed });
     if (!Array.isArray(theta)) return [pose];
     const shown = Math.min(n, MANY), rows = Array.from({ length: shown }, (_, i) => el("tr", {}, el("th", { scope: "row" }, String(i + 1)),
-      el("td", {}, this.cell(`Angle of link ${i + 1} in degrees`, `start.theta.${i}`, { kind: "degrees" })), el("td", {}, this.cell(`Rate of link ${i + 1} in rad/s`, `start.omega.${i}`))));
+      el("td", {}, this.cell(`Angle of link ${i + 1} in degrees`, `start.theta.${i}`, { kind: "degrees" })), el("td", {}, this.cell(`Rate of link ${i + 1} in degrees per second`, `start.omega.${i}`, { kind: "degrees" }))));
     const errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), errorNote());
     const each = rows.flatMap((row) => [row, el("tr", { class: "below" }, el("td", { colspan: 3 }, errorNote()))]);
-    return [pose, errors, el("p", { class: "hint" }, "Drag the links on the stage, or type:"), grid(["", "angle \u00b0", "rate rad/s"], each),
+    return [pose, errors, el("p", { class: "hint" }, "Drag a link, also while it moves, or type:"), grid(["", "angle \u00b0", "rate \u00b0/s"], each),
       ...(n > shown ? [el("p", { class: "hint" }, `and ${n - shown} more links`)] : [])];
   }
 
@@ -122,7 +122,7 @@ export class Editor {
     const rows = this.known.loads.filter(({ fields }) => fields).map(({ name, label, first, fields }) => {
       const value = table.loads?.[name], on = value !== undefined && !(name === "gravity" && value === 0);
       const path = `loads.${name}`, changed = (now) => model.set(path, now ? first : name === "gravity" ? 0 : undefined, "whole");
-      const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { kind: each ? "each" : "number", unit, slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
+      const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { ...(unit === "rad" ? { kind: "eachInDegrees", unit: "\u00b0" } : { kind: each ? "each" : "number", unit }), slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
       return toggled(label, on, changed, path, ...inner, errorNote());
     });
     return [...rows, this.torque()];
@@ -133,7 +133,7 @@ export class Editor {
     const sine = on && typeof value === "object" && !Array.isArray(value) && "amplitude" in value, plain = on && (typeof value !== "object" || (Array.isArray(value) && value.every((one) => typeof one !== "object")));
     const kinds = [["plain", "constant"], ["sine", "sine in time"], ...(on && !sine && !plain ? [["file", "as in the file"]] : [])];
     const kind = choice("Kind", { path: `${path}.kind`, options: kinds, value: sine ? "sine" : plain ? "plain" : "file", changed: (now) => model.set(path, now === "sine" ? { amplitude: 1, frequency: 0.5, phase: 0 } : 1, "whole") });
-    const fields = sine ? [this.field("Amplitude", `${path}.amplitude`, { unit: "N m" }), this.field("Frequency", `${path}.frequency`, { unit: "Hz" }), this.field("Phase", `${path}.phase`, { unit: "rad" })] : plain ? [this.field("Torque", path, { unit: "N m", kind: "each" })] : [];
+    const fields = sine ? [this.field("Amplitude", `${path}.amplitude`, { unit: "N m" }), this.field("Frequency", `${path}.frequency`, { unit: "Hz" }), this.field("Phase", `${path}.phase`, { unit: "\u00b0", kind: "degrees" })] : plain ? [this.field("Torque", path, { unit: "N m", kind: "each" })] : [];
     return toggled("Joint torques", on, (now) => model.set(path, now ? 1 : undefined, "whole"), path, kind, ...fields, errorNote());
   }
 

@@ -71,7 +71,7 @@ export class Endless {
   show({ behind }) {
     const { pane } = this, { series, player } = pane;
     if (series.count < 2) return;
-    const take = series.take(pane.chain), first = !pane.shows;
+    const take = series.take(pane.chain, 1), first = !pane.shows;
     if (first) {
       pane.shows = true;
       player.show({ title: pane.studio.model.table.title || "Chain", about: "", words: [], takes: [take] }, { hold: true });

@@ -22,13 +22,21 @@ export function shownValue(value) {
   return typeof value === "number" ? String(Number(value.toPrecision(10))) : value === undefined || value === null ? "" : String(value);
 }
 
+function inRadians(value) {
+  return typeof value === "number" ? value / DEGREE : value;
+}
+
+// Angles without the digits that are rounding.
+function shownDegrees(value) {
+  if (Array.isArray(value)) return value.map(shownDegrees).join(", ");
+  return typeof value === "number" ? shownValue(Number((value * DEGREE).toFixed(9))).replace(/^(-?\d+\.\d{6})\d+$/, "$1") : shownValue(value);
+}
+
 export const KINDS = {
   number: { read: parsed, show: shownValue },
   each: { read: parsedEach, show: shownValue },
-  degrees: {
-    read: (text) => { const value = parsed(text); return typeof value === "number" ? value / DEGREE : value; },
-    show: (value) => (typeof value === "number" ? String(Number((value * DEGREE).toPrecision(7))) : shownValue(value)),
-  },
+  degrees: { read: (text) => inRadians(parsed(text)), show: shownDegrees },
+  eachInDegrees: { read: (text) => { const found = parsedEach(text); return Array.isArray(found) ? found.map(inRadians) : inRadians(found); }, show: shownDegrees },
   text: { read: (text) => text, show: shownValue },
 };
 
@@ -61,7 +69,7 @@ export function field(label, { path, kind = "number", unit = "", slider = null, 
 export function choice(label, { path, options, value, changed }) {
   const id = `f${++counted}`, box = select(label, options, value, changed);
   for (const [name, text] of [["id", id], ["data-path", path], ["aria-describedby", `${id}e`]]) box.setAttribute(name, text);
-  box.showValue = (now) => { box.value = now; };
+  box.showValue = (now) => { if (options.some(([key]) => key === (now ?? ""))) box.value = now ?? ""; };
   return el("div", { class: "row" }, el("label", { for: id }, label), box, errorNote(`${id}e`));
 }
 

@@ -61,9 +61,13 @@ export class LivePlayer extends Player {
     return new Steady(chain, t, theta, omega);
   }
 
+  // Go on with a motion that is longer; its links are where they are at once, for the pointer.
   adopt(motion) {
+    const t = this.t;
     this.motion = motion;
-    Object.assign(this.stage, { motion, chain: motion.chain });
+    this.elapsed = Math.min(motion.span, Math.max(0, motion.sign * (t - motion.start)));
+    Object.assign(this.stage, { motion: this.posed || motion, chain: motion.chain });
+    motion.at(this.t);
   }
 
   // Keys belong to the player that is seen, and not while a field is being typed into.
@@ -97,11 +101,10 @@ export class LivePlayer extends Player {
 
   // The last part of a motion that goes on without an end. Its plots follow a few times a second.
   follow(take) {
-    const t = this.t, now = performance.now();
+    const now = performance.now();
     this.shown = this.content.takes[0] = take;
     this.adopt(new Window(take.chain, take.t, take.theta, take.omega));
     this.decimals = 2;
-    this.elapsed = Math.min(this.motion.span, Math.max(0, t - this.motion.start));
     if (this.motion.span - this.elapsed > LAG && this.playing) this.elapsed = this.motion.span;
     if (now - (this.plotted ?? 0) > EVERY) {
       this.plotted = now;

@@ -8,6 +8,7 @@ import { Series } from "./series.js";
 import { mirrored } from "./pulling.js";
 import { decoded } from "/web/data.js";
 import { el, wantsCalm } from "/web/dom.js";
+import { paceOf } from "/web/player.js";
 import { valueText } from "/web/axes.js";
 
 const EVERY = 180;
@@ -140,7 +141,7 @@ export class MotionPane extends Pane {
 
   showBusy() {
     super.set(this.job);
-    this.bar.hidden = false;
+    this.bar.hidden = this.endless.on;
     if (this.words) this.say(this.words);
   }
 
@@ -224,7 +225,7 @@ export class MotionPane extends Pane {
     const { series, player, under } = this;
     if (series.count < 2) return;
     if (!this.shows && under.hold && Math.abs(series.last) < player.elapsed && now - under.from < PATIENCE) return;
-    const take = series.take(this.chain);
+    const take = series.take(this.chain, paceOf(Math.abs(this.until)));
     this.drawn = now;
     if (this.shows) player.grow(take);
     else this.showFirst({ title: this.studio.model.table.title || "Chain", about: "", words: [], takes: [take] });

@@ -24,8 +24,8 @@ export class Pane {
   }
 
   // A field of one of the pane's values.
-  number(label, name, unit) {
-    return field(label, { path: name, unit, value: this.values[name], changed: (value) => { this.values[name] = value; } });
+  number(label, name, unit, kind = "number") {
+    return field(label, { path: name, unit, kind, value: this.values[name], changed: (value) => { this.values[name] = value; } });
   }
 
   shown() {

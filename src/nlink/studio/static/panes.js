@@ -6,6 +6,8 @@ import { choice } from "./fields.js";
 import { checkbox, el, wantsCalm } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
+const DEGREE = 180 / Math.PI;
+
 // A pane with a player that is made when there is something to show.
 class PlayerPane extends Pane {
   play(content, ...before) {
@@ -23,22 +25,23 @@ class PlayerPane extends Pane {
   }
 }
 
+// Differences as logarithms of degrees.
 function apart(content, hues) {
-  return content.apart.map((line, k) => ({ name: line.name, t: line.t, values: line.values, colour: hues[k % hues.length], width: 1.6 }));
+  return content.apart.map((line, k) => ({ name: line.name, t: line.t, values: line.values.map((value) => value + Math.log10(DEGREE)), colour: hues[k % hues.length], width: 1.6 }));
 }
 
 export class CopiesPane extends PlayerPane {
   constructor(studio) {
     super(studio, { name: "Copies", kind: "copies", go: "Run copies", again: "compute", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
-    this.values = { copies: 5, apart: 1e-6 };
-    this.place(this.number("Copies", "copies"), this.number("Apart by", "apart", "rad"));
+    this.values = { copies: 5, apart: 1e-5 / DEGREE };
+    this.place(this.number("Copies", "copies"), this.number("Apart by", "apart", "\u00b0", "degrees"));
   }
 
   done(message, content) {
     const player = this.play(content);
-    player.extra("Difference of the copies (log\u2081\u2080 rad)", apart(content, ["accent"]));
-    const { t, values } = content.apart[0], k = values.findIndex((value) => value > -1);
-    this.say(k < 0 ? "the copies stay together" : `the copies differ by 0.1 rad from t = ${valueText(t[k], 3)} s on`);
+    player.extra("Difference of the copies (log\u2081\u2080 \u00b0)", apart(content, ["accent"]));
+    const { t, values } = content.apart[0], k = values.findIndex((value) => value > Math.log10(5 / DEGREE));
+    this.say(k < 0 ? "the copies stay together" : `the copies differ by 5\u00b0 from t = ${valueText(t[k], 3)} s on`);
   }
 }
 
@@ -53,11 +56,11 @@ export class ComparePane extends PlayerPane {
   done(message, content) {
     const { rows, trusted_until: trusted, angle } = message.table, size = (value) => (value === null ? "\u2013" : valueText(value, 2));
     const cells = rows.map((row) => (row.largest_difference === null ? [row.formulation, row.message, "", "", "", ""]
-      : [row.formulation, size(row.largest_difference), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
-    const hues = ["accent", ...HUES], heads = ["formulation", "differs by rad", "trusted until", "energy residual J", "steps", "time"];
+      : [row.formulation, size(row.largest_difference * DEGREE), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
+    const hues = ["accent", ...HUES], heads = ["formulation", "differs by \u00b0", "trusted until", "energy residual J", "steps", "time"];
     const player = this.play(content, table(heads, cells));
-    player.extra("Difference from the reference (log\u2081\u2080 rad)", apart(content, hues));
-    this.say(trusted === null ? "" : `trusted until t = ${valueText(trusted, 4)} s, within ${valueText(angle, 2)} rad`);
+    player.extra("Difference from the reference (log\u2081\u2080 \u00b0)", apart(content, hues));
+    this.say(trusted === null ? "" : `trusted until t = ${valueText(trusted, 4)} s, within ${valueText(angle * DEGREE, 2)}\u00b0`);
   }
 }
 

@@ -24,7 +24,8 @@ export class Series {
     for (const key of KEYS) this[key].splice(0, old);
   }
 
-  take(chain) {
+  // rate: how much motion is shown in a second
+  take(chain, rate) {
     const { count } = this, t = Float64Array.from(this.t), energy = { t, work: {} };
     for (const key of ["kinetic", "potential", "total"]) energy[key] = Float64Array.from(this[key]);
     const rows = (values) => {
@@ -32,6 +33,6 @@ export class Series {
       for (let k = 0; k < count; k++) for (let i = 0; i < chain.n; i++) out[i * count + k] = values[k][i];
       return out;
     };
-    return { name: "", summary: "being computed", status: "", words: [], chain, t, theta: rows(this.theta), omega: rows(this.omega), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
+    return { name: "", summary: "being computed", rate, status: "", words: [], chain, t, theta: rows(this.theta), omega: rows(this.omega), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
   }
 }

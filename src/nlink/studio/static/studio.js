@@ -9,9 +9,10 @@ import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
+import { Tour } from "./tour.js";
 import { closed } from "./pulling.js";
 import { button, definitions, dialog, el, select } from "/web/dom.js";
-import { toggleTheme } from "/web/colours.js";
+import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
 const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["drag a link", "pose the chain, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
@@ -42,18 +43,21 @@ class Studio {
     this.model.load(kept?.links ? kept : first.model, { remember: false });
     if (first.opens && !kept) this.openRun(first.opens);
     document.addEventListener("keydown", (event) => this.key(event));
+    this.tour.offer();
   }
 
   build() {
     this.motion = new MotionPane(this);
     this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
     this.files = new Files(this);
-    this.help = dialog("Help", definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
+    this.tour = new Tour(this.root);
+    const again = el("button", { type: "button", class: "word", onclick: () => { this.help.close(); this.tour.start(true); } }, "Show the tour");
+    this.help = dialog("Help", again, definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
     this.tabs = this.panes.map((pane, k) => el("button", { type: "button", role: "tab", class: "tab", "aria-selected": "false", tabindex: -1, onclick: () => this.show(pane.name), onkeydown: (event) => this.tabKey(event, k) }, pane.name));
     this.motion.controls.remove();
     const go = el("div", { class: "gobar" }, this.motion.button, this.motion.endless.button, this.motion.onward, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
-    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving);
+    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving, this.tour.node);
     this.show("Motion");
   }
 
@@ -194,6 +198,7 @@ class Studio {
     if (document.querySelector("dialog[open]")) return;
     if (held && name === "enter") this.motion.go();
     else if (name === "escape" && this.motion.job) this.motion.stop();
+    else if (name === "escape" && !this.tour.node.hidden) this.tour.end();
     else if (held && (name === "y" || (name === "z" && event.shiftKey))) this.model.redo();
     else if (held && name === "z") this.model.undo();
     else return;
@@ -201,4 +206,5 @@ class Studio {
   }
 }
 
+recallTheme();
 new Studio(document.getElementById("studio"));

@@ -1,5 +1,7 @@
 // Colours: those of the page, read from its style sheet, and those of links and values, after viridis and inferno.
 
+import { recalled, remember } from "./memory.js";
+
 const VIRIDIS = [
   [68, 1, 84], [72, 40, 120], [62, 74, 137], [49, 104, 142], [38, 130, 142],
   [31, 158, 137], [53, 183, 121], [109, 205, 89], [180, 222, 44], [253, 231, 37],
@@ -10,6 +12,7 @@ const EMBERS = [
 ];
 const NAMES = ["ground", "panel", "ink", "muted", "lines", "edge", "accent", "second", "third", "fourth", "fifth", "warn"];
 
+const THEME = "nlink-theme";
 const SYSTEM = matchMedia("(prefers-color-scheme: dark)");
 let current = {};
 
@@ -56,9 +59,17 @@ export function parsed(colour) {
   return hex ? [0, 2, 4].map((k) => parseInt(hex[1].slice(k, k + 2), 16)) : [128, 128, 128];
 }
 
-// Turn between light and dark; the first time away from what the system asks for.
+// Turn between light and dark; the first time away from what the system asks for. The browser remembers it.
 export function toggleTheme() {
-  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  const theme = isDark() ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  remember(THEME, theme);
+}
+
+// Take up the theme that was chosen before.
+export function recallTheme() {
+  const theme = recalled(THEME);
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 }
 
 // Call a function after each change of the theme: by toggleTheme, or by the system.

@@ -13,6 +13,12 @@ function wrap(degrees) {
   return degrees - 360 * Math.ceil((degrees - 180) / 360);
 }
 
+// Whether an angle leaves +-180 degrees.
+function turnsOver(theta) {
+  const [low, high] = extent(theta);
+  return low < -Math.PI || high > Math.PI;
+}
+
 function scaledBy(values, factor, change = (value) => value) {
   const out = new Float64Array(values.length);
   for (let k = 0; k < out.length; k++) out[k] = change(values[k] * factor);
@@ -37,19 +43,19 @@ export class Panels {
   // seek(t) goes to a time, choose(k) shows another take, pick(i) chooses a link.
   constructor({ seek, choose, pick }) {
     this.pick = pick;
-    this.quantity = "";
+    this.quantity = "wrapped";
     this.angles = new TimePlot(picture("Angles of the links over time"), seek);
     this.energy = new TimePlot(picture("Changes of the energies over time"), seek);
     this.phase = new PhasePlot(picture("Angle against rate of one link"));
     this.plane = new PlanePlot(picture("Eigenvalues in the complex plane"), choose);
     this.which = select("Link", [], 0, (value) => pick(Number(value)));
-    this.what = select("Quantity", [["wrapped", "angle \u00b1180\u00b0"], ["angle", "angle with turns"], ["rate", "rate"]], "angle", (value) => {
+    this.what = select("Quantity", [["wrapped", "angle \u00b1180\u00b0"], ["angle", "angle with turns"], ["rate", "rate"]], "wrapped", (value) => {
       this.quantity = value;
       this.showAngles();
     });
     this.cards = {
-      angles: card("Angles", this.angles.canvas, this.what, this.which),
       energy: card("Energy changes (J)", this.energy.canvas),
+      angles: card("Angles (\u00b0)", this.angles.canvas, this.what, this.which),
       phase: card("Phase portrait", this.phase.canvas),
       plane: card("Eigenvalues", this.plane.canvas),
     };
@@ -61,8 +67,6 @@ export class Panels {
 
   show(take, motion, index, link) {
     Object.assign(this, { take, motion, link });
-    const [low, high] = extent(motion.theta);
-    if (!this.quantity) this.quantity = high - low > 4 * Math.PI ? "wrapped" : "angle";
     this.what.value = this.quantity;
     this.which.replaceChildren(...Array.from({ length: motion.n }, (_, i) => el("option", { value: i }, `link ${i + 1}`)));
     this.which.hidden = motion.n === 1;
@@ -94,25 +98,24 @@ export class Panels {
   }
 
   showAngles() {
-    const { motion, quantity, link } = this, n = motion.n, wrapped = quantity === "wrapped", rate = quantity === "rate";
+    const { motion, quantity, link } = this, n = motion.n, wrapped = quantity === "wrapped" && turnsOver(motion.theta), rate = quantity === "rate";
     const colours = linkColours(n, this.colours.dark), change = wrapped ? wrap : undefined;
     const line = (i, strong) => ({
-      t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), rate ? 1 : DEGREE, change), colour: colours[i],
+      t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), DEGREE, change), colour: colours[i],
       period: wrapped ? 360 : undefined, width: strong ? 2 : n <= 6 ? 1.3 : n <= MANY ? 0.9 : 0.6, alpha: strong ? 1 : n <= 6 ? 0.75 : 0.5,
-      now: strong ? () => (rate ? motion.rates[i] : wrapped ? wrap(motion.angles[i] * DEGREE) : motion.angles[i] * DEGREE) : null,
+      now: strong ? () => (rate ? motion.rates[i] * DEGREE : wrapped ? wrap(motion.angles[i] * DEGREE) : motion.angles[i] * DEGREE) : null,
     });
     const drawn = Math.min(n, MANY), others = Array.from({ length: drawn }, (_, k) => Math.round(((drawn - 1 - k) * (n - 1)) / Math.max(1, drawn - 1))).filter((i) => i !== link);
     this.angles.show([...others.map((i) => line(i, false)), line(link, true)], this.marks(), { degrees: !rate, range: wrapped ? [-190, 190] : null });
-    this.cards.angles.title.textContent = (rate ? "Rates" : "Angles") + (n > MANY ? ` of ${MANY} links` : "");
+    this.cards.angles.title.textContent = (rate ? "Rates" : "Angles") + (n > MANY ? ` of ${MANY} links` : rate ? " (\u00b0/s)" : " (\u00b0)");
     this.redraw?.();
   }
 
   showPhase() {
-    const { motion, link } = this, degrees = scaledBy(this.row(motion.theta, link), DEGREE), [low, high] = extent(degrees);
-    const wrapped = high - low > 720, change = wrapped ? wrap : (value) => value;
+    const { motion, link } = this, theta = this.row(motion.theta, link), degrees = scaledBy(theta, DEGREE), wrapped = turnsOver(theta), change = wrapped ? wrap : (value) => value;
     this.phase.show({
-      t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: this.row(motion.omega, link), wrapped,
-      colour: linkColours(motion.n, this.colours.dark)[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link]],
+      t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: scaledBy(this.row(motion.omega, link), DEGREE), wrapped,
+      colour: linkColours(motion.n, this.colours.dark)[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link] * DEGREE],
     });
     this.redraw?.();
   }
@@ -138,10 +141,10 @@ export class Panels {
     if (take.energy) this.energy.draw(t);
     if (take.plane) this.plane.draw(t);
     else this.phase.draw(t);
-    const turned = valueText(motion.angles[link] * DEGREE, 4), rate = valueText(motion.rates[link], 3);
-    setText(this.values, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate} rad/s`);
+    const turned = valueText(this.quantity === "wrapped" ? wrap(motion.angles[link] * DEGREE) : motion.angles[link] * DEGREE, 4), rate = valueText(motion.rates[link] * DEGREE, 4);
+    setText(this.values, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate}\u00b0/s`);
     if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
-    else setText(this.cards.phase.legend, "angle across, rate (rad/s) up");
+    else setText(this.cards.phase.legend, "angle (\u00b0) across, rate (\u00b0/s) up");
     if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));
   }
 }

@@ -287,7 +287,7 @@ export class Player {
 }
 
 // Real time, unless the run would then take less than two seconds or more than two minutes.
-function paceOf(span) {
+export function paceOf(span) {
   return !span || (span >= 2 && span <= 120) ? 1 : roundStep(span / (span < 2 ? 8 : 40));
 }
 

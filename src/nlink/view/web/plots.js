@@ -154,7 +154,7 @@ function markTrusted(plot, layer, { trusted, from, to, backwards }) {
 export class PhasePlot extends Plot {
   constructor(canvas) {
     super(canvas);
-    this.degreesX = true;
+    this.degreesX = this.degreesY = true;
     this.unitX = "\u00b0";
   }
 
