@@ -93,6 +93,16 @@ def test_a_damaged_memory_counts_as_empty(tmp_path, content, capsys):
     assert "compiling doubles, some seconds," in capsys.readouterr().err
 
 
+def test_a_listener_gets_the_line_in_place_of_stderr(capsys, monkeypatch):
+    heard = []
+    monkeypatch.setattr(announcing, "_listeners", [])
+    announcing.announce_to(heard.append)
+    with waiting("listening"):
+        announcing.began(announcing.Part("made_for_a_listener", "()"))
+    assert heard == ["compiling listening, some seconds, once on this machine"]
+    assert capsys.readouterr().err == ""
+
+
 def test_what_is_not_kept_says_so(capsys):
     assert uncached(double, "your doubles")(2.0) == 4.0
     assert "compiling your doubles, some seconds, in each process" in capsys.readouterr().err

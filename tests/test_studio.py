@@ -79,6 +79,12 @@ class Tab:
     def stop(self, job: str) -> None:
         self.socket.send_json({"type": "stop", "job": job})
 
+    def drop(self, job: str) -> None:
+        self.socket.send_json({"type": "drop", "job": job})
+
+    def tell(self, job: str, **content: Any) -> None:
+        self.socket.send_json({"type": "tell", "job": job, "content": content})
+
     def hear(self) -> tuple[str, dict[str, Any]]:
         told = self.socket.receive_json()
         self.seen = told["seq"]
@@ -248,7 +254,7 @@ def test_no_path_leads_out_of_the_page(client, path):
 def test_a_request_cannot_name_files(client, tmp_path):
     with Tab(client, "files") as tab:
         tab.start("j1", "run", model=model(t_end=0.5), scratch=str(tmp_path / "x.nc"), path="/etc/passwd")
-        assert tab.until("j1")["told"]["kept"]
+        assert tab.until("j1")["kept"]
     assert not (tmp_path / "x.nc").exists()
 
 
@@ -274,38 +280,38 @@ UNLIKE = {
 @pytest.mark.parametrize(
     ("change", "path", "text"),
     [
-        ({"mass": -1.0}, "mass", "links[0].mass must not be negative, got -1"),
-        ({"length": "abc"}, "length", "links[0].length must be a number, got 'abc'"),
+        ({"mass": -1.0}, "mass", "mass of link 1 must not be negative, got -1"),
+        ({"length": "abc"}, "length", "length of link 1 must be a number, got 'abc'"),
         ({"length": [1.0, 2.0]}, "length", "length has 2 values for 3 links"),
         ({"links": 0}, "links", "links must be a whole number, at least 1, got 0"),
         ({"links": 100_000_000}, "links", "links must be at most 200 in the studio"),
         (
             {"loads": {"joint_spring": {"stiffness": [1.0, -2.0, 1.0]}}},
             "loads.joint_spring.stiffness.1",
-            "JointSpring.stiffness[1]",
+            "stiffness of the joint springs at joint 2 must not be negative",
         ),
         (
             {"loads": {"joint_damper": {"damping": [1.0, 2.0]}}},
             "loads.joint_damper.damping",
-            "JointDamper.damping has 2 values for 3",
+            "damping of the joint dampers has 2 values for 3",
         ),
-        ({"loads": {"joint_torque": {"amplitude": "x", "frequency": 1}}}, "loads.joint_torque.amplitude", "Sine.amplitude must be"),
-        ({"loads": {"gravity": "x"}}, "loads.gravity.g", "Gravity.g must be a number"),
+        ({"loads": {"joint_torque": {"amplitude": "x", "frequency": 1}}}, "loads.joint_torque.amplitude", "amplitude of the joint torques must be"),
+        ({"loads": {"gravity": "x"}}, "loads.gravity.g", "g of the gravity must be a number"),
         ({"loads": {"tip_force": 3}}, "loads.tip_force", "must be [fx, fy], got 3"),
         ({"loads": {"wind": 1}}, "", "[loads] has no key 'wind'"),
-        ({"pin": {"x": 99.0, "y": 0.0}}, "pin", "Chain.pin is out of reach"),
-        ({"pin": {"x": "a"}}, "pin.x", "pin.x must be a number"),
+        ({"pin": {"x": 99.0, "y": 0.0}}, "pin", "the pin is out of reach"),
+        ({"pin": {"x": "a"}}, "pin.x", "pin x must be a number"),
         ({"pin": {"x": 1.0, "y": 0.0}}, "start.theta", "the start leaves the last tip"),
-        ({"start": {"theta": [1, "b", 2]}}, "start.theta.1", "start.theta[1] must be a number"),
-        ({"start": {"theta": 0.0, "omega": [0, 0]}}, "start.omega", "start.omega has 2 values for 3 links"),
-        ({"run": {"t_end": "soon"}}, "run.t_end", "run.t_end must be a number"),
-        ({"run": {"t_end": 0}}, "run.t_end", "run.t_end must not be 0"),
-        ({"run": {"t_end": 1e9, "save": 1e-3}}, "run.save", "run.save would keep 1e+12 points"),
-        ({"run": {"rtol": 0}}, "run.rtol", "run.rtol must be positive"),
+        ({"start": {"theta": [1, "b", 2]}}, "start.theta.1", "angle of link 2 must be a number"),
+        ({"start": {"theta": 0.0, "omega": [0, 0]}}, "start.omega", "rate has 2 values for 3 links"),
+        ({"run": {"t_end": "soon"}}, "run.t_end", "Run until must be a number"),
+        ({"run": {"t_end": 0}}, "run.t_end", "Run until must not be 0"),
+        ({"run": {"t_end": 1e9, "save": 1e-3}}, "run.save", "Save every would keep 1e+12 points"),
+        ({"run": {"rtol": 0}}, "run.rtol", "Tolerance must be positive"),
         ({"run": {"formulation": "newton"}}, "run.formulation", "formulation must be one of"),
         ({"run": {"integrator": "RK4(size=1)"}}, "run.integrator", "RK4 has no option 'size'"),
         ({"run": {"integrator": "__import__('os')"}}, "run.integrator", "integrator must be one of"),
-        ({"shape": "ball"}, "shape", "links[0].shape must be one of rod, point"),
+        ({"shape": "ball"}, "shape", "shape of link 1 must be one of rod, point"),
         ({"title": 3}, "title", "title must be a text"),
     ],
 )
@@ -319,7 +325,7 @@ def test_unlike_links_are_told_one_by_one(client):
     wrong = copy.deepcopy(UNLIKE)
     wrong["links"][1]["mass"] = -0.3  # pyright: ignore[reportArgumentType]
     answer = client.post("/api/check", json={"model": wrong}).json()
-    assert answer["error"] == {"text": "links[1].mass must not be negative, got -0.3", "path": "links.1.mass"}
+    assert answer["error"] == {"text": "mass of link 2 must not be negative, got -0.3", "path": "links.1.mass"}
     wrong["links"][1]["mass"] = 0.0  # pyright: ignore[reportArgumentType]
     assert client.post("/api/check", json={"model": wrong}).json()["error"]["path"] == "links.1"
     assert client.post("/api/check", json={"model": UNLIKE}).json()["chain"]["point"] == [False, True]
@@ -373,14 +379,16 @@ def test_a_run_streams_and_is_the_run_of_the_library(client):
         done = tab.until("j1")
     points = [message for message in tab.heard["j1"] if message["type"] == "points"]
     assert tab.kinds("j1")[:2] == ["started", "begin"]
+    content = next(message for message in tab.heard["j1"] if message["type"] == "content")
     assert len(points) > 2
     t = [t for message in points for t in message["t"]]
     whole = checked(asked).run()
     np.testing.assert_array_equal(t, whole.t)
     np.testing.assert_allclose([row for message in points for row in message["theta"]], whole.theta, atol=1e-6)
     np.testing.assert_allclose([r for message in points for r in message["residual"]], whole.energy().residual, atol=1e-8)
-    assert done["told"]["status"] == "finished"
-    assert done["content"]["takes"][0]["chain"]["n"] == 3
+    assert done["status"] == "finished"
+    assert content["content"]["takes"][0]["chain"]["n"] == 3
+    assert content["told"]["integrator"].startswith("Taylor")
     saved = client.post("/api/runs", json={"session": "runs", "job": "j1", "name": "a run"}).json()
     assert saved == {"name": "a run"}
     again = client.post("/api/runs", json={"session": "runs", "job": "j1", "name": "a run"}).json()
@@ -388,7 +396,7 @@ def test_a_run_streams_and_is_the_run_of_the_library(client):
     with Tab(client, "other") as tab:
         tab.start("j1", "open", name="a run")
         assert tab.until("j1", "model")["model"]["run"]["t_end"] == 60.0
-        assert tab.until("j1")["told"]["message"] == "reached t = 60 s"
+        assert tab.until("j1", "content")["told"]["message"] == "reached t = 60 s"
     loaded = nlink.load(client.app.state.sessions.make("x").shelf.file("a run"))
     np.testing.assert_array_equal(loaded.theta, whole.theta)
     assert len(client.get("/api/runs/a run").content) > 1000
@@ -401,15 +409,113 @@ def test_a_stopped_run_keeps_what_it_has(client):
         tab.start("j1", "run", model=model(**LONG))
         tab.until("j1", "points")
         tab.stop("j1")
-        told = tab.until("j1")["told"]
+        told = tab.until("j1", "content")["told"]
         assert told["status"] == "interrupted"
         assert "stopped by the user at t =" in told["message"]
+        assert tab.until("j1")["resumable"]
         assert client.post("/api/runs", json={"session": "stops", "job": "j1", "name": "stopped"}).json() == {"name": "stopped"}
         run = nlink.load(client.app.state.sessions.make("x").shelf.file("stopped"))
         assert 0 < run.t[-1] < 200_000
         assert run.scenario.settings.t_end == 200_000
         assert len(run.resume(run.t[-1] + 5).t) == len(run.t) + 50
         client.delete("/api/runs/stopped")
+
+
+def test_a_stopped_run_goes_on_to_the_numbers_of_one_that_was_not(client):
+    asked = model(t_end=3000.0, save=0.1)
+    with Tab(client, "goeson") as tab:
+        tab.start("j1", "run", model=asked)
+        tab.until("j1", "points")
+        tab.stop("j1")
+        assert tab.until("j1")["resumable"]
+        tab.start("j2", "continue", run="j1")
+        done = tab.until("j2")
+        assert (done["status"], done["resumable"]) == ("finished", False)
+        t = [t for message in tab.heard["j2"] if message["type"] == "points" for t in message["t"]]
+        assert (t[0], t[-1]) == (0.0, 3000.0)
+        assert client.post("/api/runs", json={"session": "goeson", "job": "j2", "name": "whole"}).json() == {"name": "whole"}
+        run = nlink.load(client.app.state.sessions.make("x").shelf.file("whole"))
+        client.delete("/api/runs/whole")
+        np.testing.assert_array_equal(run.theta, checked(asked).run().theta)
+        tab.start("j3", "continue", run="j9")
+        assert tab.until("j3")["text"] == "this run is no longer there; run it again"
+        tab.start("j4", "continue", run="../x")
+        assert tab.until("j4")["type"] == "failed"
+
+
+def test_a_dropped_job_is_not_heard_again_and_frees_its_worker(tmp_path):
+    shelf = Shelf(tmp_path)
+    with opened(shelf, workers=1) as client, Tab(client, "drops") as tab:
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        tab.drop("j1")
+        tab.start("j2", "run", model=model(t_end=1.0))
+        assert tab.until("j2")["status"] == "finished"
+        tab.start("j3", "run", model=model(t_end=1.0))
+        tab.until("j3", "content")
+        tab.drop("j3")  # computed, but not saved yet
+        tab.drop("nobody")
+        tab.tell("j3", type="pull", hand=None)
+        tab.start("j4", "modes", model=model())
+        assert tab.until("j4")["type"] == "done"
+        assert {tab.heard[job][-1]["type"] for job in ("j1", "j3")} <= {"points", "content"}
+        assert sorted(path.stem for path in shelf.scratch.glob("*.nc")) == ["drops-j2"]
+
+
+def test_preparing_yields_to_other_jobs(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs, "YIELD_AFTER", 0.05)
+    with opened(Shelf(tmp_path), workers=1) as client, Tab(client, "yields") as tab:
+        tab.start("j0", "modes", model=model())
+        tab.until("j0")
+        tab.start("j1", "run", model=model(**LONG))
+        tab.until("j1", "points")
+        tab.start("j2", "prepare", model=model())
+        tab.start("j3", "run", model=model(t_end=1.0))
+        tab.stop("j1")
+        assert tab.until("j3")["status"] == "finished"  # it came later, and is first
+        tab.start("j4", "run", model=model(t_end=2.0))
+        assert tab.until("j4")["status"] == "finished"
+        assert "done" not in tab.kinds("j2")
+        if "stopped" not in tab.kinds("j2"):
+            assert tab.until("j2")["type"] in ("stopped", "done")
+
+
+def test_a_motion_in_real_time_is_pulled_changed_stopped_and_kept(client):
+    asked = model("nice-3")
+    with Tab(client, "endless") as tab:
+        tab.start("j1", "endless", model=asked)
+        assert tab.until("j1", "begin")["kept"] == 600.0
+        begun = time.monotonic()
+        tab.until("j1", "points")
+        tab.tell("j1", type="pull", hand={"link": 2, "along": 1.0, "left": 0.0, "x": 1.5, "y": -1.0})
+        tab.tell("j1", type="pull", hand={"link": 7})
+        assert "a pull needs a link" in tab.until("j1", "refused")["text"]
+        tab.tell("j1", type="model", model={**asked, "loads": {"gravity": 2.0}})
+        tab.tell("j1", type="model", model={**asked, "mass": 2.0})
+        assert "start the endless mode again" in tab.until("j1", "refused")["text"]
+        while (last := tab.until("j1", "points"))["t"][-1] < 1.0:
+            pass
+        tab.tell("j1", type="pull", hand=None)
+        assert last["t"][-1] <= time.monotonic() - begun + 0.5
+        tab.stop("j1")
+        assert tab.until("j1")["kept"]
+        points = [message for message in tab.heard["j1"] if message["type"] == "points"]
+        t = [t for message in points for t in message["t"]]
+        np.testing.assert_allclose(np.diff(t), 1 / 60, atol=1e-12)
+        assert max(abs(r) for message in points for r in message["residual"]) < 1e-6
+        client.post("/api/runs", json={"session": "endless", "job": "j1", "name": "by hand"})
+        run = nlink.load(client.app.state.sessions.make("x").shelf.file("by hand"))
+        tab.start("j2", "open", name="by hand")
+        assert "joint_torque" not in tab.until("j2", "model")["model"]["loads"]
+        assert tab.until("j2")["type"] == "done"
+        client.delete("/api/runs/by hand")
+        assert [event.name for event in run.events[:2]] == ["hand on link 3", "change to gravity 2"]
+        assert [event.name for event in run.events[2:]] in (["hand off"], [])
+        tab.start("j3", "endless", model=asked)
+        tab.until("j3", "points")
+        tab.drop("j3")
+        tab.start("j4", "modes", model=asked)
+        assert tab.until("j4")["type"] == "done"
 
 
 def test_a_job_that_the_machine_does_not_let_run_keeps_what_it_has(client, monkeypatch):
@@ -428,7 +534,7 @@ def test_a_job_that_the_machine_does_not_let_run_keeps_what_it_has(client, monke
             time.sleep(0.01)
         os.kill(process, signal.SIGCONT)
         monkeypatch.setattr(jobs, "PATIENCE", 5.0)
-        assert tab.until("j1")["told"]["status"] == "interrupted"
+        assert tab.until("j1")["status"] == "interrupted"
 
 
 def test_a_job_whose_answer_waits_in_its_pipe_keeps_what_it_has(client, monkeypatch):
@@ -457,7 +563,7 @@ def test_a_job_whose_answer_waits_in_its_pipe_keeps_what_it_has(client, monkeypa
         tab.start("j1", "run", model=model(**LONG))
         tab.until("j1", "points")
         tab.stop("j1")
-        assert tab.until("j1")["told"]["status"] == "interrupted"
+        assert tab.until("j1")["status"] == "interrupted"
     assert unread
 
 
@@ -484,7 +590,7 @@ def test_a_killed_worker_is_told_and_replaced(client):
         os.kill(worker.process.pid, signal.SIGKILL)
         assert "ended unexpectedly (exit code -9)" in tab.until("j1")["text"]
         tab.start("j2", "run", model=model(t_end=1.0))
-        assert tab.until("j2")["told"]["status"] == "finished"
+        assert tab.until("j2")["status"] == "finished"
 
 
 def test_jobs_queue_with_their_place_and_tabs_do_not_disturb_each_other(tmp_path):
@@ -501,7 +607,7 @@ def test_jobs_queue_with_their_place_and_tabs_do_not_disturb_each_other(tmp_path
         assert two.until("j9")["type"] == "stopped"
         two.stop("j2")  # the other tab's
         one.stop("j1")
-        assert two.until("j1")["told"]["status"] == "finished"
+        assert two.until("j1")["status"] == "finished"
         assert one.until("j2")["type"] == "done"
         assert one.heard["j1"][-1]["type"] == "done"
 
@@ -516,7 +622,7 @@ def test_a_lost_tab_comes_back_to_what_it_missed(client):
         assert again.hello["known"]
         done = again.until("j1")
     t = [t for part in (tab, again) for message in part.heard["j1"] if message["type"] == "points" for t in message["t"]]
-    assert done["told"]["status"] == "finished"
+    assert done["status"] == "finished"
     np.testing.assert_allclose(np.diff(t), np.diff(t)[0], rtol=1e-6)
 
 

@@ -52,9 +52,11 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 class Tab:
     """A tab that remembers what it logged and asked for; both must stay clean."""
 
-    def __init__(self, browser: Any, address: str, **context: Any) -> None:
+    def __init__(self, browser: Any, address: str, tour: bool = False, **context: Any) -> None:
         options = {"viewport": DESK, "reduced_motion": "reduce", "color_scheme": "light"}
         self.context = browser.new_context(**(options | context))
+        if not tour:
+            self.context.add_init_script("localStorage.setItem('nlink-tour', 'seen')")
         self.page, self.address = self.context.new_page(), address
         self.logged: list[str] = []
         self.asked: list[str] = []

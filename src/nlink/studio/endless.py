@@ -64,7 +64,7 @@ class Pull(NamedTuple):
     def of(cls, message: Json, n: int) -> Pull:
         """Read a message of the page."""
         link, *rest = (message.get(name) for name in cls._fields)
-        if not isinstance(link, int) or not 0 <= link < n or not all(isinstance(v, int | float) and abs(v) < 1e6 for v in rest):
+        if type(link) is not int or not 0 <= link < n or not all(isinstance(v, int | float) and abs(v) < 1e6 for v in rest):
             raise FieldError("a pull needs a link, a point of it, and the place of the hand")
         return cls(link, *map(float, rest))  # pyright: ignore[reportArgumentType]
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from nlink._support.checks import ModelError
+from nlink.mechanics.loads import JointTorque
 from nlink.run.file import load
 from nlink.run.run import Run, Status
-from nlink.scenario import Scenario
+from nlink.scenario import LostFunction, Scenario
 from nlink.studio.messages import Json, checked, page_model, told
 from nlink.studio.worker import Outbox
 from nlink.view.packing import packed
@@ -135,5 +136,13 @@ def show(run: Run, request: Json, out: Outbox) -> None:
 def opened(request: Json, out: Outbox) -> None:
     """Read a saved run; the server has found its file."""
     run = load(Path(request["path"]))
-    out.send("model", model=page_model(run.scenario))
+    out.send("model", model=_model(run.scenario))
     show(run, request | {"scratch": None}, out)
+
+
+def _model(scenario: Scenario) -> Json:
+    """Return a model as the page edits it, without a torque function that its file does not hold: a hand, for one."""
+    model, torque = page_model(scenario), scenario.chain.load(JointTorque)
+    if torque and isinstance(torque.torque, LostFunction):
+        model["loads"].pop(torque.name)
+    return model
