@@ -127,6 +127,13 @@ def test_loads_change_on_the_way_and_the_balance_goes_on(tmp_path):
     again = nlink.load(tmp_path / "record.nc")
     np.testing.assert_array_equal(again.theta, run.theta)
     assert [event.name for event in again.events] == [event.name for event in run.events]
+    np.testing.assert_array_equal(again.reactions(), run.reactions())
+    held = run.t > 1.1
+    vertical = run.reactions()[held, 0, 1]  # the hinge carries the weight in force, and the inertia
+    centre = np.gradient(np.gradient(run.centres()[..., 1].mean(1), run.t, edge_order=2), run.t, edge_order=2)[held]
+    drag = (run.t > 1.1) & (run.t < 2.4)
+    calm = ~drag[held]
+    np.testing.assert_allclose(vertical[calm][8:-8], 2.0 * (centre[calm][8:-8] + 3.0), atol=0.5)
     with pytest.raises(ModelError, match="the hand in the studio"):
         again.scenario.run()
     with pytest.raises(ModelError, match="cannot be resumed"):

@@ -166,7 +166,19 @@ class Run:
 
     def reactions(self) -> np.ndarray:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last."""
-        return kinematics.reactions(self.chain, self.theta, self.omega, self.alpha, self.pin_force)
+        parts, force = [], self.pin_force
+        for chain, rows in self._chains():
+            tip = None if force is None else force[rows]
+            parts.append(kinematics.reactions(chain, self.theta[rows], self.omega[rows], self.alpha[rows], tip))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _chains(self) -> list[tuple[Chain, slice]]:
+        """Return the saved points that each chain has: one chain has all, unless loads were changed on the way."""
+        changes = self.meta.get("loads", [])
+        first = [0, *(int(np.searchsorted(self.t, t)) for t, _ in changes), len(self.t)]
+        table = self.scenario.to_dict() if changes else {}
+        chains = [self.chain, *(Scenario.from_dict(table | {"loads": loads}).chain for _, loads in changes)]
+        return [(chain, slice(a, b)) for chain, a, b in zip(chains, first[:-1], first[1:], strict=True)]
 
     def at(self, times: ArrayLike) -> Trajectory:
         """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.

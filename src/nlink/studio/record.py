@@ -37,6 +37,8 @@ class Record:
         self.shift, self.count, self.told = 0.0, 0, 0
         self.failure: Status | None = None
         self.touched = False
+        self.loads: list[tuple[float, Json]] = []
+        """the loads from a time on, where they have changed"""
         self.changing: tuple[float, Chain] | None = None
         """time of the last event, if it is a change, and the chain before it"""
         self.start = float(first["kinetic"][0] + first["potential"][0])
@@ -88,6 +90,7 @@ class Record:
         if self.changing and t - self.changing[0] < TOGETHER:
             old, self.changing = self.changing[1], None
             self.events.pop()
+        self.loads.append((t, Scenario(new, (0.0,) * new.n).to_dict()["loads"]))
         if new.loads != old.loads:
             self.note(f"change to {_changes(old, new)}", after)
             self.changing = t, old
@@ -107,7 +110,8 @@ class Record:
         stepper = motion.stepper
         stats = Stats(stepper.nfev, stepper.steps, stepper.rejected, float(t[-1] - t[0])) if stepper else Stats(0, 0, 0, 0.0)
         events = [event for event in self.events if event.t >= t[0]]
-        return Run(scenario=whole, **fields_of(columns), status=status, stats=stats, meta=origin(whole), events=events)
+        meta = origin(whole) | ({"loads": self.loads} if self.loads else {})
+        return Run(scenario=whole, **fields_of(columns), status=status, stats=stats, meta=meta, events=events)
 
 
 def _changes(old: Chain, new: Chain) -> str:

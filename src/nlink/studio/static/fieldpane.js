@@ -128,6 +128,7 @@ export class MapPane extends Pane {
   part(message) {
     if (message.type === "grid") this.begin(message);
     else if (message.type === "cells") this.fill(message.cells);
+    else if (message.type === "compiling") this.say(message.text);
   }
 
   begin({ size, low, high, t_end }) {

@@ -49,7 +49,7 @@ export class LivePlayer extends Player {
     this.setGhosts(content.others || []);
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
-      this.stage.motion = this.posed || this.motion;
+      this.lay();
       paint(context, width, height, t);
       this.drawGhosts(context, t);
       this.drawHand(context);
@@ -66,8 +66,8 @@ export class LivePlayer extends Player {
     const t = this.t;
     this.motion = motion;
     this.elapsed = Math.min(motion.span, Math.max(0, motion.sign * (t - motion.start)));
-    Object.assign(this.stage, { motion: this.posed || motion, chain: motion.chain });
     motion.at(this.t);
+    this.lay();
   }
 
   // Keys belong to the player that is seen, and not while a field is being typed into.
@@ -114,11 +114,17 @@ export class LivePlayer extends Player {
     this.request();
   }
 
-  // Show the chain with other angles than those of the time, as it lies in the hand; null: as it moves.
-  hold(theta) {
-    const { chain } = this.shown;
-    this.posed = theta && new Steady(chain, Float64Array.of(0), Float64Array.from(theta), new Float64Array(chain.n));
+  // Show a chain with other angles than those of the time: as it lies in the hand, or as it will start; null: as it moves.
+  hold(theta, chain = this.shown.chain) {
+    this.posed = theta && new Steady(chain, Float64Array.of(0), Float64Array.from(theta), new Float64Array(chain.n)).at(0);
+    this.lay();
     this.request();
+  }
+
+  // What lies on the stage.
+  lay() {
+    const motion = this.posed || this.motion;
+    Object.assign(this.stage, { motion, chain: motion.chain });
   }
 
   // A line from the point that the hand holds to the hand: { link, along, left, x, y } or null.

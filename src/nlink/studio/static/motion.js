@@ -15,6 +15,7 @@ const EVERY = 180;
 const PATIENCE = 250;
 const QUICK = 200;
 const IDLE = 1500;
+const REACTION = 350;
 
 export class MotionPane extends Pane {
   constructor(studio) {
@@ -56,6 +57,12 @@ export class MotionPane extends Pane {
     this.begin("run", { model: next.table }, next);
   }
 
+  // A run that takes its time shows its start, under the plots of the one before.
+  showStart() {
+    const { valid } = this.under;
+    if (valid && !this.shows && !this.poser.held) this.player.hold(valid.model.start.theta, valid.chain);
+  }
+
   begin(kind, request, under) {
     Object.assign(this, { under, series: new Series(), shows: false, compiling: false, run: null, drawn: 0 });
     this.onward.hidden = true;
@@ -80,17 +87,18 @@ export class MotionPane extends Pane {
 
   // Take the chain in its motion into the hand.
   grab() {
-    const { player } = this, { motion } = player;
+    const { player } = this, motion = player.posed || player.motion;
     if (this.studio.error || motion.n !== this.studio.valid.chain.n) return null;
-    motion.at(player.t);
-    this.grabbed = { playing: player.playing, start: player.elapsed === 0, theta: settled(motion.chain, motion.angles), picture: player.shown };
+    motion.at(player.posed ? 0 : player.t);
+    const start = player.elapsed === 0 && !player.posed, theta = start ? this.studio.model.table.start.theta : settled(motion.chain, motion.angles);
+    this.grabbed = { playing: player.playing, start, chain: motion.chain, theta };
     player.pause();
     return { chain: motion.chain, theta: this.grabbed.theta };
   }
 
   drag(theta) {
     this.hint.hidden = true;
-    this.player.hold(theta);
+    this.player.hold(theta, this.grabbed.chain);
     this.studio.posed(theta, this.grabbed.start && !this.grabbed.playing ? null : new Float64Array(theta.length), false);
   }
 
@@ -122,6 +130,12 @@ export class MotionPane extends Pane {
     this.begin("continue", run.name ? { name: run.name } : { run: run.job }, { ...this.under, hold: true, play: null });
   }
 
+  // The button says Stop only once a run takes long; who presses just then has meant Run.
+  press() {
+    if (!this.job || !this.turned) this.go();
+    else if (performance.now() - this.turned > REACTION) this.stop();
+  }
+
   stop() {
     this.next = null;
     super.stop();
@@ -135,17 +149,21 @@ export class MotionPane extends Pane {
   set(job) {
     clearTimeout(this.busy);
     this.job = job;
+    this.turned = 0;
     if (job) this.busy = setTimeout(() => this.showBusy(), QUICK);
     else this.showIdle();
   }
 
   showBusy() {
+    this.turned = performance.now();
     super.set(this.job);
+    if (!this.endless.on && !this.under.hold) this.showStart();
     this.bar.hidden = this.endless.on;
     if (this.words) this.say(this.words);
   }
 
   showIdle() {
+    this.turned = 0;
     super.set(null);
     this.button.disabled = Boolean(this.studio.error);
     this.bar.hidden = true;
@@ -278,6 +296,7 @@ export class MotionPane extends Pane {
   follow() {
     if (this.player) this.player.live = false;
     this.endless.ended();
+    if (this.studio.error) this.why(this.studio.error);
     if (this.next) this.launch();
     else this.calm();
   }

@@ -9,7 +9,7 @@ export class Pane {
   // automatic: whether the pane computes when it is shown }
   constructor(studio, { name, kind, go, hint, again = "", automatic = false }) {
     Object.assign(this, { studio, name, kind, again, automatic, job: null, stale: true, filled: false, values: {} });
-    this.button = el("button", { type: "button", class: "go", onclick: () => (this.job ? this.stop() : this.go()) }, go);
+    this.button = el("button", { type: "button", class: "go", onclick: () => this.press() }, go);
     this.label = go;
     this.said = el("p", { class: "said", role: "status" }, hint || "");
     this.failure = el("p", { class: "error", role: "alert", hidden: true });
@@ -37,6 +37,12 @@ export class Pane {
     this.stale = true;
     if (how === "whole" && !this.job) this.arrange?.();
     if (this.again && this.filled && !this.job) this.say(`of an earlier model; ${this.again} again for this one`);
+  }
+
+  // The button is pressed.
+  press() {
+    if (this.job) this.stop();
+    else this.go();
   }
 
   go() {
@@ -69,6 +75,7 @@ export class Pane {
     const { type } = message;
     if (type === "queued") this.say(`waiting, place ${message.place} in line`);
     else if (type === "started") this.say("computing");
+    else if (type === "compiling" && !this.part) this.say(message.text);
     else if (type === "progress") this.say(`computing, ${Math.round((100 * message.done) / message.total)} %`);
     else if (type === "failed") this.end(() => this.fail(message));
     else if (type === "stopped") this.end(() => this.stopped());

@@ -153,7 +153,7 @@ export function thrown(poses, now, { window = 80, rest = 20, most = 50 } = {}) {
   const mean = last.reduce((sum, { time }) => sum + time, 0) / last.length, spread = last.reduce((sum, { time }) => sum + (time - mean) ** 2, 0);
   if (!(spread > 0)) return rates;
   return rates.map((_, i) => {
-    const slope = (1000 * last.reduce((sum, { time, theta }) => sum + (time - mean) * theta[i], 0)) / spread;
+    const slope = (1000 * last.reduce((sum, { time, theta }) => sum + (time - mean) * (theta[i] - final.theta[i]), 0)) / spread;
     return Math.max(-most, Math.min(most, slope));
   });
 }

@@ -130,6 +130,7 @@ class Studio {
       this.tell(this.error);
       this.motion.why(this.error);
     }
+    this.judged = this.model.table;
   }
 
   // A pin or a length that moved leaves the start open: turn the links until it closes, once.
