@@ -21,7 +21,7 @@ from nlink.studio.endless import PIECE, Live, Pull
 from nlink.studio.messages import FieldError
 from nlink.studio.record import SAMPLE, Record
 
-UNEQUAL = Chain([nlink.Link.rod(0.7, 1.0), nlink.Link.point(1.1, 0.4), nlink.Link(0.5, 2.0, 0.2, 0.1, 0.05)])
+UNEQUAL = Chain((nlink.Link.rod(0.7, 1.0), nlink.Link.point(1.1, 0.4), nlink.Link(0.5, 2.0, 0.2, 0.1, 0.05)))
 
 
 def followed(live: Live, seconds: float, kept: Record | None = None) -> Live:
@@ -182,7 +182,8 @@ HAND = {"link": 0, "along": 0.5, "left": 0.0, "x": 0.0, "y": 0.0}
 
 
 @pytest.mark.parametrize(
-    "change", [{"link": 3}, {"link": -1}, {"link": "a"}, {"along": None}, {"x": 1e9}, {"y": float("nan")}, {"left": "x"}, {"link": True}]
+    "change",
+    [{"link": 3}, {"link": -1}, {"link": "a"}, {"along": None}, {"x": 1e9}, {"y": float("nan")}, {"left": "x"}, {"link": True}],
 )
 def test_a_hand_that_holds_nothing_is_refused(change):
     with pytest.raises(FieldError, match="a pull needs a link"):

@@ -295,7 +295,11 @@ UNLIKE = {
             "loads.joint_damper.damping",
             "damping of the joint dampers has 2 values for 3",
         ),
-        ({"loads": {"joint_torque": {"amplitude": "x", "frequency": 1}}}, "loads.joint_torque.amplitude", "amplitude of the joint torques must be"),
+        (
+            {"loads": {"joint_torque": {"amplitude": "x", "frequency": 1}}},
+            "loads.joint_torque.amplitude",
+            "amplitude of the joint torques must be",
+        ),
         ({"loads": {"gravity": "x"}}, "loads.gravity.g", "g of the gravity must be a number"),
         ({"loads": {"tip_force": 3}}, "loads.tip_force", "must be [fx, fy], got 3"),
         ({"loads": {"wind": 1}}, "", "[loads] has no key 'wind'"),

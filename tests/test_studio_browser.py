@@ -24,6 +24,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 STUDIO = "document.getElementById('studio').studio"
 MOTION = f"{STUDIO}.motion"
 PLAYER = f"{MOTION}.player"
+STAGE = ".pane:not([hidden]) .stage canvas"
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
@@ -128,7 +129,9 @@ def test_load_build_and_run(browser, address):
         shown = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(3.21); return [...m.angles]; }})()")
         np.testing.assert_allclose(shown, whole.at([3.21]).theta[0], atol=1e-4)
         assert "reached t = 4 s" in page.locator(".gobar").inner_text()
-        names = page.eval_on_selector_all(".pane:not([hidden]) .card:not([hidden]) h2", "(nodes) => nodes.map((n) => n.textContent)")
+        names = page.eval_on_selector_all(
+            ".pane:not([hidden]) .card:not([hidden]) h2", "(nodes) => nodes.map((n) => n.textContent)"
+        )
         assert names == ["Energy changes (J)", "Angles (\N{DEGREE SIGN})", "Phase portrait of link 1", "Energy residual (J)"]
         assert page.get_by_label("Integrator").locator("option").first.inner_text().startswith("chosen: Taylor")
 
@@ -169,6 +172,25 @@ def drag(page: Any, link: int, dx: float, dy: float, release: bool = True) -> No
         page.mouse.up()
 
 
+def middle(page: Any, link: int) -> tuple[float, float]:
+    """Return where the middle of a link is in the window."""
+    at = f"(s, m) => s.pixel((m.x[{link}] + m.x[{link + 1}]) / 2, (m.y[{link}] + m.y[{link + 1}]) / 2)"
+    (x, y), box = page.evaluate(f"({at})({PLAYER}.stage, {PLAYER}.motion)"), page.locator(STAGE).bounding_box()
+    return box["x"] + x, box["y"] + y
+
+
+def grabbed(page: Any, link: int, condition: str) -> tuple[float, float]:
+    """Press the mouse on the middle of a link that moves, until a condition says that it is in the hand; return where."""
+    for _ in range(30):
+        x, y = middle(page, link)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        if page.evaluate(condition):
+            return x, y
+        page.mouse.up()
+    raise AssertionError(condition)
+
+
 def playing(browser: Any, address: str, **context: Any) -> Tab:
     """Return a tab of someone who does not ask for less motion."""
     return Tab(browser, address, reduced_motion="no-preference", **context)
@@ -178,7 +200,9 @@ def test_it_moves_when_it_is_opened_and_a_change_keeps_the_time(browser, address
     with playing(browser, address) as page:
         wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0.5")
         ran(page)
-        page.evaluate(f"window.spans = []; (function look() {{ window.spans.push({PLAYER}.motion.span); requestAnimationFrame(look); }})()")
+        page.evaluate(
+            f"window.spans = []; (function look() {{ window.spans.push({PLAYER}.motion.span); requestAnimationFrame(look); }})()"
+        )
         before = page.evaluate(f"[{PLAYER}.t, {PLAYER}.motion.at(15).angles[0]]")
         page.get_by_label("Mass, slider").evaluate("(node) => { node.value = 4; node.dispatchEvent(new Event('input')); }")
         page.get_by_label("Joint dampers").check()
@@ -195,18 +219,11 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
         ran(page)
         wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0.3")
         held = f"{MOTION}.poser.held"
-        box = page.locator(".pane:not([hidden]) .stage canvas").bounding_box()
-        for _ in range(20):  # it moves away under the pointer
-            x, y = page.evaluate(f"(() => {{ const s = {PLAYER}.stage, m = s.motion; return s.pixel((m.x[2] + m.x[3]) / 2, (m.y[2] + m.y[3]) / 2); }})()")
-            page.mouse.move(box["x"] + x, box["y"] + y)
-            page.mouse.down()
-            if page.evaluate(f"{held} && {held}.grip.link === 2"):
-                break
-            page.mouse.up()
+        x, y = grabbed(page, 2, f"{held} && {held}.grip.link === 2")
         assert not page.evaluate(f"{PLAYER}.playing")
         theta = page.evaluate(f"[...{held}.theta]")
         for k in range(1, 13):
-            page.mouse.move(box["x"] + x + 4 * k, box["y"] + y - 4 * k)
+            page.mouse.move(x + 4 * k, y - 4 * k)
         moved = page.evaluate(f"[...{held}.theta]")
         page.mouse.up()
         ran(page)
@@ -227,9 +244,7 @@ def test_a_press_on_a_link_does_not_stop_it(browser, address):
         ran(page)
         wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0.2")
         page.mouse.move(0, 0)
-        at = f"(() => {{ const s = {PLAYER}.stage, m = s.motion; return s.pixel(m.x[1] / 2, m.y[1] / 2); }})()"
-        (x, y), box = page.evaluate(at), page.locator(".pane:not([hidden]) .stage canvas").bounding_box()
-        page.mouse.click(box["x"] + x, box["y"] + y)
+        page.mouse.click(*middle(page, 0))
         assert page.evaluate(f"{PLAYER}.playing && {PLAYER}.t > 0.1 && !{PLAYER}.posed")
 
 
@@ -238,15 +253,8 @@ def test_the_endless_mode_pulls_changes_and_keeps(browser, address):
         ran(page)
         page.get_by_role("button", name="Endless", exact=True).click()
         wait(page, f"{MOTION}.endless.on && {PLAYER}.t > 0.3")
-        box = page.locator(".pane:not([hidden]) .stage canvas").bounding_box()
-        for _ in range(20):
-            x, y = page.evaluate(f"(() => {{ const s = {PLAYER}.stage, m = s.motion; return s.pixel((m.x[0] + m.x[1]) / 2, (m.y[0] + m.y[1]) / 2); }})()")
-            page.mouse.move(box["x"] + x, box["y"] + y)
-            page.mouse.down()
-            if page.evaluate(f"Boolean({PLAYER}.hand)"):
-                break
-            page.mouse.up()
-        page.mouse.move(box["x"] + x + 60, box["y"] + y - 60, steps=5)
+        x, y = grabbed(page, 0, f"Boolean({PLAYER}.hand)")
+        page.mouse.move(x + 60, y - 60, steps=5)
         hand = page.evaluate(f"{PLAYER}.hand")
         t = page.evaluate(f"{PLAYER}.motion.end")
         wait(page, f"{PLAYER}.motion.end > {t} + 0.5")
@@ -263,7 +271,10 @@ def test_the_endless_mode_pulls_changes_and_keeps(browser, address):
         wait(page, f"!{MOTION}.job && {MOTION}.run?.kept", 10)
         events = page.evaluate(f"{PLAYER}.shown.events.map((event) => event.text.split(' at t')[0])")
         assert events[0].startswith("hand on link")
-        assert events[1:] in (["hand off", "change to gravity 2, joint dampers 0.1"], ["hand off", "change to gravity 2", "change to joint dampers 0.1"])
+        assert events[1:] in (
+            ["hand off", "change to gravity 2, joint dampers 0.1"],
+            ["hand off", "change to gravity 2", "change to joint dampers 0.1"],
+        )
         assert "simulated in real time" in page.locator(".gobar .said").inner_text()
         page.get_by_role("button", name="Save", exact=True).click()
         page.get_by_label("Name", exact=True).fill("by hand")

@@ -1,7 +1,7 @@
 """The task that simulates in real time without an end, while the page pulls the chain and changes its loads.
 
-The motion goes on in pieces of PIECE seconds. A pull is a damped spring from a point of a link to the hand. Its force F is held over
-a piece as torques at the joints, which do the same work on any motion:
+The motion goes on in pieces of PIECE seconds. A pull is a damped spring from a point of a link to the hand. Its force F is held
+over a piece as torques at the joints, which do the same work on any motion:
 
     Q_k = F . dp/dtheta_k,    T_i = sum of Q_k over the links k from i on
 
@@ -84,7 +84,9 @@ class Live:
         self.chain = chain
         torque = chain.load(JointTorque)
         if torque and callable(torque.torque):
-            raise FieldError("a Python torque function cannot be simulated in real time; remove the joint torques", "loads.joint_torque")
+            raise FieldError(
+                "a Python torque function cannot be simulated in real time; remove the joint torques", "loads.joint_torque"
+            )
         system = formulate(chain if torque else chain.with_loads(JointTorque(0.0)))
         self.torques = system.parameters.chain.links[TORQUE]
         self.own = self.torques.copy()
@@ -101,7 +103,6 @@ class Live:
         work = self.state[system.size :]
         done = {f"work_{name}": work[[ledger().index(name)]] for name in self.worked}
         return done | read_out(system, np.array([self.t]), self.state[None])
-
 
     def take_hold(self, pull: Pull | None) -> None:
         """Move the hand; a new hold gets a spring that suits the chain and the point."""
@@ -226,4 +227,3 @@ def _change(live: Live, record: Record, scenario: Scenario) -> None:
     old, before = live.chain, live.columns()
     live.take(scenario.chain)
     record.change(old, scenario.chain, before, live.columns())
-

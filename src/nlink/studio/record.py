@@ -102,9 +102,16 @@ class Record:
         t = columns["time"]
         chain = scenario.chain.with_loads(JointTorque(LostFunction(HAND))) if self.touched else scenario.chain
         settings = replace(
-            scenario.settings, t_end=float(t[-1]), save=SAMPLE, formulation=motion.system.formulation, integrator=motion.method, flips="off"
+            scenario.settings,
+            t_end=float(t[-1]),
+            save=SAMPLE,
+            formulation=motion.system.formulation,
+            integrator=motion.method,
+            flips="off",
         )
-        whole = replace(scenario, chain=chain, settings=settings, theta=tuple(columns["theta"][0]), omega=tuple(columns["omega"][0]))
+        whole = replace(
+            scenario, chain=chain, settings=settings, theta=tuple(columns["theta"][0]), omega=tuple(columns["omega"][0])
+        )
         forgotten = f"; the record begins at t = {t[0]:.4g} s" if t[0] > 0 else ""
         status = self.failure or Status("finished", f"simulated in real time until t = {t[-1]:.4g} s{forgotten}")
         stepper = motion.stepper

@@ -112,7 +112,6 @@ class Session:
             return "the model must be a table"
         return ""
 
-
     def _source(self, job: Job) -> Path:
         """Return the file of the run that a job reads: a saved one by its name, or one of this tab by its job."""
         earlier = job.request.get("run")
