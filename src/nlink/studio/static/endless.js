@@ -35,8 +35,7 @@ export class Endless {
     pane.next = null;
     pane.begin("endless", { model: table }, { table, hold: false, play: true, from: performance.now() });
     pane.series = new Series(WINDOW);
-    pane.hint.textContent = "Pull any link; change loads on the way";
-    pane.hint.hidden = false;
+    pane.hand.tell("Pull any link; change loads on the way");
   }
 
   set(on) {
@@ -63,7 +62,7 @@ export class Endless {
 
   pull(hand) {
     const { pane } = this;
-    pane.hint.hidden = true;
+    pane.hand.hint.hidden = true;
     pane.player.pullBy(hand);
     pane.studio.line.tell(pane.job, { type: "pull", hand });
   }
@@ -93,7 +92,7 @@ export class Endless {
     const { pane } = this;
     this.set(false);
     pane.player.pullBy(null);
-    pane.hint.textContent = "Drag any link";
+    pane.hand.tell("Drag any link");
   }
 }
 

@@ -1,17 +1,18 @@
 // The pane of the motion: the model runs at each change, is watched while it is computed, and goes on from the pose in a hand.
 
 import { Endless } from "./endless.js";
+import { Hand } from "./hand.js";
 import { LivePlayer, still } from "./live.js";
 import { Pane } from "./pane.js";
-import { Poser } from "./poser.js";
+import { Progress } from "./progress.js";
 import { Series } from "./series.js";
-import { mirrored } from "./pulling.js";
 import { decoded } from "/web/data.js";
 import { el, wantsCalm } from "/web/dom.js";
 import { paceOf } from "/web/player.js";
 import { valueText } from "/web/axes.js";
 
 const EVERY = 180;
+const SHARE = 5;
 const PATIENCE = 250;
 const QUICK = 200;
 const IDLE = 1500;
@@ -20,10 +21,10 @@ const REACTION = 350;
 export class MotionPane extends Pane {
   constructor(studio) {
     super(studio, { name: "Motion", kind: "run", go: "Run" });
-    this.bar = el("div", { class: "progress", role: "progressbar", "aria-label": "Computed", "aria-valuemin": 0, "aria-valuemax": 100, hidden: true }, el("i", {}));
-    this.hint = el("p", { class: "pose-hint" }, "Drag any link");
+    this.progress = new Progress("Computed");
+    this.bar = this.progress.node;
     this.onward = el("button", { type: "button", class: "word", hidden: true, title: "Go on with the run that was stopped", onclick: () => this.goOn() }, "Go on");
-    this.other = el("button", { type: "button", class: "word other", hidden: true, title: "The same loop, assembled the other way", onclick: () => this.turnOver() }, "Other branch");
+    this.hand = new Hand(this);
     this.endless = new Endless(this);
     Object.assign(this, { next: null, run: null, shows: false, wishes: {} });
   }
@@ -31,7 +32,7 @@ export class MotionPane extends Pane {
   // The model is valid: run it. hold: keep the time that is shown; play: play from the start.
   renew(valid, { hold = true, play = null } = {}) {
     if (!this.player) this.build(still(valid.chain, valid.model.start.theta, valid.model.start.omega, valid.model.title || "Chain"));
-    this.other.hidden = !valid.chain.pin;
+    this.hand.other.hidden = !valid.chain.pin;
     const before = this.next;
     this.next = { valid, table: this.studio.model.table, hold: hold && (before?.hold ?? true), play: play ?? before?.play ?? null, from: performance.now() };
     if (this.endless.take(this.next)) this.next = null;
@@ -60,11 +61,11 @@ export class MotionPane extends Pane {
   // A run that takes its time shows its start, under the plots of the one before.
   showStart() {
     const { valid } = this.under;
-    if (valid && !this.shows && !this.poser.held) this.player.hold(valid.model.start.theta, valid.chain);
+    if (valid && !this.shows && !this.hand.full) this.player.hold(valid.model.start.theta, valid.chain);
   }
 
   begin(kind, request, under) {
-    Object.assign(this, { under, series: new Series(), shows: false, compiling: false, run: null, drawn: 0 });
+    Object.assign(this, { under, series: new Series(), shows: false, compiling: false, run: null, drawn: 0, cost: 0 });
     this.onward.hidden = true;
     clearTimeout(this.idle);
     this.clear();
@@ -76,47 +77,7 @@ export class MotionPane extends Pane {
     const root = el("div", { class: "player" });
     this.body.replaceChildren(root);
     this.player = new LivePlayer(root, content);
-    const stage = root.querySelector(".stage");
-    stage.append(this.hint);
-    stage.querySelector(".tools").append(this.other);
-    this.poser = new Poser(this.player.stage, {
-      grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
-      pulls: () => this.endless.on, pull: (hand) => this.endless.pull(hand),
-    });
-  }
-
-  // Take the chain in its motion into the hand.
-  grab() {
-    const { player } = this, motion = player.posed || player.motion;
-    if (this.studio.error || motion.n !== this.studio.valid.chain.n) return null;
-    motion.at(player.posed ? 0 : player.t);
-    const start = player.elapsed === 0 && !player.posed, theta = start ? this.studio.model.table.start.theta : settled(motion.chain, motion.angles);
-    this.grabbed = { playing: player.playing, start, chain: motion.chain, theta };
-    player.pause();
-    return { chain: motion.chain, theta: this.grabbed.theta };
-  }
-
-  drag(theta) {
-    this.hint.hidden = true;
-    this.player.hold(theta, this.grabbed.chain);
-    this.studio.posed(theta, this.grabbed.start && !this.grabbed.playing ? null : new Float64Array(theta.length), false);
-  }
-
-  // Let go. A motion that was playing goes on from the pose, with the throw of the hand.
-  release(theta, rates) {
-    const { playing } = this.grabbed;
-    if (theta) {
-      this.studio.posed(theta, playing ? rates : null, true);
-      if (playing) this.wishes.play = true;
-    } else if (playing) this.player.play();
-    if (!theta) this.player.hold(null);
-  }
-
-  turnOver() {
-    const { player } = this, { motion } = player;
-    motion.at(player.t);
-    this.studio.posed(mirrored(motion.chain, settled(motion.chain, motion.angles)), new Float64Array(motion.n), true);
-    this.wishes.play = player.playing;
+    this.hand.attach(this.player);
   }
 
   go() {
@@ -168,20 +129,13 @@ export class MotionPane extends Pane {
     this.button.disabled = Boolean(this.studio.error);
     this.bar.hidden = true;
     this.words = "";
-    this.progress(0);
+    this.progress.show(0);
   }
 
   // Words about what is being computed; shown once it takes long enough to read them.
   tellWork(text) {
     this.words = text;
     if (!this.bar.hidden) this.say(text);
-  }
-
-  progress(share) {
-    this.bar.classList.toggle("waiting", share === null);
-    this.bar.firstChild.style.width = `${100 * (share ?? 1)}%`;
-    if (share === null) this.bar.removeAttribute("aria-valuenow");
-    else this.bar.setAttribute("aria-valuenow", Math.round(100 * share));
   }
 
   async hear(job, message) {
@@ -206,7 +160,7 @@ export class MotionPane extends Pane {
     } else if (message.type === "compiling") {
       this.compiling = true;
       this.tellWork(message.text);
-      this.progress(null);
+      this.progress.show(null);
       if (this.next && this.unlike()) this.supersede();
     } else if (message.type === "points") this.add(message);
     else if (message.type === "stopping") this.halted();
@@ -230,11 +184,12 @@ export class MotionPane extends Pane {
       return;
     }
     const reached = this.series.last;
-    this.progress(Math.abs(reached / this.until));
+    this.progress.show(Math.abs(reached / this.until));
     this.tellWork(`t = ${valueText(reached, 4)} of ${valueText(this.until, 4)} s, energy residual ${valueText(this.series.largest, 3)} J`);
     const now = performance.now();
-    if (this.shows && now - this.drawn < EVERY) return;
+    if (this.shows && now - this.drawn < Math.max(EVERY, SHARE * this.cost)) return;
     this.draw(now);
+    this.cost = performance.now() - now;
     if (this.shows && this.next) this.supersede();
   }
 
@@ -254,12 +209,12 @@ export class MotionPane extends Pane {
   showFirst(content) {
     const { player, under } = this, opening = player.motion.count === 1;
     this.shows = true;
-    if (!this.poser.held) player.hold(null);
+    if (!this.hand.full) player.hold(null);
     player.show(content, { hold: true });
     if (!under.hold) player.elapsed = 0;
     const play = this.wishes.play ?? under.play ?? (opening ? true : null);
     this.wishes = {};
-    if (play !== null && !wantsCalm() && !this.poser.held) player.setPlaying(play && player.motion.span > 0);
+    if (play !== null && !wantsCalm() && !this.hand.full) player.setPlaying(play && player.motion.span > 0);
     requestAnimationFrame(() => { this.latency = performance.now() - under.from; });
   }
 
@@ -304,7 +259,7 @@ export class MotionPane extends Pane {
   // Nothing new is on its way: the chain is shown as it moves.
   calm() {
     const { player } = this;
-    if (!player || this.next || this.poser.held || (this.job && !this.shows)) return;
+    if (!player || this.next || this.hand.full || (this.job && !this.shows)) return;
     player.hold(null);
     if (this.wishes.play && !player.playing) {
       player.jump(0);
@@ -344,6 +299,7 @@ export class MotionPane extends Pane {
 
   open(name) {
     if (this.job) this.studio.line.drop(this.job);
+    this.endless.ended();
     this.next = null;
     this.opens = name;
     this.begin("open", { name }, { table: this.studio.model.table, hold: false, play: true, from: performance.now() });
@@ -353,9 +309,4 @@ export class MotionPane extends Pane {
 // What of a model decides which code it needs.
 function kindOf({ links, loads, pin, run }) {
   return [Array.isArray(links) ? links.length : links, Object.keys(loads || {}), Boolean(pin), run?.formulation, run?.integrator];
-}
-
-// Angles to pose from: without whole turns, unless springs are wound by them.
-function settled(chain, angles) {
-  return Float64Array.from(angles, (angle) => (chain.spring ? angle : angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))));
 }

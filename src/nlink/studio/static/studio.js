@@ -127,6 +127,7 @@ class Studio {
       if (wasWrong) this.motion.say("");
       this.took(answer, how);
     } else if (!this.reclose(this.error)) {
+      this.opening = false;
       this.tell(this.error);
       this.motion.why(this.error);
     }
