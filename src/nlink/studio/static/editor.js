@@ -40,7 +40,9 @@ export class Editor {
   tellMethod(text) {
     this.method = text;
     const option = this.node.querySelector('[data-path="run.integrator"] option[value=""]');
-    if (option && text) option.textContent = `chosen: ${text}`;
+    if (!option || !text) return;
+    option.textContent = `chosen: ${text.replace(/\(.*?order=(\d+).*\)/, ", order $1").replace(/\(.*/, "")}`;
+    option.title = text;
   }
 
   field(label, path, options = {}) {
