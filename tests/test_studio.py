@@ -721,7 +721,8 @@ def test_the_flip_map_is_that_of_the_library(client):
 
 
 def test_equations_are_mathml_of_what_derive_gives():
-    title, parts = mathml(preset("point-2").chain)
+    title, parts, latex = mathml(preset("point-2").chain)
+    assert latex == nlink.derive(2, shape="point", loads=["gravity"]).latex()
     assert title == "2 point masses in absolute angles under gravity"
     assert [part["name"] for part in parts] == ["Energies", "Mass matrix, symmetric", "Forcing"]
     tree = ElementTree.fromstring(parts[1]["math"])

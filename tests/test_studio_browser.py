@@ -240,6 +240,22 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
         wait(page, f"{STUDIO}.model.table.start.theta[0] > 1.57 && {STUDIO}.model.table.start.theta[0] < 1.58")
 
 
+def test_the_throw_of_a_closed_chain_keeps_it_closed(browser, address):
+    with playing(browser, address) as page:
+        page.get_by_label("Preset").select_option("five-bar")
+        wait(page, f"{PLAYER}.motion.chain.pin")
+        ran(page)
+        x, y = grabbed(page, 1, f"Boolean({MOTION}.hand.full)")
+        for k in range(1, 9):
+            page.mouse.move(x + 5 * k, y + 4 * k)
+        page.mouse.up()
+        ran(page)
+        start, length = page.evaluate(f"[{STUDIO}.model.table.start, {PLAYER}.motion.chain.length]")
+        theta, omega = np.array(start["theta"]), np.array(start["omega"])
+        assert abs(length * np.cos(theta) @ omega) + abs(length * np.sin(theta) @ omega) < 1e-9
+        assert page.evaluate(f"{STUDIO}.error") is None
+
+
 def test_a_press_on_a_link_does_not_stop_it(browser, address):
     with playing(browser, address) as page:
         ran(page)
@@ -364,6 +380,26 @@ PULLING = """async ([length, pin, start, turns]) => {
   }
   return { theta: [...theta], most, gap, first };
 }"""
+
+
+THROWING = """async ([times, angles, now]) => {
+  const { thrown } = await import("/static/pulling.js");
+  return [...thrown(times.map((time, k) => ({ time, theta: [angles[k], 1.0] })), now)];
+}"""
+
+
+def test_a_throw_is_the_slope_of_the_last_poses(browser, address):
+    with Tab(browser, address) as page:
+        rates = lambda *given: page.evaluate(THROWING, list(given))  # noqa: E731
+        times = [float(t) for t in range(0, 200, 10)]
+        steady = [0.003 * t for t in times]
+        assert rates(times, steady, 190) == pytest.approx([3.0, 0.0])
+        late = [3.0 * max(0.0, t - 150) / 1000 for t in times]  # what was before the last 80 ms does not count
+        assert 1.0 < rates(times, late, 190)[0] < 3.0
+        assert rates(times, steady, 400) == [0, 0]  # the hand has come to rest
+        assert 0 < rates(times, steady, 240)[0] < 1.5
+        assert rates([0.0], [1.0], 5) == [0, 0]
+        assert rates([0.0, 1.0], [0.0, 1.0], 1) == [50, 0]  # no faster than a hand can be
 
 
 @pytest.mark.parametrize(
@@ -502,7 +538,12 @@ def test_every_view_shows_something(browser, address):
             page.locator(f".pane:not([hidden]) {inside}").first.wait_for(timeout=60_000)
             wait(page, f"!{STUDIO}.pane.job")
             assert page.locator(".pane:not([hidden]) > .error").is_hidden(), name
-        assert tomllib.loads(page.locator("pre").nth(1).inner_text())["links"] == 3
+        assert tomllib.loads(page.locator(".texts pre").nth(1).inner_text())["links"] == 3
+        page.get_by_role("tab", name="Equations").click()
+        page.get_by_role("button", name="Copy LaTeX").click()
+        told = page.locator("article").get_by_role("button")
+        wait(page, "document.querySelector('article .copy').textContent !== 'Copy LaTeX'")
+        assert told.inner_text() == "Copied" or "\\theta" in page.get_by_label("LaTeX").inner_text()
         page.get_by_role("tab", name="Map").click()
         box = page.locator(".plane canvas").bounding_box()
         page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.3)

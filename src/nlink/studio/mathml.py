@@ -25,8 +25,8 @@ Name = Symbol | str
 ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "d"}
 
 
-def mathml(chain: Chain) -> tuple[str, list[dict[str, str]]]:
-    """Return a title, and parts of the equations: each a heading and a table of MathML."""
+def mathml(chain: Chain) -> tuple[str, list[dict[str, str]], str]:
+    """Return a title, parts of the equations, each a heading and a table of MathML, and all of them in LaTeX."""
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")
     if chain.pin:
@@ -37,7 +37,7 @@ def mathml(chain: Chain) -> tuple[str, list[dict[str, str]]]:
     parts = [("Energies", energies(found)), ("Velocities of the centres of mass", list(found.velocities.items()))]
     parts += [("Mass matrix, symmetric", entries(found, "M_{}_{}")), ("Forcing", forces(found, "f_{}"))]
     printer = MathMLPresentationPrinter()
-    return found.title, [{"name": name, "math": _table(pairs, printer)} for name, pairs in parts if pairs]
+    return found.title, [{"name": name, "math": _table(pairs, printer)} for name, pairs in parts if pairs], found.latex()
 
 
 def _table(pairs: list[tuple[Name, Expr]], printer: MathMLPresentationPrinter) -> str:

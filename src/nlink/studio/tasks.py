@@ -173,8 +173,8 @@ def flip_map(request: Json, out: Outbox) -> None:
 def equations(request: Json, out: Outbox) -> None:
     """Derive and typeset the equations of motion."""
     scenario = checked(request["model"])
-    title, parts = mathml(scenario.chain)
-    out.end("done", title=title, parts=parts, words=scenario_lines(scenario))
+    title, parts, latex = mathml(scenario.chain)
+    out.end("done", title=title, parts=parts, latex=latex, words=scenario_lines(scenario))
 
 
 TASKS: dict[str, Callable[[Json, Outbox], None]] = {

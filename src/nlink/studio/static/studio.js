@@ -160,7 +160,10 @@ class Studio {
     if (shaped) {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();
-    } else if (how === "pose") this.editor.refresh();
+    } else if (how === "pose") {
+      if (answer.chain.pin && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
+      this.editor.refresh();
+    }
     const { title, ...model } = answer.model, start = JSON.stringify([model.start, answer.chain.n, answer.chain.pin]), whole = JSON.stringify(model);
     if (this.opening) this.opening = false;
     else if (whole !== this.ran) this.motion.renew(answer, { hold: start === this.started, play: this.playNext });

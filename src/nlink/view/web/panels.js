@@ -47,6 +47,7 @@ export class Panels {
     this.angles = new TimePlot(picture("Angles of the links over time"), seek);
     this.energy = new TimePlot(picture("Changes of the energies over time"), seek);
     this.phase = new PhasePlot(picture("Angle against rate of one link"));
+    this.phase.degreesY = true;
     this.plane = new PlanePlot(picture("Eigenvalues in the complex plane"), choose);
     this.which = select("Link", [], 0, (value) => pick(Number(value)));
     this.what = select("Quantity", [["wrapped", "angle \u00b1180\u00b0"], ["angle", "angle with turns"], ["rate", "rate"]], "wrapped", (value) => {

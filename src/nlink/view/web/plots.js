@@ -154,11 +154,11 @@ function markTrusted(plot, layer, { trusted, from, to, backwards }) {
 export class PhasePlot extends Plot {
   constructor(canvas) {
     super(canvas);
-    this.degreesX = this.degreesY = true;
+    this.degreesX = true;
     this.unitX = "\u00b0";
   }
 
-  // angles in degrees, rates in rad/s, at times t; now(t) -> [angle, rate]; wrapped: angles jump at +-180.
+  // angles in degrees, rates, at times t; now(t) -> [angle, rate]; wrapped: angles jump at +-180.
   show({ t, angles, rates, now, colour, wrapped }) {
     Object.assign(this, { t, angles, rates, now, colour, period: wrapped ? 360 : Infinity });
     this.xr = wrapped ? [-180, 180] : padded(...extent(angles));
