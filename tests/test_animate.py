@@ -23,7 +23,6 @@ from nlink.run.run import Run
 from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
 from nlink.view.frames import Frames, Look, frame_times
-from nlink.view.scene import GROUND
 from nlink.view.style import LIGHT
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
@@ -182,7 +181,7 @@ def test_the_pin_is_grounded_like_the_pivot(option):
 def test_the_pin_has_a_hinge_mark_if_hinges_are_shown(style):
     def marked(hinges: bool) -> float:
         made = frames(made_loop(3, inner=2.0), timer=False, trail=0, style=style, hinges=hinges)
-        colour = LIGHT.ink if style == "line" else GROUND
+        colour = LIGHT.ink if style == "line" else LIGHT.stage
         return near(around(made.draw(30), made.hinges[30, -1], 3), colour, 60).mean()
 
     assert marked(True) > 0.8

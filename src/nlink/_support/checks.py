@@ -37,6 +37,11 @@ TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 class ModelError(ValueError):
     """An invalid model: the message says where, which rule, the value, and what to do."""
 
+    @property
+    def of_option(self) -> bool:
+        """Whether an option of the command is wrong: the message begins with its name then."""
+        return str(self).startswith("--")
+
 
 class BackendError(RuntimeError):
     """A place to compute that is not there, or does not fit: the message says which, and what to do."""

@@ -6,6 +6,7 @@ tangent space, with the geometric stiffness of the force of the pin. `basis` map
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread, whole
+from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
+from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
-from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PICTURED = 9
@@ -134,14 +136,21 @@ class Linearization:
                 out.append(Mode(float(value.real), float(value.imag), float(size), ratio, shapes[:, k]))
         return out
 
-    def plot(self, kind: str = "modes", count: int = PICTURED) -> Figure:
-        """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane."""
-        from nlink.view.modes import eigenvalues_figure, shapes_figure
+    @shown_by("modes.modes_figure")
+    def plot(
+        self,
+        kind: str = "modes",
+        count: int = PICTURED,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane.
 
-        scenario = Scenario(self.chain, tuple(self.theta.tolist()))
-        if choice("kind", kind, ("modes", "eigenvalues")) == "modes":
-            return shapes_figure(scenario, self, self.table(), whole("count", count))
-        return eigenvalues_figure(scenario, self)
+        `ax`: axes to draw into, one for each mode that is shown; the rest as in `Run.plot`.
+        """
+        ...
 
     @cached_property
     def _solved(self) -> tuple[ComplexArray, np.ndarray]:
