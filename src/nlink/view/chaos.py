@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -49,12 +50,21 @@ def convergence_figure(
     axes.axhline(0.0, color=palette().ink, linewidth=stroke(0.8))
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
+    _log_ticks(axes, found.times[-1] / found.times[0])
     _name(axes, found, colours)
-    facts = f"the first {len(found.exponents)} of {found.freedom}"
+    facts = f"The first {len(found.exponents)} of {found.freedom}"
     if len(found.exponents) == found.freedom:
-        facts = minus(f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s")
-    subtitle(axes, f"Lyapunov exponents: {facts}")
+        facts = minus(f"Sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s")
+    subtitle(axes, facts)
     return figure
+
+
+def _log_ticks(axes: Axes, span: float) -> None:
+    """Number the powers of ten, and within two decades 2 and 5 too."""
+    if span < 100:
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _window(found: Lyapunov) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.view.plot import broken
 from nlink.view.sheet import MOST_DPI, MOST_FONT, TITLE, AnyAxes, LineStyle, Sheet, axes_of, smooth
-from nlink.view.style import DASHES, Colour, Dashes, Size, inches, letter, link_colours, palette, picture, save_figures
+from nlink.view.style import DASHES, Colour, Dashes, Size, inches, letter, link_colours, palette, picture, save_figures, stroke
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
@@ -72,7 +72,7 @@ def compare_figure(
     sheet = _sheet(comparison, inches(size, SIZE), fontsize, ax)
     (axes,) = sheet.over_time("largest angle difference (rad)")
     axes.set_yscale("log")
-    axes.axhline(comparison.angle, color=palette().muted, linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1)
+    axes.axhline(comparison.angle, color=palette().muted, linewidth=stroke(1.0), linestyle=(0, (1.5, 2)), zorder=1)
     for row, look in _looks(comparison):
         axes.plot(comparison.t, np.maximum(row.difference, FLOOR), **look)
     axes.set_ylim(bottom=_bottom(comparison))
@@ -107,7 +107,7 @@ def overlay_figure(
     at, sheet = int(link) % n, _sheet(comparison, inches(size, SIZE), fontsize, ax)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
-    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": palette().ink, "linewidth": 3.0})]
+    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": palette().ink, "linewidth": stroke(3.0)})]
     drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
     for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
@@ -158,7 +158,7 @@ def _looks(comparison: Comparison) -> list[tuple[Row, LineStyle]]:
     """Return the rows that have a run, with their lines: ever thinner, so that of equal ones all are seen."""
     colours, dashes = _styles(comparison)
     rows = [row for row in comparison.rows if row.run is not None]
-    widths = np.linspace(2.0, 0.9, len(rows))
+    widths = np.linspace(stroke(2.0), stroke(0.9), len(rows))
     return [
         (row, {"color": colours[row.formulation], "linestyle": dashes[row.integrator], "linewidth": width})
         for row, width in zip(rows, widths, strict=True)
@@ -183,8 +183,8 @@ def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None
     """Say which colour is which formulation, and which dashes are which integrator."""
     colours, dashes = _styles(comparison)
     shown = {row.formulation for row in comparison.rows if row.run is not None}
-    lines = {_short(name): Line2D([], [], color=colour, linewidth=2.0) for name, colour in colours.items() if name in shown}
-    lines |= {"reference": Line2D([], [], color=palette().ink, linewidth=3.0)} if reference else {}
+    lines = {_short(name): Line2D([], [], color=colour, linewidth=stroke(2.0)) for name, colour in colours.items() if name in shown}
+    lines |= {"reference": Line2D([], [], color=palette().ink, linewidth=stroke(3.0))} if reference else {}
     if len(dashes) > 1:
         lines |= {_short(name): Line2D([], [], color=palette().ink, linestyle=dash) for name, dash in dashes.items()}
     sheet.legend(list(lines.values()), list(lines))

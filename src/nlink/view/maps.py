@@ -262,7 +262,9 @@ def _forbid(axes: Axes, found: Map) -> list[patches.Patch]:
             axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
         handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
     if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
-        handles.append(patches.Patch(facecolor=NEVER, label=f"no flip within {abs(found.plane.t_end):.4g} s"))
+        handles.append(
+            patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=f"no flip within {abs(found.plane.t_end):.4g} s")
+        )
     return handles
 
 

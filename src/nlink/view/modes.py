@@ -238,6 +238,9 @@ def _grid(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
     rows = math.ceil(count / columns)
     figure.set_figheight(rows * (room[columns] * size[1] + 4.0 * line) + 6.5 * line)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    ticks = max(1, min(3, int(room[columns] * size[0] / (4.0 * line))))
+    grid[0].xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10], min_n_ticks=1))
+    grid[0].yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     for axes in grid[count:]:
         axes.set_visible(False)
     return list(grid)
@@ -263,8 +266,6 @@ def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -
     ):
         axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=stroke(3.5))
     mark_grounds(axes, chain, (letter(0.8), letter(0.8)))
-    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
 
 
 def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
@@ -274,6 +275,6 @@ def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
 
 
 def _note(chain: Chain, enlarged: float) -> str:
-    pin = ", \N{MULTIPLICATION SIGN} pin" if chain.pin else ""
+    pin = ", \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}pin" if chain.pin else ""
     more = ", or displacements enlarged" if enlarged > 1 else ""
-    return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; + pivot{pin}"
+    return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; +\N{NO-BREAK SPACE}pivot{pin}"

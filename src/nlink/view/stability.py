@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import ModelError
 from nlink.analysis.stability_map import locus
 from nlink.view.sheet import AnyAxes, axes_of, counted, dressed, head, notes_above, panels, whole_figure
-from nlink.view.style import WIDE, Size, blank, inches, letter, palette, picture, stroke
+from nlink.view.style import LIGHT, WIDE, Size, blank, inches, letter, palette, picture, stroke
 
 if TYPE_CHECKING:
     from nlink.analysis.cycle import LimitCycle
@@ -134,7 +134,7 @@ def map_figure(
     figure, (axes,) = panels(inches(size, SIZE), 1, title or "Stability")
     colours = colors.ListedColormap(list(REGIONS.values()))
     axes.pcolormesh(found.x, found.y, found.kind, cmap=colours, vmin=-0.5, vmax=2.5, shading="nearest", rasterized=True)
-    axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[palette().ink], linewidths=1.0)
+    axes.contour(found.x, found.y, (found.kind > 0).astype(float), levels=[0.5], colors=[LIGHT.ink], linewidths=stroke(1.0))
     present = [name for k, name in enumerate(REGIONS) if (found.kind == k).any()]
     handles = [patches.Patch(facecolor=REGIONS[name], edgecolor=palette().muted, label=name) for name in present]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(REGIONS), frameon=False, fontsize=letter())
