@@ -141,7 +141,9 @@ def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int
     if folder is not None and folder.suffix != PAGE:
         check_folder(folder, "pictures")
     elif animate is not None:
-        raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
+        raise ModelError(
+            f"--animate goes with a folder: a page moves every mode; leave it out, or give a folder with -o, got {folder}"
+        )
 
 
 def _table(small: Linearization) -> list[Mode]:

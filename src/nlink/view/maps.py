@@ -103,7 +103,7 @@ def _name(axes: Axes, handles: list[patches.Patch], given: bool) -> None:
         figure.legend(loc="outside lower center", ncols=4 if figure.get_figwidth() > WIDE else 2, **style)
 
 
-def save_map_picture(found: Map, path: str | os.PathLike[str], *, title: str = "", theme: str | None = None) -> Path:
+def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "", *, theme: str | None = None) -> Path:
     """Write the picture of a map (.png, .svg, .pdf), whole or not at all; a PNG has at least one dot for each pixel."""
     path = Path(path)
     check_ending("the picture of a map", path)
@@ -113,8 +113,8 @@ def save_map_picture(found: Map, path: str | os.PathLike[str], *, title: str = "
 
 def chaos_page(
     found: Map,
-    *,
     title: str = "",
+    *,
     lines: list[tuple[str, str]] | None = None,
     path: str | os.PathLike[str] | None = None,
     theme: str | None = None,
@@ -262,9 +262,8 @@ def _forbid(axes: Axes, found: Map) -> list[patches.Patch]:
             axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
         handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
     if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
-        handles.append(
-            patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=f"no flip within {abs(found.plane.t_end):.4g} s")
-        )
+        label = f"no flip within {abs(found.plane.t_end):.4g} s"
+        handles.append(patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=label))
     return handles
 
 

@@ -35,9 +35,9 @@ export function card(title, canvas, ...controls) {
 // A piece of a line for the legend.
 function sample({ colour, dashes, width }) {
   const [svg, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
-  const look = { d: "M0 3h34", stroke: `var(--${colour})`, "stroke-width": width, "stroke-dasharray": dashes.map((part) => part * width).join(" ") };
+  const look = { d: "M0 3h28", stroke: `var(--${colour})`, "stroke-width": width, "stroke-dasharray": dashes.map((part) => part * width).join(" ") };
   for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
-  svg.setAttribute("viewBox", "0 0 34 6");
+  svg.setAttribute("viewBox", "0 0 28 6");
   svg.setAttribute("aria-hidden", "true");
   svg.append(line);
   return svg;
