@@ -64,6 +64,7 @@ SAVED = "# A model of nlink"
 """The first line of a model file that nlink has written."""
 
 
+@short
 @dataclass(frozen=True)
 class Settings:
     """How a scenario is run.

@@ -226,7 +226,7 @@ def compare(
     (20.0, 3)
     """
     if not isinstance(scenario, Scenario):
-        raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}")
+        raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}; make one: Scenario(chain, theta)")
     angle = number("angle", angle, above=0)
     variants = _variants(scenario, formulations, tolerances, integrators)
     reference = _reference(scenario, variants, progress)

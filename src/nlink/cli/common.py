@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
-from nlink._support.endings import ANIMATIONS, ENDINGS, MODEL, PICTURES, RUN
+from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
 from nlink.mechanics.chain import LINK
 from nlink.mechanics.loads import LOADS
@@ -42,7 +42,10 @@ def model_table(name: str) -> tuple[str, Table]:
     """Return a short name and the tables of a preset or of a model file."""
     if name in presets() or not (name.endswith(MODEL) or Path(name).exists()):
         return name, preset_table(name)
-    if name.endswith((RUN, *PICTURES, *ANIMATIONS)):
+    if name.endswith(RUN):
+        model = f"its model: nlink show {name} --toml > {Path(name).stem}.toml"
+        raise ModelError(f"{name} is a run, not a model; {model}; to go on with it: nlink run --resume {name} --until TIME")
+    if name.endswith((*PICTURES, *ANIMATIONS)):
         raise ModelError(f"{name} is not a model file (.toml); give a preset or a model")
     return Path(name).stem, read_model(name)
 
@@ -130,10 +133,11 @@ def check_folder(path: Path, what: str, option: str = "--output") -> None:
     """Refuse a file, or a name of one, where a folder is needed."""
     if path.exists() and not path.is_dir():
         raise OSError(f"{path} is a file; give a folder for the {what} with {option}")
-    ending = path.suffix
+    ending = path.suffix.lower()
     if ending in ENDINGS and not path.exists():
-        remedy = f"{path.with_suffix('')} --format {ending[1:]}" if ending in PICTURES else "a name without an ending"
-        raise ModelError(f"{option} must be a folder for the {what}, got {path}; give {remedy}")
+        form = ending[1:] if ending in PICTURES else "|".join(FORMATS)
+        remedy = f" --format {form}" if what != "runs" else ""
+        raise ModelError(f"{option} must be a folder for the {what}, got {path}; give {path.with_suffix('')}{remedy}")
 
 
 def check_link(link: int | None, n: int) -> None:

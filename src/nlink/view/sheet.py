@@ -92,7 +92,7 @@ class Sheet:
         (axes,) = self.column(1)
         axes.set_aspect("equal", adjustable="datalim")
         if pivot:
-            mark_grounds(axes, self.run.chain, (9, 7))
+            mark_grounds(axes, self.run.chain, (letter(0.9), letter(0.7)))
         note = ", + pivot, \N{MULTIPLICATION SIGN} pin" if pivot and self.run.chain.pin else ""
         axes.set_xlabel(f"x (m){note}", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
