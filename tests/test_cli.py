@@ -475,7 +475,8 @@ def test_a_run_is_animated_with_another_title_in_the_dark(saved: Path, tmp_path:
     for name, *look in (("a.gif", *dark), ("b.gif", *dark, "--title", "Another"), ("c.html", "--title", "<b>")):
         done = call("animate", str(saved), "-o", name, "--fps", "2", "--size", "200x200", *look, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    first, second = (Image.open(tmp_path / name).convert("RGB") for name in ("a.gif", "b.gif"))
+    with Image.open(tmp_path / "a.gif") as one, Image.open(tmp_path / "b.gif") as two:
+        first, second = one.convert("RGB"), two.convert("RGB")
     assert first.getpixel((199, 199)) == second.getpixel((199, 199)) == (18, 22, 27)
     assert ImageChops.difference(first.crop((0, 0, 120, 30)), second.crop((0, 0, 120, 30))).getbbox()
     assert "<title>&lt;b&gt;</title>" in (tmp_path / "c.html").read_text(encoding="utf-8")

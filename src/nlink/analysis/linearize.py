@@ -249,19 +249,24 @@ class Statics(NamedTuple):
         return bool(np.abs(self.left).max(initial=0.0) <= tolerance * self.scale)
 
 
+def moments(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the moments (..., N) on chains at rest without their pin, their stiffness (..., N, N) and their size (...)."""
+    force, stiffness = linearised.conservative(chain, theta)
+    forces, _, stiffnesses = linearised.working(chain, theta, np.zeros_like(theta))
+    torques, (_, fed_back) = linearised.steady_torques(chain, theta), linearised.feedback(chain, theta, np.zeros_like(theta))
+    sizes = np.abs(force).max(-1), np.abs(forces).max((0, -1)), np.abs(torques).max(-1), np.abs(stiffness).max((-1, -2))
+    scale = np.maximum(np.maximum.reduce(sizes), 1e-300)
+    return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0) + fed_back, scale
+
+
 def statics(chain: Chain, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
-    force, stiffness = linearised.conservative(chain, theta)
-    forces, _, stiffnesses = linearised.working(chain, theta, np.zeros(chain.n))
-    torques = linearised.steady_torques(chain, theta)
-    scale = float(max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300))
-    left = force + forces.sum(0) + torques
-    K = stiffness + stiffnesses.sum(0) + linearised.feedback(chain, theta, np.zeros(chain.n))[1]
+    left, K, scale = moments(chain, theta)
     basis = loop_closure.tangent(chain, theta)
     if chain.pin is None:
-        return Statics(left, K, basis, scale, None)
+        return Statics(left, K, basis, float(scale), None)
     pin_force = np.linalg.lstsq(loop_closure.jacobian(chain, theta).T, -left, rcond=None)[0]
-    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, scale, pin_force)
+    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, float(scale), pin_force)
 
 
 def _accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
