@@ -446,7 +446,7 @@ def test_a_run_in_the_place_of_a_model_is_told_with_the_remedies(saved: Path, tm
 
 PUSHED = Chain.uniform(2, shape="point", loads=[Gravity(0), JointSpring(1.0)])
 LOCUS = locus(lambda force: PUSHED.with_loads(FollowerForce(force)), np.linspace(0, 4, 9))
-DRAWING = ("plot", "animate", "modes", "stability", "lyapunov", "poincare", "bifurcation", "compare", "map")
+DRAWING = ("plot", "animate", "modes", "stability", "lyapunov", "poincare", "bifurcation", "compare", "map", "live")
 
 
 @pytest.mark.parametrize("name", DRAWING)
@@ -455,7 +455,7 @@ def test_every_command_that_draws_takes_a_title_a_theme_and_a_size(name: str) ->
     taken = inspect.signature(getattr(importlib.import_module(f"nlink.cli.{module}"), function), eval_str=True).parameters
     assert taken["title"].annotation == options.Title
     assert taken["theme"].annotation == options.Theme
-    if name not in ("animate", "map"):  # whose sizes are in pixels
+    if name not in ("animate", "map", "live"):  # whose sizes are in pixels, or of the window
         assert taken["size"].annotation == options.Size
 
 

@@ -33,7 +33,7 @@ SHOWN = {method.__qualname__: method for method in shown_methods()}
 
 def test_results_are_shown_by_view():
     assert len(SHOWN) >= 12
-    assert {name.split(".")[1] for name in SHOWN} == {"plot", "animate", "html", "_repr_html_"}
+    assert {name.split(".")[1] for name in SHOWN} == {"plot", "animate", "html", "live", "_repr_html_"}
 
 
 @pytest.mark.parametrize("name", SHOWN)

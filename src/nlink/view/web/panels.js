@@ -33,7 +33,7 @@ export function card(title, canvas, ...controls) {
 }
 
 // A piece of a line for the legend.
-function sample({ colour, dashes, width }) {
+export function lineSample({ colour, dashes, width }) {
   const [svg, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
   const look = { d: "M0 3h28", stroke: `var(--${colour})`, "stroke-width": width, "stroke-dasharray": dashes.map((part) => part * width).join(" ") };
   for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
@@ -134,7 +134,7 @@ export class Panels {
       const look = { colour: curves[k % curves.length], dashes: dashes[k % dashes.length], width: k ? 1.4 : 1.8 };
       return { name, t, values, ...look, value: el("b", {}), now: (at) => between(t, values, at) };
     });
-    this.cards.energy.legend.replaceChildren(...this.changes.map((each) => el("span", { class: "key line" }, sample(each), `${each.name} `, each.value)));
+    this.cards.energy.legend.replaceChildren(...this.changes.map((each) => el("span", { class: "key line" }, lineSample(each), `${each.name} `, each.value)));
     this.energy.show([...this.changes].reverse(), this.marks());
   }
 
