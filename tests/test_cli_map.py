@@ -113,7 +113,7 @@ def test_ctrl_c(tmp_path: Path, here: Any) -> None:
         (["flip", "-o", "map.gif"], 2, "--output must end in .png, .svg, .pdf, .html, .nc or .csv, got map.gif"),
         (["flip", "--data", "map.png"], 2, "--data must end in .nc or .csv, got map.png"),
         (["flip", "-o", "none/map.png"], 5, "there is no folder none for map.png"),
-        (["flip", "four-bar"], 3, "the links of a closed chain cannot start one by one"),
+        (["flip", "four-bar"], 2, "--x = theta1: the links of a closed chain cannot start one by one"),
         (["flip", "nobody"], 3, "there is no preset 'nobody'"),
         (["none.nc"], 5, "there is no map none.nc"),
         (["map.nc", "--x", "theta2"], 3, "keeps its chain and its plane; leave --x out"),
