@@ -10,6 +10,7 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from made_loop import made_loop
@@ -23,8 +24,9 @@ from nlink.run.run import Run
 from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
 from nlink.view.frames import Frames, Look, frame_times
-from nlink.view.scene import GROUND
-from nlink.view.style import LIGHT
+from nlink.view.pen import width_of
+from nlink.view.scene import title_for
+from nlink.view.style import LIGHT, THEMES
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg")
 SMALL = (64, 64)
@@ -114,6 +116,48 @@ def test_each_option_changes_the_picture(option):
     assert (pixels(frames(run, **option).draw(40)) != pixels(frames(run).draw(40))).any()
 
 
+WORDS = "A chain of fifteen equal rods that hangs from a pivot, driven by a sine at its first joint, with drag and dampers"
+HUNG = "50 rods hung from two points, released from a zig-zag between them"
+
+
+@pytest.mark.parametrize("size", [(640, 640), (480, 360), (161, 1000), (1920, 1080)])
+@pytest.mark.parametrize("title", ["", "Short", HUNG, WORDS, 2 * WORDS, "x" * 90])
+def test_the_whole_title_is_shown_beside_the_timer(title, size):
+    timer = 100.0 if size[0] > 200 else 40.0
+    made = title_for(title, size, timer)
+    assert "".join(made.lines).replace(" ", "") == title.replace(" ", "")
+    assert max(width_of(line, made.letter) for line in made.lines) <= size[0] - timer - 2.6 * made.usual
+    assert 0.6 * made.usual <= made.letter <= made.usual or made.letter == 9.0
+    assert len(made.lines) <= 3 or made.letter < made.usual
+
+
+def test_a_title_that_would_fill_the_picture_is_cut():
+    made = title_for("many words " * 90, (320, 240), 100.0)
+    assert made.lines[-1].endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert made.bottom < 0.35 * 240
+    assert title_for("words", (100, 100), 0.0).lines == []
+
+
+def test_the_picture_begins_below_its_title():
+    short, long = (frames(made_run(3, title=title)) for title in ("Short", 3 * WORDS))
+    assert short.camera.frame[3] - long.camera.frame[3] > 20
+    top = int(640 - long.camera.frame[3])
+    for upper in (0, top - 35):  # its first line, and its last
+        assert near(long.draw(0).crop((0, upper, 400, upper + 30)), LIGHT.muted, 90).any()
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_themes(tmp_path, name):
+    run, theme = made_run(5, spin=3.0), THEMES[name]
+    drawn = frames(run, fps=10, size=(200, 220), theme=name, centres=True)
+    shown, _ = gif(animate(run, tmp_path / "a.gif", fps=10, size=(200, 220), theme=name, centres=True))
+    for k, image in enumerate(shown):
+        assert np.abs(image - pixels(drawn.draw(k))).max() < 40, k
+    assert shown[0][219, 199].tolist() == [round(255 * part) for part in theme.stage]
+    with mpl.rc_context({"axes.facecolor": "black" if name == "dark" else "white"}):
+        assert frames(run).theme is theme
+
+
 def test_the_timer_shows_the_time():
     made = frames(made_run(times=np.linspace(0, 2, 50)))
     assert [made.time(k) for k in (0, 1, 100)] == ["t = 0.00 s", "t = 0.02 s", "t = 2.00 s"]
@@ -182,7 +226,7 @@ def test_the_pin_is_grounded_like_the_pivot(option):
 def test_the_pin_has_a_hinge_mark_if_hinges_are_shown(style):
     def marked(hinges: bool) -> float:
         made = frames(made_loop(3, inner=2.0), timer=False, trail=0, style=style, hinges=hinges)
-        colour = LIGHT.ink if style == "line" else GROUND
+        colour = LIGHT.ink if style == "line" else LIGHT.stage
         return near(around(made.draw(30), made.hinges[30, -1], 3), colour, 60).mean()
 
     assert marked(True) > 0.8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import inspect
 import io
 import json
 import os
@@ -16,12 +17,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 from test_streaming import reached
 from typer.models import CommandInfo
 
 import nlink
-from nlink.cli import COMMANDS, app
+from nlink import Chain, FollowerForce, Gravity, JointSpring
+from nlink.analysis import locus
+from nlink.cli import COMMANDS, app, options
+from nlink.cli.report import Report
+from nlink.view.stability import locus_figure
 
 COMMAND = str(Path(sys.executable).with_name("nlink"))
 
@@ -148,19 +153,19 @@ def test_dry_run_checks_and_writes_nothing(tmp_path: Path) -> None:
     [
         (["run", "nice3"], 3, "did you mean 'nice-3'"),
         (["run", "nice-3", "--links", "0"], 3, "links must be a whole number, at least 1, got 0"),
-        (["run", "heavy-tip-5", "--links", "3"], 3, "lists its links one by one"),
+        (["run", "heavy-tip-5", "--links", "3"], 2, "lists its links one by one"),
         (["run", "nice-3", "--formulation", "lagrnge"], 3, "formulation must be one of recursive, momentum"),
         (["run", "nice-3", "--integrator", "RK4(stp=1)"], 3, "RK4 has no option 'stp' (did you mean 'step'?)"),
         (["run", "nice-3", "--set", "loads.joint_sprng=1"], 3, "did you mean 'joint_spring'"),
         (["run", "nice-3", "--set", "mass=-1"], 3, "links[0].mass must not be negative, got -1"),
-        (["run", "nice-3", "--set", "nonsense"], 3, "--set must read key=value"),
+        (["run", "nice-3", "--set", "nonsense"], 2, "--set must read key=value"),
         (["run", "nice-3", "--until", "nan"], 3, "run.t_end must be finite, got nan"),
         (["run", "nice-3", "--until", "0"], 3, "t_end must not be 0"),
         (["run", "nice-3", "--rtol", "much"], 2, "--rtol"),
         (["run", "nice-3", "-o", "no/where/run.nc"], 5, "there is no folder no/where"),
         (["run", "missing.toml"], 5, "missing.toml"),
         (["run", "--resume", "missing.nc"], 5, "there is no file missing.nc"),
-        (["run", "nice-3", "--resume", "missing.nc"], 3, "--resume goes on with the run as it is"),
+        (["run", "nice-3", "--resume", "missing.nc"], 2, "--resume goes on with the run as it is"),
         (["show", "nowhere"], 3, "there is no preset 'nowhere'"),
         (["plot", "missing.nc"], 5, "there is no file missing.nc"),
         (["plot", "nice-3"], 5, "is a model, not a run; make one with: nlink run nice-3"),
@@ -339,9 +344,9 @@ def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
     done = call("animate", str(saved), "-o", "a.gif", "--fps", "20", "--size", "120x160", "--centres", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a.gif").read_bytes()[:6] == b"GIF89a"
-    assert call("animate", str(saved), "-o", "a.avi", cwd=tmp_path).returncode == 3
+    assert call("animate", str(saved), "-o", "a.avi", cwd=tmp_path).returncode == 2
     assert call("plot", str(saved), "colours", cwd=tmp_path).returncode == 3
-    assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 3
+    assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 2
 
 
 def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
@@ -353,7 +358,7 @@ def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
         assert image.convert("RGB").getpixel((0, 0)) == (18, 22, 27)
     for text in ("0", "1-", "4", "2-1", "a", "1-2-3"):
         done = call("plot", str(saved), "phase", "--links", text, cwd=tmp_path)
-        assert (done.returncode, "--links must be links from 1 to 3, like 1 or 1,3-5, got" in done.stderr) == (3, True)
+        assert (done.returncode, "--links must be links from 1 to 3, like 1 or 1,3-5, got" in done.stderr) == (2, True)
     assert "the run has no saved point from 1e+06" in call("plot", str(saved), "phase", "--from", "1e6", cwd=tmp_path).stderr
 
 
@@ -395,32 +400,86 @@ def test_a_title_tells_of_the_model_as_it_is(arguments: list[str], title: str, t
         ),
         (["export", "run.nc", "-o", "x.xlsx"], "--output must end in .csv, got x.xlsx; spreadsheets open it"),
         (["lyapunov", "nice-3", "--csv", "x.txt"], "--csv must end in .csv, got x.txt"),
+        (["animate", "run.nc", "-o", "x.mov"], "--output must end in .gif, .mp4 or .html, got x.mov"),
+        (["plot", "run.nc", "-o", "x.pdf"], "--output must be a folder for the plots, got x.pdf; give x --format pdf"),
+        (["plot", "run.nc", "-o", "x.jpg"], "--output must be a folder for the plots, got x.jpg; give x --format png|svg|pdf"),
+        (["modes", "nice-3", "-o", "x.svg"], "--output must be a folder for the pictures, got x.svg; give x --format svg"),
+        (["compare", "nice-3", "-o", "x.png"], "--output must be a folder for the plots, got x.png; give x --format png"),
     ],
 )
 def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
     done = call(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (3, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"nlink: {said}")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        (["poincare", "nice-3", "--section", "link=7"], "--section link must be a whole number from 1 to 3, got 7"),
-        (["map", "flip", "--size", "1000"], "--size must read WIDTHxHEIGHT, like 1000x1000, got '1000'"),
+        (["poincare", "nice-3", "--section", "link=7"], 2, "--section link must be a whole number from 1 to 3, got 7"),
+        (["map", "flip", "--size", "1000"], 2, "--size must read WIDTHxHEIGHT, like 1000x1000, got '1000'"),
         (
             ["stability", "follower-5", "--vary", "foo"],
-            "the parameter must be one of follower, damping, stiffness, gravity, torque, length, mass, com, inertia, offset, "
+            2,
+            "--vary must be one of follower, damping, stiffness, gravity, torque, length, mass, com, inertia, offset, "
             "or a key of the model like loads.drag.linear, got 'foo'",
         ),
-        (["run", "nice-3", "--set", "loads.foo=1"], "nice-3: [loads] has no key 'foo'; known keys: gravity, joint_spring"),
+        (["run", "nice-3", "--set", "loads.foo=1"], 3, "nice-3: [loads] has no key 'foo'; known keys: gravity, joint_spring"),
+        (["run", "nice-4"], 3, "there is no preset 'nice-4' (did you mean 'nice-3', 'nice-5' or 'nice-6'?); presets: catenary-50"),
+        (["plot", "run.nc", "--theme", "drak"], 2, "--theme must be one of light, dark; got 'drak' (did you mean 'dark'?)"),
+        (["run", "nice-3", "--title", "long " * 201], 2, "--title must have at most 1,000 letters, got 1,005"),
     ],
 )
-def test_messages_have_their_remedy(arguments: list[str], said: str, tmp_path: Path) -> None:
+def test_messages_have_their_remedy(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:
     done = call(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (3, "")
+    assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith(f"nlink: {said}")
+
+
+def test_a_run_in_the_place_of_a_model_is_told_with_the_remedies(saved: Path, tmp_path: Path) -> None:
+    done = call("modes", saved.name, cwd=saved.parent)
+    assert done.returncode == 3
+    assert "run.nc is a run, not a model; its model: nlink show run.nc --toml > run.toml; to go on with it: nlink" in done.stderr
+    assert "method     recursive, Taylor(tol=1e-12, order=" in call("show", str(saved), cwd=tmp_path).stdout
+
+
+PUSHED = Chain.uniform(2, shape="point", loads=[Gravity(0), JointSpring(1.0)])
+LOCUS = locus(lambda force: PUSHED.with_loads(FollowerForce(force)), np.linspace(0, 4, 9))
+DRAWING = ("plot", "animate", "modes", "stability", "lyapunov", "poincare", "bifurcation", "compare", "map", "live")
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_every_command_that_draws_takes_a_title_a_theme_and_a_size(name: str) -> None:
+    module, function = COMMANDS[name].split(".")
+    taken = inspect.signature(getattr(importlib.import_module(f"nlink.cli.{module}"), function), eval_str=True).parameters
+    assert taken["title"].annotation == options.Title
+    assert taken["theme"].annotation == options.Theme
+    if name not in ("animate", "map", "live"):  # whose sizes are in pixels, or of the window
+        assert taken["size"].annotation == options.Size
+
+
+def test_a_report_draws_in_its_theme_and_size(tmp_path: Path) -> None:
+    def drawn(**look: object) -> Image.Image:
+        Report(False, True, tmp_path / "x.png", None, **look).draw(locus_figure, LOCUS, [], "load (N)", title="A title")
+        return Image.open(tmp_path / "x.png").convert("RGB")
+
+    plain, dark = drawn(), drawn(theme="dark", size="column")
+    assert plain.getpixel((0, 0)) == (255, 255, 255)
+    assert dark.getpixel((0, 0)) == (18, 22, 27)
+    assert (plain.size, dark.size) == ((1430, 650), (442, 728))
+
+
+def test_a_run_is_animated_with_another_title_in_the_dark(saved: Path, tmp_path: Path) -> None:
+    dark = "--theme", "dark"
+    for name, *look in (("a.gif", *dark), ("b.gif", *dark, "--title", "Another"), ("c.html", "--title", "<b>")):
+        done = call("animate", str(saved), "-o", name, "--fps", "2", "--size", "200x200", *look, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / "a.gif") as one, Image.open(tmp_path / "b.gif") as two:
+        first, second = one.convert("RGB"), two.convert("RGB")
+    assert first.getpixel((199, 199)) == second.getpixel((199, 199)) == (18, 22, 27)
+    assert ImageChops.difference(first.crop((0, 0, 120, 30)), second.crop((0, 0, 120, 30))).getbbox()
+    assert "<title>&lt;b&gt;</title>" in (tmp_path / "c.html").read_text(encoding="utf-8")
 
 
 def test_a_second_run_tells_its_file_and_a_resumed_one_needs_an_end(tmp_path: Path) -> None:

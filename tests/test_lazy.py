@@ -1,6 +1,8 @@
 """Packages whose names are imported when they are first used."""
 
 import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
 
@@ -15,6 +17,39 @@ def test_every_name_of_a_stub_is_there(package):
     for name in package._homes:
         assert getattr(package, name) is getattr(importlib.import_module(package._homes[name], package.__name__), name)
     assert set(dir(package)) == set(package.__all__) <= set(package._homes)
+
+
+def shown_methods():
+    """Yield the methods of results that functions of `nlink.view` do."""
+    for each in pkgutil.walk_packages(nlink.__path__, "nlink."):
+        if each.name.split(".")[1] in ("_support", "mechanics", "run", "scenario", "ensemble", "analysis", "symbolic"):
+            for kind in vars(importlib.import_module(each.name)).values():
+                if inspect.isclass(kind) and kind.__module__ == each.name:
+                    yield from (method for method in vars(kind).values() if "shown_by" in getattr(method, "__dict__", {}))
+
+
+SHOWN = {method.__qualname__: method for method in shown_methods()}
+
+
+def test_results_are_shown_by_view():
+    assert len(SHOWN) >= 12
+    assert {name.split(".")[1] for name in SHOWN} == {"plot", "animate", "html", "live", "_repr_html_"}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_method_takes_what_the_function_that_shows_it_takes(name):
+    module, function = SHOWN[name].shown_by.split(".")
+    _, *method = inspect.signature(SHOWN[name]).parameters.values()
+    _, *taken = inspect.signature(getattr(importlib.import_module(f"nlink.view.{module}"), function)).parameters.values()
+    taken = {each.name: each for each in taken}
+    assert [(each.name, each.kind, each.default) for each in method] == [
+        (each.name, taken[each.name].kind, taken[each.name].default) for each in method
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in SHOWN if name.endswith(".plot")])
+def test_every_plot_takes_axes_a_size_and_a_theme(name):
+    assert {"ax", "size", "theme"} <= set(inspect.signature(SHOWN[name]).parameters)
 
 
 def test_names_of_packages_are_not_listed_by_nlink_but_can_be_imported():

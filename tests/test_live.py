@@ -114,7 +114,7 @@ def test_without_a_name_the_page_has_a_new_one(tmp_path):
         (["chaotic-15"], 3, "a live page takes up to 8 links, got 15; simulate it and play the run: nlink run, then nlink animate"),
         (["four-bar"], 3, "a live page takes open chains, and this one is closed by a pin; simulate it"),
         (["table.toml"], 3, "a live page takes joint torques that are numbers or sines, got a table at joint 2; simulate it"),
-        (["point-2", "-o", "x.png"], 3, "--output must end in .html, got x.png; pictures: nlink plot"),
+        (["point-2", "-o", "x.png"], 2, "--output must end in .html, got x.png; pictures: nlink plot"),
         (["point-2", "--copies", "31"], 3, "copies must be at most 30, got 31"),
         (["point-2", "--copies", "-1"], 3, "copies must be a whole number, at least 0, got -1"),
         (["point-2", "-o", "no/where.html"], 5, "no/where.html"),

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from functools import partial
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from made_run import made_run
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import nlink
 from nlink import Chain, FollowerForce, JointDamper, JointSpring, Samples, critical_load, linearize, simulate_many
 from nlink._support.checks import ModelError
 from nlink._support.showing import table, told
 from nlink.analysis import Bifurcation, Lyapunov, Points, Strobe, chaos_map
+from nlink.analysis.compare import Comparison, Row
+from nlink.analysis.maps import Map
+from nlink.analysis.plane import make_plane
 from nlink.analysis.stability import Critical
 from nlink.run.run import Status
 from nlink.view.chaos import bifurcation_figure
-from nlink.view.style import DARK
+from nlink.view.style import DARK, THEMES
 
 DONE = Status("finished", "reached t = 9 s")
 PUSHED = Critical(20.0, "flutter", 5.0, True, lambda load: Chain.uniform(3).with_loads(FollowerForce(load), JointDamper(0.1)))
@@ -137,13 +143,67 @@ def test_results_plot_themselves(style):
     assert figures[2].axes[-1].get_xlabel() == "force (N)" or figures[2].axes[2].get_xlabel() == "force (N)"
 
 
-@pytest.mark.parametrize("make", [made_exponents, lambda: made_points(np.linspace(0, 1, 90))])
-def test_results_are_drawn_into_given_axes(make):
-    figure = Figure()
-    _, right = figure.subplots(1, 2)
-    assert make().plot(ax=right) is figure
-    assert right.get_xlabel()
-    assert right.has_data()
+def made_map() -> Map:
+    chain = Chain.uniform(2)
+    plane, sides = make_plane(chain, "theta1", None, 0.0, 0.0, 5.0), np.linspace(-3.0, 3.0, 8)
+    link, values = np.ones((8, 8), int), np.linspace(0.1, 5.0, 64).reshape(8, 8)
+    return Map(sides, sides, values, link, link, sides[:, None] + sides < -4, plane, (-3.4, 3.4, -3.4, 3.4))
+
+
+def made_comparison() -> Comparison:
+    run = replace(made_run(3), meta={"formulation": "recursive", "integrator": "DOP853"})
+    rows = [Row(name, "RK4", None, None, run.status, 1e-9 * run.t, run=run) for name in ("recursive", "momentum")]
+    return Comparison(run.scenario, 1e-3, run, tuple(rows))
+
+
+LONG, DRAGGED = linearize(Chain.uniform(50)), made_run(15, work=("drag",))
+PLOTS = {
+    "exponents": (1, made_exponents().plot),
+    "points": (1, made_points(np.linspace(0, 1, 90)).plot),
+    "map": (1, made_map().plot),
+    "critical": (3, PUSHED.plot),
+    "bifurcation": (2, RESULTS["bifurcation"].plot),
+    "eigenvalues": (1, partial(LONG.plot, "eigenvalues")),
+    "modes": (4, partial(LONG.plot, count=4)),
+    "differences": (1, made_comparison().plot),
+    "positions": (2, partial(made_comparison().plot, "positions")),
+    "run": (2, partial(DRAGGED.plot, "energy")),
+}
+"""How many axes the plots of results have, and the plots."""
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_results_are_drawn_into_given_axes(name):
+    count, plot = PLOTS[name]
+    figure = Figure(layout="constrained")
+    other, *mine = figure.subplots(1, count + 1)
+    assert plot(ax=mine[0] if count == 1 else mine) is figure
+    assert all(axes.has_data() for axes in mine)
+    assert mine[-1].get_xlabel()
+    assert not other.has_data()
+    assert figure.get_suptitle() == ""
+    drawn(figure)
+    with pytest.raises(ModelError, match=f"ax must be {count} axes for this plot, got {count + 1}"):
+        plot(ax=[other, *mine])
+    with pytest.raises(ModelError, match="ax must be"):
+        plot(ax="no")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", PLOTS)
+def test_results_fit_the_column_of_a_journal_in_both_themes(name, theme):
+    figure, usual = drawn(PLOTS[name][1](size="column", theme=theme)), PLOTS[name][1]()
+    box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+    assert width == 3.4
+    assert usual.get_figwidth() > 6
+    assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.01
+    assert figure.get_facecolor()[:3] == pytest.approx(THEMES[theme].ground)
+    sizes = [text.get_fontsize() for text in figure.findobj(Text) if text.get_text().strip()]
+    assert 4.5 < min(sizes) <= max(sizes) < 9  # a mark of a power or an index is smaller than the others
+    lines = [line.get_linewidth() for axes in figure.axes for line in axes.lines if len(line.get_xdata()) > 2]
+    before = [line.get_linewidth() for axes in usual.axes for line in axes.lines if len(line.get_xdata()) > 2]
+    assert len(lines) == len(before)
+    assert all(thin < wide for thin, wide in zip(lines, before, strict=True))
 
 
 @pytest.mark.parametrize(("n", "count", "panels"), [(15, 5, 5), (15, 9, 9), (3, 9, 3), (50, 100, 48)])

@@ -379,7 +379,7 @@ def test_commands_write_pages(tmp_path, monkeypatch, capsys):
     assert call(monkeypatch, *words, "-o", "map.html") == 0
     assert decoded(Path("map.html").read_text())["layers"][0]["values"].shape == (5, 9)
     capsys.readouterr()
-    assert call(monkeypatch, "modes", "nice-3", "-o", "modes.html", "--animate", "1") == 3
-    assert "a page moves every mode; leave --animate out" in capsys.readouterr().err
-    assert call(monkeypatch, "stability", "follower-5", "--to", "0.2", "--points", "9", "-o", "line.html") == 3
+    assert call(monkeypatch, "modes", "nice-3", "-o", "modes.html", "--animate", "1") == 2
+    assert "--animate goes with a folder: a page moves every mode; leave it out" in capsys.readouterr().err
+    assert call(monkeypatch, "stability", "follower-5", "--to", "0.2", "--points", "9", "-o", "line.html") == 2
     assert "--output must end in .png, .svg or .pdf, got line.html" in capsys.readouterr().err

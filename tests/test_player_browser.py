@@ -16,6 +16,7 @@ import pytest
 from browsing import PHONE, Tab, pixels, settle, wait
 from made_loop import made_loop
 from made_run import made_run
+from matplotlib.colors import to_rgb
 from PIL import Image
 
 import nlink
@@ -210,6 +211,34 @@ def test_dark_and_light(browser, file):
     with Tab(browser, file, color_scheme="dark") as page:
         settle(page)
         assert pixels(page, "main canvas").mean() < light - 150
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_energies_have_the_colours_and_dashes_of_plots(browser, tmp_path, theme):
+    run = made_run(2, work=("drag", "joint_torque", "joint_damper"))
+    (tmp_path / "run.html").write_text(str(run.html(theme=theme)), encoding="utf-8")
+    drawn = [line for line in run.plot("energy", theme=theme).axes[0].lines if len(line.get_xdata()) > 2]
+    with Tab(browser, tmp_path / "run.html") as page:
+        settle(page)
+        attributes = "...['stroke-dasharray', 'stroke-width'].map((name) => p.getAttribute(name))"
+        read = f"(all) => all.map((p) => [getComputedStyle(p).stroke, {attributes}])"
+        samples = page.eval_on_selector_all(".key.line path", read)
+        lines = page.evaluate(f"{PLAYER}.panels.energy.series.map((line) => [line.name, line.dashes])")
+    names = ["total", "kinetic", "potential", "work of drag", "work of joint torque", "work of joint damper"]
+    assert [name for name, _ in reversed(lines)] == names  # the total above the others
+    for line, (_, dashes), (stroke, sample, width) in zip(drawn, reversed(lines), samples, strict=True):
+        assert stroke == "rgb({}, {}, {})".format(*(round(255 * part) for part in to_rgb(line.get_color())))
+        pattern = [part / line.get_linewidth() for part in line._dash_pattern[1] or ()]
+        assert dashes == pytest.approx(pattern)
+        assert [float(part) / float(width) for part in sample.split()] == pytest.approx(pattern)
+
+
+def test_a_page_begins_in_the_theme_that_was_asked_for(browser, tmp_path):
+    for theme, scheme in (("dark", "light"), ("light", "dark")):
+        made_run(2).html(tmp_path / "run.html", theme=theme)
+        with Tab(browser, tmp_path / "run.html", color_scheme=scheme) as page:
+            ground = page.evaluate("getComputedStyle(document.querySelector('.nlink')).getPropertyValue('--ground').trim()")
+            assert ground == {"light": "#fbfbf9", "dark": "#12161b"}[theme]
 
 
 def test_colours_of_text_have_contrast(browser, file):

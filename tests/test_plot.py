@@ -19,11 +19,11 @@ from PIL import Image
 
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
-from nlink.mechanics.loads import LOADS
+from nlink.mechanics.loads import LOADS, ledger
 from nlink.run.run import Run
 from nlink.view import plot
-from nlink.view.plot import COLUMN, PLOTS, figure, save_plots, suiting
-from nlink.view.style import DARK, LIGHT, link_colours, theme
+from nlink.view.plot import PLOTS, figure, save_plots, suiting
+from nlink.view.style import COLUMN, CURVES, DARK, DASHES, LIGHT, link_colours, palette
 
 OPEN = [name for name in PLOTS if name != "coupler"]
 CLOSED = [name for name in PLOTS if name != "tip"]
@@ -378,7 +378,7 @@ def test_size_and_fontsize():
     [
         ({"names": ["angels"]}, r"plot must be one of angles, .*, reactions; got 'angels' \(did you mean 'angles'\?\)"),
         ({"format": "bmp"}, "format must be one of png, svg, pdf; got 'bmp'"),
-        ({"size": 5}, r"size must be \(width, height\) in inches, got 5"),
+        ({"size": 5}, r'size must be \(width, height\) in inches or "column", got 5'),
         ({"size": (5, 0)}, r"size\[1\] must be at least 1, got 0"),
         ({"fontsize": 0}, "fontsize must be positive, got 0"),
         ({"dpi": -1}, "dpi must be positive, got -1"),
@@ -493,17 +493,13 @@ def test_energies_and_works_are_told_apart_without_colour():
 
 
 def test_colours_are_those_of_the_pages():
-    css, panels, links = (
-        files("nlink.view").joinpath("web", name).read_text() for name in ("theme.css", "panels.js", "colours.js")
-    )
+    css, links = (files("nlink.view").joinpath("web", name).read_text() for name in ("theme.css", "colours.js"))
     for name in ("ink", "muted", "accent", "second", "third", "fourth", "fifth"):
         light, dark = to_hex(getattr(LIGHT, name)), to_hex(getattr(DARK, name))
         assert re.findall(rf"--{name}: (#\w+);", css) == [light, dark, dark]
     run = made_run(2, work=("drag", "joint_torque"))
-    names = re.findall(r'"(\w+)"', re.search(r"const WORKS = (.*);", panels)[1])
-    kinetic, potential = re.findall(r'\["(?:kinetic|potential)", \w+, "(\w+)"\]', panels)
-    expected = [getattr(LIGHT, name) for name in ("ink", kinetic, potential, *names[:2])]
-    assert colours_of(figure(run, "energy")) == [to_hex(colour) for colour in expected]
+    assert len(set(map(str, DASHES))) == len(DASHES) == len(CURVES) >= 3 + len(ledger())
+    assert colours_of(figure(run, "energy")) == [to_hex(getattr(LIGHT, name)) for name in CURVES[:5]]
     dark, light = eval(re.search(r"dark \? (\[.*?\]) : (\[.*?\]);", links).expand(r"\1, \2"))
     for theme_, (low, high) in ((LIGHT, light), (DARK, dark)):
         np.testing.assert_allclose(theme_.viridis(0.0), mpl.colormaps["viridis"](low))
@@ -516,9 +512,9 @@ def test_themes():
     assert colours_of(dark) == [to_hex(colour) for colour in link_colours(2, DARK)]
     assert figure(made_run(2), "rates").get_facecolor()[:3] == LIGHT.ground  # nothing is left of it
     with mpl.rc_context({"axes.facecolor": "black", "figure.facecolor": "black"}):
-        assert theme() is DARK
+        assert palette() is DARK
     with mpl.rc_context({"axes.facecolor": "none", "figure.facecolor": "0.1"}):
-        assert theme() is DARK
+        assert palette() is DARK
     with pytest.raises(ModelError, match="theme must be one of light, dark; got 'drak'"):
         figure(made_run(2), "rates", theme="drak")
 

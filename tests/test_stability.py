@@ -38,6 +38,7 @@ from nlink import (
 )
 from nlink.analysis.cycle import amplitudes
 from nlink.analysis.equilibrium import settled
+from nlink.analysis.linearize import statics
 from nlink.analysis.stability_map import DIVERGENCE, FLUTTER, STABLE
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import wrapped
@@ -220,6 +221,16 @@ def test_a_loop_settles_downhill_from_its_start():
     assert wrapped(settled(scenario.chain, scenario.theta).theta) == pytest.approx([0.0, math.pi / 2, math.pi], abs=1e-7)
     folded = settled(scenario.chain, loop_closure.driven(scenario.chain, 1.5, "crossed"))
     assert np.abs(wrapped(folded.theta)) == pytest.approx([0.0, math.pi, math.pi / 2], abs=1e-7)
+
+
+@pytest.mark.parametrize("pin", [None, (1.2, -0.5)])
+def test_a_chain_with_springs_rests_at_the_angles_that_are_told(pin):
+    chain = Chain.uniform(4, pin=pin).with_loads(JointSpring(3.0))
+    found = equilibria(chain)
+    assert len(found) > 8
+    for rest in found:  # springs count turns: without them the angles would be those of another chain
+        assert statics(chain, rest.theta).balanced(1e-10)
+    assert any(np.abs(rest.theta).max() > np.pi for rest in found)
 
 
 def test_all_equilibria_of_a_five_bar():

@@ -276,10 +276,10 @@ def plot(curves: Curves, peers: Peers, path: Path = PLOT) -> None:
     mpl.use("agg")
     import matplotlib.pyplot as plt
 
-    from nlink.view.style import ACCENT, GRID, INK
+    from nlink.view.style import LIGHT
 
     colours = {
-        "nlink": ACCENT,
+        "nlink": LIGHT.accent,
         **dict(zip(peers, ("#1f4e79", "#7a52a3", "#2a9d8f", "#8a8f98", "#c08a1e", "#5b8c2a"), strict=False)),
     }
     marks = dict(zip(colours, "osD^vPX", strict=False))
@@ -296,14 +296,15 @@ def plot(curves: Curves, peers: Peers, path: Path = PLOT) -> None:
                     x, y, marks[name] + "-", color=colour, label=name, lw=2.2 if front else 1.3, ms=5, zorder=3 if front else 2
                 )
         ax.set_xlim(1e0, 1e-15)
-        ax.set_title(f"N = {case.n}, {'zig-zag' if case.n <= 15 else '45 degrees'}, {case.horizon:g} s", color=INK, fontsize=11)
-        ax.grid(color=GRID)
+        start = "zig-zag" if case.n <= 15 else "45 degrees"
+        ax.set_title(f"N = {case.n}, {start}, {case.horizon:g} s", color=LIGHT.ink, fontsize=11)
+        ax.grid(color=LIGHT.lines)
     for ax in axes[-1]:
         ax.set_xlabel("largest error of the last angles, rad")
     for ax in axes[:, 0]:
         ax.set_ylabel("CPU time, ms")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=len(colours), frameon=False)
-    figure.suptitle("Work and precision, one core", color=INK)
+    figure.suptitle("Work and precision, one core", color=LIGHT.ink)
     figure.savefig(path, dpi=110)
 
 

@@ -43,6 +43,7 @@ from nlink._support import checks
 from nlink._support.checks import ModelError
 from nlink._support.endings import MODEL, check_ending
 from nlink._support.files import written_whole
+from nlink._support.lazy import shown_by
 from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
 from nlink._support.showing import short
@@ -64,6 +65,7 @@ SAVED = "# A model of nlink"
 """The first line of a model file that nlink has written."""
 
 
+@short
 @dataclass(frozen=True)
 class Settings:
     """How a scenario is run.
@@ -128,14 +130,21 @@ class Scenario:
 
         return simulate_scenario(self, **options)
 
-    def live(self, path: str | os.PathLike[str] | None = None, *, copies: int = 0, difference: float = 1e-3) -> LivePage | Path:
+    @shown_by("live_page.live_page")
+    def live(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        copies: int = 0,
+        difference: float = 1e-3,
+        theme: str | None = None,
+    ) -> LivePage | Path:
         """Return a page that simulates the scenario in any browser, up to 8 links, or write it to `path` (.html) and return that.
 
         A notebook shows the page. `copies`: number of near-copies, the first angle of each `difference` rad further.
+        `theme`: light or dark; as the reader's system if not given.
         """
-        from nlink.view.live_page import live_page
-
-        return live_page(self, path, copies=copies, difference=difference)
+        ...
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:

@@ -28,6 +28,8 @@ DEGREES = 4 * math.pi
 """rad: whoever starts beyond has often meant degrees."""
 MOST_NUMBERS = 10_000_000
 """Numbers that a list may have."""
+FEW = 3
+"""Most names that are suggested for a wrong one."""
 SHORT = 60
 """Letters of a value that a message shows."""
 TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -36,6 +38,11 @@ TURNS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 class ModelError(ValueError):
     """An invalid model: the message says where, which rule, the value, and what to do."""
+
+    @property
+    def of_option(self) -> bool:
+        """Whether an option of the command is wrong: the message begins with its name then."""
+        return str(self).startswith("--")
 
 
 class BackendError(RuntimeError):
@@ -184,12 +191,13 @@ def known_keys(where: str, table: Mapping[str, object], names: Iterable[str]) ->
 
 
 def nearest(value: object, names: Iterable[str]) -> str:
-    """Return ' (did you mean ...?)' for the name closest to `value`, or nothing."""
-    names = list(names)
+    """Return ' (did you mean ...?)' for the name closest to `value`, or a few that are equally close, or nothing."""
     word = value.lower() if isinstance(value, str) and len(value) <= SHORT else ""
-    close = difflib.get_close_matches(word, {n.lower(): n for n in names}, n=1, cutoff=0.65)
-    match = next((n for n in names if close and n.lower() == close[0]), None)
-    return f" (did you mean {match!r}?)" if match else ""
+    known = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(word, known, n=FEW, cutoff=0.65)
+    alike = {name: difflib.SequenceMatcher(None, name, word).ratio() for name in close}
+    best = [repr(name) for key, name in known.items() if alike.get(key, 0.0) == max(alike.values(), default=1.0)]
+    return f" (did you mean {' or '.join([', '.join(best[:-1])] * (len(best) > 1) + best[-1:])}?)" if best else ""
 
 
 class _Shown(reprlib.Repr):

@@ -12,6 +12,9 @@ PICTURES = (".png", ".svg", ".pdf")
 FORMATS = tuple(ending.removeprefix(".") for ending in PICTURES)
 """The same as names of formats."""
 ANIMATIONS = (".gif", ".mp4", PAGE)
+OTHERS = (".jpg", ".jpeg", ".eps", ".ps", ".tif", ".tiff", ".bmp", ".webp", ".docx", ".odt", ".pptx", ".mov", ".avi", ".webm")
+ENDINGS = (MODEL, RUN, TABLE, *PICTURES, *ANIMATIONS, *OTHERS)
+"""Endings of files, some of which nlink does not write; a folder is not named so."""
 
 
 def check_ending(what: str, path: Path, endings: tuple[str, ...] = PICTURES, remedy: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Packages whose public names are imported when they are first used.
+"""What is imported when it is first used: the public names of packages, and the functions of `nlink.view` that show results.
 
 The stub `__init__.pyi` of such a package has a line `from .module import name as name` for each, which type checkers read too.
 What stands below the first comment of the stub can be imported, but is not listed: another package lists it. There a line
@@ -7,10 +7,15 @@ What stands below the first comment of the stub can be imported, but is not list
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class LazyPackage(ModuleType):
@@ -52,3 +57,22 @@ def _homes(file: str) -> tuple[dict[str, str], dict[str, str]]:
             inside, _ = _homes(file.replace("__init__.py", f"{module[1:]}/__init__.py"))
             homes |= dict.fromkeys(inside, module)
     return {name: module for _, module, _, name, *_ in listed}, homes
+
+
+def shown_by(place: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a method of a result do what a function of `nlink.view` does, named like "chaos.convergence_figure".
+
+    View stands above the results, and loads Matplotlib: it is imported when the method is called. The method has parameters, their
+    types and a docstring alone; the function takes the same ones, which `tests/test_lazy.py` checks.
+    """
+    module, name = place.split(".")
+
+    def decorate(method: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(method)
+        def show(*arguments: P.args, **options: P.kwargs) -> R:
+            return getattr(importlib.import_module(f"nlink.view.{module}"), name)(*arguments, **options)
+
+        vars(show)["shown_by"] = place
+        return show
+
+    return decorate

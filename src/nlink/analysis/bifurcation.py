@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
+from nlink._support.lazy import shown_by
 from nlink._support.progress import Bar
 from nlink._support.showing import short
 from nlink.analysis.poincare import Points, Section, Strobe, poincare
@@ -20,6 +21,7 @@ from nlink.mechanics.loads import JointSpring, JointTorque, Sine
 from nlink.run.run import Status
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SAME = 1e-3
@@ -52,11 +54,21 @@ class Bifurcation:
         """
         return np.array([0 if period else _settling(points) for period, points in zip(self.periods, self.points, strict=True)], int)
 
-    def plot(self, label: str = "parameter", link: int | None = None) -> Figure:
-        """Return the diagram: angle and rate of a link (from 0; the last if not given) over the parameter, named by `label`."""
-        from nlink.view.chaos import bifurcation_figure
+    @shown_by("chaos.bifurcation_figure")
+    def plot(
+        self,
+        label: str = "parameter",
+        link: int | None = None,
+        *,
+        ax: Sequence[Axes] | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return the diagram: angle and rate of a link (from 0; the last if not given) over the parameter, named by `label`.
 
-        return bifurcation_figure(self, label, link)
+        `ax`: two axes to draw into; the rest as in `Run.plot`.
+        """
+        ...
 
 
 def drive_period(chain: Chain) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.lazy import shown_by
 from nlink._support.records import record
 from nlink._support.showing import short, table
 from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, difference, nodes, rerun, tighter, tightest, usable, within
@@ -22,6 +23,7 @@ from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 HEAD = ("formulation", "integrator", "difference", "within", "trusted", "violation", "energy", "steps", "evaluations", "time")
@@ -141,13 +143,22 @@ class Comparison:
     def _full(self) -> list[Row]:
         return [row for row in self.rows if row.run and not row.approximate]
 
-    def plot(self, coordinates: str | None = None, link: int = -1) -> Figure:
+    @shown_by("compare.comparison_figure")
+    def plot(
+        self,
+        coordinates: str | None = None,
+        link: int = -1,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
         """Return the differences from the reference over time; or, with coordinates angles or positions, those of a link in every
         variant.
-        """
-        from nlink.view.compare import compare_figure, overlay_figure
 
-        return compare_figure(self) if coordinates is None else overlay_figure(self, coordinates, link)
+        `ax`: axes to draw into, two for positions; the rest as in `Run.plot`.
+        """
+        ...
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
@@ -215,7 +226,7 @@ def compare(
     (20.0, 3)
     """
     if not isinstance(scenario, Scenario):
-        raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}")
+        raise ModelError(f"compare needs a Scenario, got {type(scenario).__name__}; make one: Scenario(chain, theta)")
     angle = number("angle", angle, above=0)
     variants = _variants(scenario, formulations, tolerances, integrators)
     reference = _reference(scenario, variants, progress)

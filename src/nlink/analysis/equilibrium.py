@@ -1,10 +1,12 @@
-"""equilibrium(): where a chain can rest, open or closed, under all its loads; Newton on the statics, with exact stiffness."""
+"""equilibrium(): where a chain can rest, open or closed, under all its loads; Newton on the statics, with exact stiffness.
+
+Many starts are followed at once, as arrays (S, N): one by one the calls of NumPy would take most of the time.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,9 +15,10 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink._support.showing import short
-from nlink.analysis.linearize import Statics, linearize, statics
+from nlink.analysis.linearize import geometric, linearize, moments, statics
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.loads import JointTorque
 
 TRIES = 200
 EXACT = 1e-12
@@ -26,6 +29,10 @@ PUSHES, PUSH = 6, 0.1
 """How often, and how far in rad, a closed chain is pushed off a rest that is not stable, if no guess was given."""
 STARTS = 300
 """Random starts from which equilibria of a closed chain are looked for."""
+SAME = 1e-6
+"""rad: equilibria that are nearer than this are one."""
+CLOSINGS, CLOSED, ROUNDING = 50, 1e-12, 1e-15
+"""Most steps to close a chain; how far open it may stay, as a part of its length; what is rounding."""
 MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
@@ -50,7 +57,7 @@ def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
     if guess is None and chain.pin:
         return settled(chain, loop_closure.zigzag(chain))
     theta = np.array(spread("guess", angle_or_each("guess", 0.0 if guess is None else guess), chain.n, "links"))
-    return _told(chain, *_newton(chain, loop_closure.assemble(chain, theta).theta, settle=False))
+    return _told(chain, _newton(chain, loop_closure.assemble(chain, theta).theta[None], settle=False)[0])
 
 
 def settled(chain: Chain, start: ArrayLike) -> Equilibrium:
@@ -60,17 +67,21 @@ def settled(chain: Chain, start: ArrayLike) -> Equilibrium:
     >>> settled(Chain.uniform(3, pin=(1.2, 0.0)), [0.1, 1.5, 3.1]).theta.round(3).tolist()
     [0.1, 1.571, 3.041]
     """
-    theta, rest = _newton(chain, loop_closure.assemble(chain, start).theta, settle=True)
+    theta = _newton(chain, loop_closure.assemble(chain, start).theta[None], settle=True)
     for _ in range(PUSHES):  # a fold or a summit: pushed off it, downhill
+        rest = statics(chain, theta[0])
         values, directions = np.linalg.eigh(0.5 * (rest.stiffness + rest.stiffness.T))
-        new = _closed(chain, theta + PUSH * rest.basis @ directions[:, 0]) if len(values) and values[0] < 0 else None
-        if new is None:
+        if not len(values) or values[0] >= 0:
             break
-        theta, rest = _newton(chain, new, settle=True)
-    return _told(chain, theta, rest)
+        new, closed = _closed(chain, theta + PUSH * rest.basis @ directions[:, 0])
+        if not closed[0]:
+            break
+        theta = _newton(chain, new, settle=True)
+    return _told(chain, theta[0])
 
 
-def _told(chain: Chain, theta: np.ndarray, rest: Statics) -> Equilibrium:
+def _told(chain: Chain, theta: np.ndarray) -> Equilibrium:
+    rest = statics(chain, theta)
     residual = float(np.abs(rest.left).max(initial=0.0))
     if not rest.balanced(EXACT):
         told = f"a moment of {residual:.3g} N m is left over"
@@ -86,65 +97,145 @@ def equilibria(chain: Chain) -> list[Equilibrium]:
     """
     if chain.n > MOST_LINKS:
         raise ModelError(f"all equilibria are looked for up to {MOST_LINKS} links, got {chain.n}; give equilibrium() a guess")
-    found: list[Equilibrium] = []
-    starts = list(_starts(chain))
-    downhill = starts[::3] if chain.pin else []
-    for find, start in [*((equilibrium, start) for start in starts), *((settled, start) for start in downhill)]:
-        try:
-            rest = find(chain, start)
-        except ModelError:
-            continue
-        rest = rest._replace(theta=wrapped(rest.theta - 1e-9) + 1e-9)
-        if not any(np.abs(wrapped(rest.theta - other.theta)).max() < 1e-6 for other in found):
-            found.append(rest)
-    return sorted(found, key=lambda rest: (not rest.stable, *np.abs(rest.theta)))
+    starts = _starts(chain)
+    found = [_told(chain, end) for end in _rests(chain, _newton(chain, starts, settle=False))]
+    for end in _rests(chain, _newton(chain, starts[::3], settle=True)) if chain.pin else []:
+        with suppress(ModelError):
+            found.append(settled(chain, end))
+    rests = [rest._replace(theta=_unturned(chain, rest.theta)) for rest in found]
+    first = _first(chain, [rest.theta for rest in rests])
+    return sorted((rests[k] for k in first), key=lambda rest: (not rest.stable, *np.abs(rest.theta)))
 
 
-def _starts(chain: Chain) -> Iterator[Sequence[float]]:
+def _unturned(chain: Chain, theta: np.ndarray) -> np.ndarray:
+    """Return angles without whole turns, pi rather than -pi; springs, and torques of the state, count turns: they leave them."""
+    laws = ((load, load.law.stiffness) for load in chain.loads if load.law and load.law.stiffness)
+    torque = chain.load(JointTorque)
+    if (torque and torque.takes_state) or any(chain.each(type(load), name).any() for load, name in laws):
+        return theta
+    return wrapped(theta - 1e-9) + 1e-9
+
+
+def _rests(chain: Chain, ends: np.ndarray) -> np.ndarray:
+    """Return those of many angles (S, N) at which the chain rests, without repetitions."""
+    pull = _pull(chain, ends)
+    ends = _unturned(chain, ends[np.abs(pull.left).max(-1) <= EXACT * pull.scale])
+    return ends[_first(chain, ends)]
+
+
+def _first(chain: Chain, rests: ArrayLike) -> list[int]:
+    """Return the numbers of angles (S, N) without those that come near ones before them."""
+    rests, first = np.reshape(rests, (-1, chain.n)), []
+    for k, theta in enumerate(rests):
+        if not len(first) or np.abs(_unturned(chain, rests[first] - theta)).max(1).min() >= SAME:
+            first.append(k)
+    return first
+
+
+def _starts(chain: Chain) -> np.ndarray:
+    """Return closed starts (S, N)."""
     if chain.pin is None:
-        yield from itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)
-        return
+        return np.array(list(itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)))
+    driven: list[np.ndarray] = []
     for angle in np.linspace(-math.pi, math.pi, 48, endpoint=False):
         for branch in loop_closure.BRANCHES:
             with suppress(ModelError):
-                yield loop_closure.driven(chain, float(angle), branch).tolist()
-    rng = np.random.default_rng(0)
-    for _ in range(STARTS if chain.n > 3 else STARTS // 3):  # wherever the first link cannot drive, and more freedom than its angle
-        with suppress(ModelError):
-            yield loop_closure.nearest(chain, rng.uniform(-math.pi, math.pi, chain.n), float(chain.length.sum())).tolist()
+                driven.append(loop_closure.driven(chain, float(angle), branch))
+    count = STARTS if chain.n > 3 else STARTS // 3  # wherever the first link cannot drive, and more freedom than its angle
+    anywhere = np.random.default_rng(0).uniform(-math.pi, math.pi, (count, chain.n))
+    theta, closed = _closed(chain, anywhere, near=False)
+    return np.concatenate([np.reshape(driven, (-1, chain.n)), wrapped(theta[closed])])
 
 
-def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> tuple[np.ndarray, Statics]:
-    """Return the angles at which Newton's method ends, and the statics there.
+def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> np.ndarray:
+    """Return the angles (S, N) at which Newton's method ends from closed starts (S, N).
 
     Each step solves (H + mu) x = left in the free directions, with mu grown until what is left shrinks; if `settle`, H is made
     positive, so that the chain moves downhill to where it would come to rest.
     """
-    rest, shift = statics(chain, theta), 0.0
+    theta, pull = theta.copy(), _pull(chain, theta)
+    shift, going = np.zeros(len(theta)), np.arange(len(theta))
     for _ in range(TRIES):
-        left, H, basis, scale, _ = rest
-        size = np.abs(left).max(initial=0.0)
-        if size <= 0.01 * EXACT * scale:
+        unrest = np.abs(pull.left).max(-1, initial=0.0) > 0.01 * EXACT * pull.scale
+        going, pull = going[unrest], pull.of(unrest)
+        if not len(going):
             break
-        if settle and len(H):
-            shift = max(shift, -1.5 * float(np.linalg.eigvalsh(0.5 * (H + H.T)).min()))
-        step = np.linalg.lstsq(H + shift * np.eye(len(H)), left, rcond=None)[0]
-        longest = np.abs(basis @ step).max()
-        step *= min(1.0, (STRIDE if settle else 1.0) / max(longest, 1e-300))
-        new = _closed(chain, theta + basis @ step)
-        trial = None if new is None else statics(chain, new)
-        if new is not None and trial is not None and (np.abs(trial.left).max(initial=0.0) < size or (settle and longest > 1e-3)):
-            theta, rest, shift = new, trial, 0.1 * shift
-        elif longest < 1e-15:
-            break
-        else:
-            shift = max(4 * shift, 1e-3 * np.abs(H).max())
-    return theta, rest
+        if settle:
+            shift[going] = np.maximum(shift[going], -1.5 * np.linalg.eigvalsh(pull.symmetric).min(-1))
+        step = pull.step(shift[going])
+        longest = np.abs(step).max(-1)
+        step *= np.minimum(1.0, (STRIDE if settle else 1.0) / np.maximum(longest, 1e-300))[:, None]
+        new, closed = _closed(chain, theta[going] + step)
+        trial = _pull(chain, new)
+        better = np.abs(trial.left).max(-1) < np.abs(pull.left).max(-1)
+        better = closed & (better | (settle & (longest > 1e-3)))
+        theta[going[better]] = new[better]
+        shift[going] = np.where(better, 0.1 * shift[going], np.maximum(4 * shift[going], 1e-3 * pull.size))
+        pull, kept = trial.where(better, pull), better | (longest >= 1e-15)
+        going, pull = going[kept], pull.of(kept)
+    return theta
 
 
-def _closed(chain: Chain, theta: np.ndarray) -> np.ndarray | None:
-    """Return the angles, closed if the chain is; None where it cannot be closed."""
-    try:
-        return loop_closure.assemble(chain, theta).theta
-    except ModelError:
-        return None
+class _Pull(NamedTuple):
+    """What is left of the moments of chains at rest in the free directions (S, N), their stiffness (S, N, N) there, the projection
+    (S, N, N) on the directions that are not free, and the size of moments (S,).
+    """
+
+    left: np.ndarray
+    stiffness: np.ndarray
+    held: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def size(self) -> np.ndarray:
+        """The largest stiffness (S,)."""
+        return np.abs(self.stiffness).max((-1, -2))
+
+    @property
+    def symmetric(self) -> np.ndarray:
+        """The symmetric part of the stiffness, positive in the directions that are not free."""
+        return 0.5 * (self.stiffness + np.swapaxes(self.stiffness, -1, -2)) + self.size[:, None, None] * self.held
+
+    def step(self, shift: np.ndarray) -> np.ndarray:
+        """Return the least changes of angles (S, N) with (stiffness + shift) change = left in the free directions."""
+        free = np.eye(self.held.shape[-1]) - self.held
+        A = self.stiffness + shift[:, None, None] * free + self.size[:, None, None] * self.held
+        return (np.linalg.pinv(A, rcond=ROUNDING) @ self.left[..., None])[..., 0]
+
+    def of(self, rows: np.ndarray) -> _Pull:
+        """Return those of some chains."""
+        return _Pull(*(values[rows] for values in self))
+
+    def where(self, rows: np.ndarray, other: _Pull) -> _Pull:
+        """Return those of some chains, and the others of another."""
+        pairs = zip(self, other, strict=True)
+        return _Pull(*(np.where(rows.reshape(-1, *(1,) * (a.ndim - 1)), a, b) for a, b in pairs))
+
+
+def _pull(chain: Chain, theta: np.ndarray) -> _Pull:
+    """Return the balance of moments at rest at angles (S, N)."""
+    left, stiffness, scale = moments(chain, theta)
+    if chain.pin is None:
+        return _Pull(left, stiffness, np.zeros_like(stiffness), scale)
+    J = loop_closure.jacobian(chain, theta)
+    _, sizes, rows = np.linalg.svd(J, full_matrices=False)
+    rows = rows * (sizes > loop_closure.SINGULAR * chain.length.sum())[..., None]
+    held = np.swapaxes(rows, -1, -2) @ rows
+    free = np.eye(chain.n) - held
+    pin_force = -(np.linalg.pinv(np.swapaxes(J, -1, -2)) @ left[..., None])[..., 0]
+    stiffness = free @ (stiffness + geometric(chain, theta, pin_force)) @ free
+    return _Pull((free @ left[..., None])[..., 0], stiffness, held, scale)
+
+
+def _closed(chain: Chain, theta: np.ndarray, near: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return angles (S, N) closed by Newton's method, and which of them (S,) are; `near`: only such as are nearly closed before."""
+    total = chain.length.sum()
+    if chain.pin is None:
+        return theta, np.full(len(theta), True)
+    closable = np.hypot(*loop_closure.gap(chain, theta).T) <= (loop_closure.NEARLY * total if near else math.inf)
+    for _ in range(CLOSINGS):
+        miss = loop_closure.gap(chain, theta)
+        if np.abs(miss[closable]).max(initial=0.0) <= ROUNDING * total:
+            break
+        theta = theta - (np.linalg.pinv(loop_closure.jacobian(chain, theta), rcond=loop_closure.SINGULAR) @ miss[..., None])[..., 0]
+    return theta, closable & (np.hypot(*loop_closure.gap(chain, theta).T) <= CLOSED * total)

@@ -6,6 +6,7 @@ tangent space, with the geometric stiffness of the force of the pin. `basis` map
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread, whole
+from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
+from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Chain
-from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PICTURED = 9
@@ -134,14 +136,21 @@ class Linearization:
                 out.append(Mode(float(value.real), float(value.imag), float(size), ratio, shapes[:, k]))
         return out
 
-    def plot(self, kind: str = "modes", count: int = PICTURED) -> Figure:
-        """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane."""
-        from nlink.view.modes import eigenvalues_figure, shapes_figure
+    @shown_by("modes.modes_figure")
+    def plot(
+        self,
+        kind: str = "modes",
+        count: int = PICTURED,
+        *,
+        ax: Axes | Sequence[Axes] | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane.
 
-        scenario = Scenario(self.chain, tuple(self.theta.tolist()))
-        if choice("kind", kind, ("modes", "eigenvalues")) == "modes":
-            return shapes_figure(scenario, self, self.table(), whole("count", count))
-        return eigenvalues_figure(scenario, self)
+        `ax`: axes to draw into, one for each mode that is shown; the rest as in `Run.plot`.
+        """
+        ...
 
     @cached_property
     def _solved(self) -> tuple[ComplexArray, np.ndarray]:
@@ -240,19 +249,24 @@ class Statics(NamedTuple):
         return bool(np.abs(self.left).max(initial=0.0) <= tolerance * self.scale)
 
 
+def moments(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the moments (..., N) on chains at rest without their pin, their stiffness (..., N, N) and their size (...)."""
+    force, stiffness = linearised.conservative(chain, theta)
+    forces, _, stiffnesses = linearised.working(chain, theta, np.zeros_like(theta))
+    torques, (_, fed_back) = linearised.steady_torques(chain, theta), linearised.feedback(chain, theta, np.zeros_like(theta))
+    sizes = np.abs(force).max(-1), np.abs(forces).max((0, -1)), np.abs(torques).max(-1), np.abs(stiffness).max((-1, -2))
+    scale = np.maximum(np.maximum.reduce(sizes), 1e-300)
+    return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0) + fed_back, scale
+
+
 def statics(chain: Chain, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
-    force, stiffness = linearised.conservative(chain, theta)
-    forces, _, stiffnesses = linearised.working(chain, theta, np.zeros(chain.n))
-    torques = linearised.steady_torques(chain, theta)
-    scale = float(max(np.abs(force).max(), np.abs(forces).max(), np.abs(torques).max(), np.abs(stiffness).max(), 1e-300))
-    left = force + forces.sum(0) + torques
-    K = stiffness + stiffnesses.sum(0) + linearised.feedback(chain, theta, np.zeros(chain.n))[1]
+    left, K, scale = moments(chain, theta)
     basis = loop_closure.tangent(chain, theta)
     if chain.pin is None:
-        return Statics(left, K, basis, scale, None)
+        return Statics(left, K, basis, float(scale), None)
     pin_force = np.linalg.lstsq(loop_closure.jacobian(chain, theta).T, -left, rcond=None)[0]
-    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, scale, pin_force)
+    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, float(scale), pin_force)
 
 
 def _accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
+from nlink._support.lazy import shown_by
 from nlink._support.progress import Bar
 from nlink._support.showing import short
 from nlink.analysis.motion import followed
@@ -77,11 +78,10 @@ class Lyapunov:
         """
         return float(self.exponents[self.exponents > 2 * np.nan_to_num(self.errors)].sum())
 
-    def plot(self, ax: Axes | None = None) -> Figure:
-        """Return the exponents up to each time, and bands of two standard errors about the last; `ax`: axes to draw into."""
-        from nlink.view.chaos import convergence_figure
-
-        return convergence_figure(self, ax=ax)
+    @shown_by("chaos.convergence_figure")
+    def plot(self, *, ax: Axes | None = None, size: tuple[float, float] | str | None = None, theme: str | None = None) -> Figure:
+        """Return the exponents up to each time, and bands of two standard errors about the last; the rest as in `Run.plot`."""
+        ...
 
 
 @waiting("exponents")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import SHORT, ModelError, choice, listed, whole
+from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.analysis.plane import Plane, centres, edges, half, make_plane
 from nlink.ensemble import Final, simulate_many
@@ -26,6 +27,7 @@ from nlink.integrators.accuracy import MAPS
 from nlink.mechanics.chain import Chain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SKIPPED = -1
@@ -95,11 +97,10 @@ class Map:
         name, link = _quantity(self.quantity, self.chain.n)
         return QUANTITIES[name].label + (f" of link {link + 1}" if QUANTITIES[name].of_links else "")
 
-    def plot(self) -> Figure:
-        """Return the picture of the map."""
-        from nlink.view.maps import map_figure
-
-        return map_figure(self)
+    @shown_by("maps.map_figure")
+    def plot(self, *, ax: Axes | None = None, size: tuple[float, float] | str | None = None, theme: str | None = None) -> Figure:
+        """Return the picture of the map; its parameters are as in `Run.plot`."""
+        ...
 
 
 def chaos_map(

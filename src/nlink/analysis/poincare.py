@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
+from nlink._support.lazy import shown_by
 from nlink._support.progress import Bar
 from nlink._support.showing import short
 from nlink.analysis.motion import Motion, failure, followed, start_state
@@ -97,11 +98,17 @@ class Points:
         """Return the number of points."""
         return len(self.t)
 
-    def plot(self, link: int | None = None, ax: Axes | None = None) -> Figure:
-        """Return the points in the plane of angle and momentum (of a Strobe: rate) of a link, from 0; `ax`: axes to draw into."""
-        from nlink.view.chaos import poincare_figure
-
-        return poincare_figure(self, link, ax=ax)
+    @shown_by("chaos.poincare_figure")
+    def plot(
+        self,
+        link: int | None = None,
+        *,
+        ax: Axes | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return the points in the plane of angle and momentum (of a Strobe: rate) of a link, from 0; the rest as in `Run.plot`."""
+        ...
 
 
 @waiting("sections")

@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 POINTS = 48
 """Parts into which a path is divided first."""
-ALONG = 201
-"""Loads along which eigenvalues are plotted."""
 DEPTH = 24
 """Most times a part is halved where stability is nearly lost."""
 STILL = 1e-7
@@ -56,15 +56,21 @@ class Critical:
         """Return what is known of it as plain data."""
         return {"load": self.load, "kind": self.kind, "frequency": self.frequency, "lost": self.lost}
 
-    def plot(self, label: str = "load", loads: ArrayLike | None = None) -> Figure:
-        """Return how the eigenvalues move along the loads, from half of the critical one to half as much again if not given."""
-        from nlink.analysis.stability_map import locus
-        from nlink.view.stability import locus_figure
+    @shown_by("stability.critical_figure")
+    def plot(
+        self,
+        label: str = "load",
+        loads: ArrayLike | None = None,
+        *,
+        ax: Sequence[Axes] | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
+        """Return how the eigenvalues move along the loads, from half of the critical one to half as much again if not given.
 
-        if self.chain_of is None:
-            raise ModelError("a Critical that critical_load did not return has no chains to plot")
-        values = np.linspace(0.5 * self.load, 1.5 * self.load, ALONG) if loads is None else loads
-        return locus_figure(locus(self.chain_of, values), [self], label)
+        `ax`: three axes to draw into, for the plane of the eigenvalues, growth and frequency; the rest as in `Run.plot`.
+        """
+        ...
 
 
 class Point(NamedTuple):

@@ -108,7 +108,7 @@ def command() -> int:
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except ModelError as error:
-        return _say(str(error), BAD_MODEL)
+        return _say(str(error), USAGE if error.of_option else BAD_MODEL)
     except BackendError as error:
         return _say(str(error), USAGE)
     except BrokenPipeError:

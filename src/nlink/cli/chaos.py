@@ -13,8 +13,8 @@ import typer
 
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli import options
-from nlink.cli.common import Table, chains, check_link, parameter, read_scenario, values_between
-from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set, Title
+from nlink.cli.common import Table, chains, check_link, parameter, picture_size, read_scenario, values_between
+from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
 from nlink.view.packing import finite_json
 
@@ -40,6 +40,8 @@ def lyapunov(
     settings: Set = None,
     title: Title = None,
     output: Picture = None,
+    size: Size = None,
+    theme: Theme = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -52,11 +54,10 @@ def lyapunov(
 
     _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     t_end = _length(scenario, until, LONG)
-    check_picture(output)
+    report = Report(as_json, quiet, check_picture(output), csv, theme, picture_size(size))
     result = measured(
         scenario.chain, scenario.theta, scenario.omega, t_end=t_end, count=count, transient=transient, progress=not quiet
     )
-    report = Report(as_json, quiet, output, csv)
     report.show(lambda: _exponents_data(scenario, result), lambda: system_lines(scenario, _exponent_lines(result)))
     if len(result.times):
         names = ["time", *(f"exponent_{k + 1}" for k in range(len(result.exponents)))]
@@ -64,7 +65,7 @@ def lyapunov(
     if len(result.times) and output is not None:
         from nlink.view.chaos import convergence_figure
 
-        report.draw(convergence_figure(result, scenario.title))
+        report.draw(convergence_figure, result, title=scenario.title)
     exit_with(result.status)
 
 
@@ -131,6 +132,8 @@ def poincare(
     settings: Set = None,
     title: Title = None,
     output: Picture = None,
+    size: Size = None,
+    theme: Theme = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -145,17 +148,17 @@ def poincare(
     _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     cut = read_section(section, scenario.chain.n) if section else default_section(scenario.chain)
     t_end = _length(scenario, until, LONGER)
-    check_picture(output)
+    report = Report(as_json, quiet, check_picture(output), csv, theme, picture_size(size))
     check_link(link, scenario.chain.n)
     theta, omega = _starts(scenario, starts, whole("--seed", seed, least=0))
     points = passed(scenario.chain, theta, omega, t_end=t_end, section=cut, transient=transient, progress=not quiet)
-    report, facts = Report(as_json, quiet, output, csv), _points_lines(points, len(theta))
+    facts = _points_lines(points, len(theta))
     report.show(lambda: _points_data(scenario, points), lambda: system_lines(scenario, facts), indent=None)
     report.write_csv(*_columns(points))
     if output is not None:
         from nlink.view.chaos import poincare_figure
 
-        report.draw(poincare_figure(points, None if link is None else link - 1, scenario.title))
+        report.draw(poincare_figure, points, None if link is None else link - 1, title=scenario.title)
     exit_with(next((status for status in points.status if not status.ok), points.status[0]))
 
 
@@ -246,6 +249,8 @@ def bifurcation(
     settings: Set = None,
     title: Title = None,
     output: Picture = None,
+    size: Size = None,
+    theme: Theme = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -257,10 +262,10 @@ def bifurcation(
     from nlink.analysis.bifurcation import bifurcation as followed
 
     name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
-    key, label = parameter(vary)
+    key, label = parameter("--vary", vary)
     values = values_between("--from", "--to", low, high, points)
     t_end = _length(scenario, until, 5)
-    check_picture(output)
+    report = Report(as_json, quiet, check_picture(output), csv, theme, picture_size(size))
     check_link(link, scenario.chain.n)
     cut = read_section(section, scenario.chain.n) if section else None
     diagram = followed(
@@ -268,7 +273,7 @@ def bifurcation(
         transient=t_end / 2 if transient is None else transient, section=cut,
         follow=not fresh, progress=not quiet,
     )  # fmt: skip
-    report, facts = Report(as_json, quiet, output, csv), [("varied", label), *_period_lines(diagram)]
+    facts = [("varied", label), *_period_lines(diagram)]
     report.show(lambda: _diagram_data(diagram, label), lambda: system_lines(scenario, facts), indent=None)
     if diagram.points:
         pairs = zip(diagram.values, diagram.points, strict=True)
@@ -277,7 +282,7 @@ def bifurcation(
     if diagram.points and output is not None:
         from nlink.view.chaos import bifurcation_figure
 
-        report.draw(bifurcation_figure(diagram, label, None if link is None else link - 1, scenario.title))
+        report.draw(bifurcation_figure, diagram, label, None if link is None else link - 1, title=scenario.title)
     exit_with(diagram.status)
 
 

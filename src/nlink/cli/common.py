@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
-from nlink._support.endings import ANIMATIONS, MODEL, PICTURES, RUN
+from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
 from nlink.mechanics.chain import LINK
 from nlink.mechanics.loads import LOADS
@@ -41,7 +42,10 @@ def model_table(name: str) -> tuple[str, Table]:
     """Return a short name and the tables of a preset or of a model file."""
     if name in presets() or not (name.endswith(MODEL) or Path(name).exists()):
         return name, preset_table(name)
-    if name.endswith((RUN, *PICTURES, *ANIMATIONS)):
+    if name.endswith(RUN):
+        model = f"its model: nlink show {name} --toml > {Path(name).stem}.toml"
+        raise ModelError(f"{name} is a run, not a model; {model}; to go on with it: nlink run --resume {name} --until TIME")
+    if name.endswith((*PICTURES, *ANIMATIONS)):
         raise ModelError(f"{name} is not a model file (.toml); give a preset or a model")
     return Path(name).stem, read_model(name)
 
@@ -111,6 +115,12 @@ def load_run(path: Path, newest: bool = False) -> Run:
     return file.load(file.newest(path) if newest else path)
 
 
+def titled_run(path: Path, title: str | None) -> Run:
+    """Read a run file, and give the run another title."""
+    run = load_run(path)
+    return run if title is None else replace(run, scenario=replace(run.scenario, title=title))
+
+
 def free_name(stem: str, suffix: str) -> Path:
     """Return a file name in this folder that is not taken yet."""
     path, count = Path(stem + suffix), 2
@@ -119,10 +129,15 @@ def free_name(stem: str, suffix: str) -> Path:
     return path
 
 
-def check_folder(path: Path, what: str, option: str) -> None:
-    """Refuse a file where a folder is needed."""
+def check_folder(path: Path, what: str, option: str = "--output") -> None:
+    """Refuse a file, or a name of one, where a folder is needed."""
     if path.exists() and not path.is_dir():
         raise OSError(f"{path} is a file; give a folder for the {what} with {option}")
+    ending = path.suffix.lower()
+    if ending in ENDINGS and not path.exists():
+        form = ending[1:] if ending in PICTURES else "|".join(FORMATS)
+        remedy = f" --format {form}" if what != "runs" else ""
+        raise ModelError(f"{option} must be a folder for the {what}, got {path}; give {path.with_suffix('')}{remedy}")
 
 
 def check_link(link: int | None, n: int) -> None:
@@ -143,22 +158,27 @@ def numbers_of_links(text: str, n: int) -> list[int]:
     return [link - 1 for link in chosen]
 
 
-def pair(option: str, text: str) -> tuple[float, float]:
+def picture_size(text: str | None) -> tuple[float, float] | str | None:
+    """Read the size of a picture: inches, or column."""
+    return text if text in (None, "column") else pair("--size", text)
+
+
+def pair(option: str, text: str, example: str = "8x5") -> tuple[float, float]:
     """Read a size like 8x5."""
     try:
         width, height = map(float, text.lower().split("x"))
     except ValueError:
-        like = f"{text}x{text}" if text.isdecimal() else "8x5"
+        like = f"{text}x{text}" if text.isdecimal() else example
         raise ModelError(f"{option} must read WIDTHxHEIGHT, like {like}, got {shown(text)}") from None
     return number(option, width), number(option, height)
 
 
-def parameter(text: str) -> tuple[str, str]:
-    """Return the key of a parameter in the model, and its label in pictures."""
+def parameter(option: str, text: str) -> tuple[str, str]:
+    """Return the key of a parameter in the model that an option names, and its label in pictures."""
     known = [*SHORT, *LINK]
     if text not in known and "." not in text:
         names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear"
-        raise ModelError(f"the parameter must be {names}, got {shown(text)}{nearest(text, known)}")
+        raise ModelError(f"{option} must be {names}, got {shown(text)}{nearest(text, known)}")
     key = SHORT.get(text, text)
     name = key.removeprefix("loads.")
     unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""

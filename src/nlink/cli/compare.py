@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from nlink._support.checks import ModelError, choice
-from nlink.cli.common import check_folder, check_link, read_scenario
-from nlink.cli.options import AnyModel, Json, Links, Quiet, Set, Title
+from nlink._support.endings import FORMATS
+from nlink.cli.common import check_folder, check_link, picture_size, read_scenario
+from nlink.cli.options import AnyModel, Format, Json, Links, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, exit_code, titled
 
 
@@ -31,6 +32,9 @@ def compare(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A folder for the plots.")] = None,
     overlay: Annotated[str | None, typer.Option(help="Also plot the angles or positions of all runs in one picture.")] = None,
     link: Annotated[int | None, typer.Option(help="The link that --overlay shows, from 1; the last if not given.")] = None,
+    kind: Format = "png",
+    size: Size = None,
+    theme: Theme = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,7 +54,9 @@ def compare(
         raise ModelError("--link says which link --overlay shows; give --overlay angles or positions too")
     check_link(link, scenario.chain.n)
     folder = output or Path(f"{name}-compare")
-    check_folder(folder, "plots", "-o")
+    check_folder(folder, "plots")
+    choice("--format", kind, FORMATS)
+    inches = picture_size(size)
     tolerances = _tolerances(rtol or [], atol or [], scenario.settings.rtol)
     try:
         comparison = compared(scenario, formulation or None, tolerances, integrator or None, angle=angle, progress=not quiet)
@@ -63,7 +69,8 @@ def compare(
     if output is not None or overlay is not None:
         from nlink.view.compare import save_comparison
 
-        report.wrote(*save_comparison(comparison, folder, overlay=overlay, link=-1 if link is None else link - 1))
+        look = {"link": -1 if link is None else link - 1, "size": inches, "theme": theme}
+        report.wrote(*save_comparison(comparison, folder, format=kind, overlay=overlay, **look))
 
 
 def _tolerances(rtol: list[float], atol: list[float], usual: float) -> list[tuple[float, float]] | None:

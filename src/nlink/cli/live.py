@@ -9,7 +9,7 @@ import typer
 
 from nlink._support.endings import PAGE, check_ending
 from nlink.cli.common import free_name, read_scenario
-from nlink.cli.options import Links, Model, Quiet, Set, Title
+from nlink.cli.options import Links, Model, Quiet, Set, Theme, Title
 from nlink.cli.report import Report
 
 
@@ -23,6 +23,7 @@ def live(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The page (.html); a new name after the model if not given.")
     ] = None,
+    theme: Theme = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a page that simulates a chain of up to 8 links in any browser: grab it, throw it, change its numbers while it moves.
@@ -34,5 +35,5 @@ def live(
         check_ending("--output", output, (PAGE,), "pictures: nlink plot")
     name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     path = output or free_name(f"{name}-live", PAGE)
-    scenario.live(path, copies=copies, difference=difference)
+    scenario.live(path, copies=copies, difference=difference, theme=theme)
     Report(False, quiet).wrote(path)

@@ -13,7 +13,7 @@ from nlink._support.checks import ModelError, shown, whole
 from nlink._support.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 from nlink.cli.codes import INTERRUPTED
 from nlink.cli.common import Table, changed, free_name, model_table, pair
-from nlink.cli.options import Json, Quiet, Set
+from nlink.cli.options import Json, Quiet, Set, Theme, Title
 from nlink.cli.report import Report, system_lines
 from nlink.scenario import Scenario
 
@@ -48,6 +48,8 @@ def chart(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf) or page (.html).")] = None,
     data: Annotated[Path | None, typer.Option(help="The data (.nc, .csv).")] = None,
     store: Annotated[Path | None, typer.Option(help="Checkpoint folder (.zarr); rerun the same command to resume.")] = None,
+    title: Title = None,
+    theme: Theme = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads; one for each core if not given.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -71,7 +73,7 @@ def chart(
         result = _map(plane.chain, result.quantity, request | own, threads, store, quiet) if own else result
     else:
         name, table = model_table(model) if model else ("map", Table(links=2))
-        scenario = changed(name, table, {"links": links}, settings)
+        scenario = changed(name, table, {"links": links, "title": title}, settings)
         theta = scenario.theta if at is None else _angles(at)
         request = {"x": x or "theta1", "y": y, "at": theta, "omega": scenario.omega, "size": (400, 400)}
         result = _map(scenario.chain, quantity, request | own, threads, store, quiet)
@@ -83,7 +85,7 @@ def chart(
     report.show(lambda: _table(result, wall), lambda: system_lines(scenario, _lines(result, wall)))
     for path in (output, data):
         if path is not None:
-            _write(result, scenario, path)
+            _write(result, scenario, path, title or "", theme)
             report.wrote(path)
 
 
@@ -125,7 +127,7 @@ def _refuse(output: Path | None, data: Path | None) -> None:
 
 
 def _size(text: str) -> tuple[int, int]:
-    width, height = pair("--size", text)
+    width, height = pair("--size", text, "400x400")
     if width != int(width) or height != int(height):
         raise ModelError(f"--size must be whole numbers of pixels, like 400x400, got {shown(text)}")
     return whole("--size", int(width)), whole("--size", int(height))
@@ -179,7 +181,7 @@ def _table(result: Map, wall: float) -> Table:
     }
 
 
-def _write(result: Map, scenario: Scenario, path: Path) -> None:
+def _write(result: Map, scenario: Scenario, path: Path, title: str, theme: str | None) -> None:
     if path.suffix in DATA:
         from nlink.analysis.mapfile import save_map
 
@@ -188,8 +190,8 @@ def _write(result: Map, scenario: Scenario, path: Path) -> None:
         from nlink.view.maps import chaos_page
         from nlink.view.words import scenario_lines
 
-        chaos_page(result, "", scenario_lines(scenario), path)
+        chaos_page(result, title=title, lines=scenario_lines(scenario), path=path, theme=theme)
     else:
         from nlink.view.maps import save_map_picture
 
-        save_map_picture(result, path)
+        save_map_picture(result, path, title=title, theme=theme)

@@ -44,19 +44,27 @@ def show(
     if model.endswith((RUN, f"{RUN}.part")):
         run = load_run(Path(model), newest=True)
         scenario, state = run.scenario, run_state(run)
+        method = _method(scenario, run.meta)
     else:
         name, table = model_table(model)
         scenario, state = changed(name, table, {}, None), {}
+        method = _method(scenario, {})
     if as_toml:
         typer.echo(scenario.to_toml(), nl=False)
         return
-    typer.echo(json.dumps(scenario.to_dict() | state, indent=2) if as_json else _text(scenario, model, state))
+    typer.echo(json.dumps(scenario.to_dict() | state, indent=2) if as_json else _text(scenario, model, state, method))
 
 
-def _text(scenario: Scenario, name: str, state: Table) -> str:
+def _method(scenario: Scenario, meta: Table) -> str:
+    """Return formulation and integrator: those that a run took by its meta, else those that the model asks for."""
     settings = scenario.settings
-    method = "chosen by nlink" if settings.integrator is None else settings.integrator
-    facts = [("run", f"to t = {settings.t_end:g} s, saved {saved_text(settings)}"), ("method", f"{settings.formulation}, {method}")]
+    integrator = meta.get("integrator", settings.integrator) or "chosen by nlink"
+    return f"{meta.get('formulation', settings.formulation)}, {integrator}"
+
+
+def _text(scenario: Scenario, name: str, state: Table, method: str) -> str:
+    settings = scenario.settings
+    facts = [("run", f"to t = {settings.t_end:g} s, saved {saved_text(settings)}"), ("method", method)]
     facts += [("tolerance", f"rtol {settings.rtol:g}, atol {settings.atol:g}")]
     facts += [("state", f"{state['message']}; {state['points']:,} points saved")] if state else []
     lines = [*([] if scenario.title else [name]), *system_lines(scenario, facts), "", *_links(scenario), ""]

@@ -12,8 +12,8 @@ import typer
 from nlink._support.checks import ModelError, choice, whole
 from nlink._support.endings import FORMATS, PAGE
 from nlink._support.progress import Bar
-from nlink.cli.common import Table, check_folder, read_scenario
-from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Title
+from nlink.cli.common import Table, check_folder, picture_size, read_scenario
+from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, aligned, system_lines
 from nlink.mechanics.chain import wrapped
 
@@ -48,6 +48,8 @@ def modes(
         Path | None, typer.Option("--output", "-o", help="A folder for pictures of shapes and eigenvalues, or a page (.html).")
     ] = None,
     kind: Format = "png",
+    size: Size = None,
+    theme: Theme = None,
     animate: Annotated[int | None, typer.Option(metavar="K", help="Write an animation of mode K too.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -62,7 +64,7 @@ def modes(
     name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder, animate)
-    report = Report(as_json, quiet, folder)
+    report, inches = Report(as_json, quiet, folder), picture_size(size)
     if scenario.chain.n > MANY and guess == "rest":
         _slowest(scenario, count, report)
         return
@@ -95,13 +97,13 @@ def modes(
     from nlink.view.modes_page import modes_page
 
     if folder.suffix == PAGE:
-        modes_page(scenario, small, table, folder)
+        modes_page(scenario, small, table, folder, theme=theme)
         files = [folder]
     else:
-        files = save_modes(scenario, small, table, folder, kind, count)
+        files = save_modes(scenario, small, table, folder, format=kind, count=count, size=inches, theme=theme)
     if animate is not None:
         with Bar("animating", not quiet) as bar:
-            files.append(animate_mode(scenario, small, table, animate, folder, bar.update))
+            files.append(animate_mode(scenario, small, table, animate, folder, theme=theme, progress=bar.update))
     report.wrote(*files)
 
 
@@ -137,9 +139,11 @@ def _refuse(guess: str, count: int, kind: str, folder: Path | None, animate: int
     whole("--count", count)
     choice("--format", kind, FORMATS)
     if folder is not None and folder.suffix != PAGE:
-        check_folder(folder, "pictures", "-o")
+        check_folder(folder, "pictures")
     elif animate is not None:
-        raise ModelError(f"a page moves every mode; leave --animate out, or give a folder with -o, got {folder}")
+        raise ModelError(
+            f"--animate goes with a folder: a page moves every mode; leave it out, or give a folder with -o, got {folder}"
+        )
 
 
 def _table(small: Linearization) -> list[Mode]:

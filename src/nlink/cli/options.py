@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from nlink._support.checks import choice, line
 from nlink._support.endings import FORMATS, PICTURES, TABLE, any_of, check_ending
 from nlink._support.progress import QUIET
 from nlink.cli.common import DEFAULT
 from nlink.scenario import presets
+from nlink.view import THEMES
 
 
 def _silenced(quiet: bool) -> bool:
@@ -26,6 +28,14 @@ def _table(path: Path | None) -> Path | None:
     if path is not None:
         check_ending("--csv", path, (TABLE,))
     return path
+
+
+def _theme(name: str | None) -> str | None:
+    return None if name is None else choice("--theme", name, THEMES)
+
+
+def _title(text: str | None) -> str | None:
+    return None if text is None else line("--title", " ".join(text.splitlines()))
 
 
 VARIED = "The parameter: follower, damping, stiffness, gravity, torque, or a key of the model."
@@ -44,7 +54,15 @@ Links = Annotated[int | None, typer.Option("--links", "-n", help="Number of link
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model; may be repeated.")]
 Picture = Annotated[Path | None, typer.Option("--output", "-o", help=f"The picture ({', '.join(PICTURES)}).")]
 Format = Annotated[str, typer.Option("--format", help=f"Format of the pictures: {any_of(FORMATS)}.")]
-Title = Annotated[str | None, typer.Option("--title", help="The title of the result.")]
+Title = Annotated[str | None, typer.Option("--title", callback=_title, help="The title of the result.")]
+Theme = Annotated[
+    str | None,
+    typer.Option("--theme", callback=_theme, help="light or dark; light if not given, a page as its reader's system."),
+]
+Size = Annotated[
+    str | None,
+    typer.Option("--size", metavar="WxH", help="Size of the picture in inches; column is that for a column of a journal."),
+]
 Csv = Annotated[Path | None, typer.Option(callback=_table, help="The numbers behind the picture as CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_silenced, help="Print nothing but errors.")]

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from nlink._support.checks import choice
+from nlink._support.endings import ANIMATIONS, FORMATS, check_ending
 from nlink._support.progress import Bar
-from nlink.cli.common import load_run, numbers_of_links, pair
-from nlink.cli.options import Format, Quiet, RunFile
+from nlink.cli.common import check_folder, numbers_of_links, pair, picture_size, titled_run
+from nlink.cli.options import Format, Quiet, RunFile, Size, Theme, Title
 
 
 def plot(
@@ -26,9 +28,10 @@ def plot(
     first: Annotated[float | None, typer.Option("--from", help="First time that is shown, in s.")] = None,
     last: Annotated[float | None, typer.Option("--to", help="Last time that is shown, in s.")] = None,
     kind: Format = "png",
-    size: Annotated[str, typer.Option(metavar="WxH", help="Size in inches; column is that for a column of a journal.")] = "8x5",
+    size: Size = None,
     font: Annotated[float | None, typer.Option(help="Font size in points; suits the size if not given.")] = None,
-    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    title: Title = None,
+    theme: Theme = None,
     dpi: Annotated[float, typer.Option(help="Resolution of a png in dots per inch.")] = 150.0,
     quiet: Quiet = False,
 ) -> None:
@@ -36,14 +39,16 @@ def plot(
 
     Examples: nlink plot run.nc | nlink plot run.nc phase angles --links 1,3-5 --from 2 --to 8 --size column --theme dark
     """
-    from nlink.view.plot import COLUMN, save_plots
+    from nlink.view.plot import save_plots
 
-    loaded = load_run(run)
     folder = output or run.with_name(f"{run.stem}-plots")
+    check_folder(folder, "plots")
+    choice("--format", kind, FORMATS)
+    loaded = titled_run(run, title)
     with Bar("drawing", not quiet) as bar:
         files = save_plots(
             loaded, folder, names=names or None, links=None if links is None else numbers_of_links(links, loaded.chain.n),
-            t=(first, last), format=kind, size=COLUMN if size == "column" else pair("--size", size),
+            t=(first, last), format=kind, size=picture_size(size),
             fontsize=font, theme=theme, dpi=dpi, progress=bar.update,
         )  # fmt: skip
     if not quiet:
@@ -65,6 +70,8 @@ def animate(
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
     centres: Annotated[bool, typer.Option("--centres/--no-centres", help="Show the centres of mass.")] = False,
     style: Annotated[str, typer.Option(help="bar or line.")] = "bar",
+    title: Title = None,
+    theme: Theme = None,
     quiet: Quiet = False,
 ) -> None:
     """Animate a run: a GIF or MP4, a page for the browser, or a live window."""
@@ -72,9 +79,11 @@ def animate(
     from nlink.view.frames import Look
     from nlink.view.live import has_display, live
 
-    loaded = load_run(run)
-    width, height = pair("--size", size)
-    look = Look((round(width), round(height)), trail, hinges, timer, centres, style)
+    if output is not None:
+        check_ending("--output", output, ANIMATIONS)
+    loaded = titled_run(run, title)
+    width, height = pair("--size", size, "640x480")
+    look = Look((round(width), round(height)), trail, hinges, timer, centres, style, theme)
     if output is None and has_display():
         live(loaded, speed=speed, fps=fps, **vars(look))
         return

@@ -30,12 +30,14 @@ MOST_ROWS = 20
 
 
 class Report(NamedTuple):
-    """Where the result of a command goes: JSON or lines on the standard output, the picture, its numbers as CSV."""
+    """Where the result of a command goes: JSON or lines on the standard output, the picture and its look, its numbers as CSV."""
 
     as_json: bool
     quiet: bool
     output: Path | None = None
     csv: Path | None = None
+    theme: str | None = None
+    size: tuple[float, float] | str | None = None
 
     def show(self, data: Callable[[], Table], lines: Callable[[], list[str]], indent: int | None = 2) -> None:
         """Print the result, as JSON or in lines."""
@@ -52,12 +54,12 @@ class Report(NamedTuple):
                 np.savetxt(temporary, values, delimiter=",", header=header, comments="", fmt="%.17g")
             self.wrote(self.csv)
 
-    def draw(self, figure: Figure) -> None:
-        """Write the picture."""
+    def draw(self, figure: Callable[..., Figure], *results: object, title: str) -> None:
+        """Write the picture that a function of `nlink.view` draws of results."""
         from nlink.view.style import save_figure
 
         assert self.output is not None
-        self.wrote(save_figure(figure, self.output))
+        self.wrote(save_figure(figure(*results, title=title, theme=self.theme, size=self.size), self.output))
 
     def wrote(self, *paths: Path) -> None:
         """Say which files were written."""
@@ -65,11 +67,12 @@ class Report(NamedTuple):
             print("\n".join(f"nlink: wrote {path}" for path in paths), file=sys.stderr)
 
 
-def check_picture(path: Path | None) -> None:
+def check_picture(path: Path | None) -> Path | None:
     """Refuse a picture that cannot be written, before the work; load Matplotlib now, since Ctrl-C is not answered meanwhile."""
     if path is not None:
         check_ending("--output", path)
         importlib.import_module("nlink.view.sheet")
+    return path
 
 
 def titled(scenario: Scenario, lines: list[str]) -> list[str]:

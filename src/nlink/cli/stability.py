@@ -13,8 +13,8 @@ from nlink._support.checks import ModelError, number
 from nlink._support.endings import PAGE, PICTURES, check_ending
 from nlink._support.progress import Bar
 from nlink.cli import options
-from nlink.cli.common import Table, chains, parameter, read_scenario, values_between
-from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set, Title
+from nlink.cli.common import Table, chains, parameter, picture_size, read_scenario, values_between
+from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, titled
 from nlink.scenario import Scenario
 
@@ -44,6 +44,8 @@ def stability(
     settings: Set = None,
     title: Title = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf; a map also .html).")] = None,
+    size: Size = None,
+    theme: Theme = None,
     csv: Csv = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -56,10 +58,10 @@ def stability(
     if output is not None:
         check_ending("--output", output, PICTURES if vary2 is None else (*PICTURES, PAGE))
     name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
-    report, (key, label) = Report(as_json, quiet, output, csv), parameter(vary)
+    report, (key, label) = Report(as_json, quiet, output, csv, theme, picture_size(size)), parameter("--vary", vary)
     loads = values_between("--from", "--to", low, high, points)
     if vary2 is not None:
-        key2, label2 = parameter(vary2)
+        key2, label2 = parameter("--vary2", vary2)
         second = values_between("--from2", "--to2", low2, high2, points2)
         _map(scenario, chains(name, table, key, key2), (loads, second), (label, label2), report)
     elif amplitudes is not None:
@@ -93,7 +95,7 @@ def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndar
     if report.output is not None:
         from nlink.view.stability import locus_figure
 
-        report.draw(locus_figure(paths, criticals, label, scenario.title))
+        report.draw(locus_figure, paths, criticals, label, title=scenario.title)
 
 
 def _critical_lines(criticals: list[Critical], label: str) -> list[str]:
@@ -126,12 +128,13 @@ def _map(
     grid = np.stack(np.meshgrid(x, y), -1).reshape(-1, 2)
     report.write_csv(["x", "y", "kind", "growth"], np.column_stack([grid, chart.kind.ravel(), chart.growth.ravel()]))
     if report.output is not None and report.output.suffix == PAGE:
-        stability_page(chart, *labels, scenario.title, scenario_lines(scenario), report.output)
+        told = {"title": scenario.title, "lines": scenario_lines(scenario), "theme": report.theme}
+        stability_page(chart, *labels, **told, path=report.output)
         report.wrote(report.output)
     elif report.output is not None:
         from nlink.view.stability import map_figure
 
-        report.draw(map_figure(chart, *labels, scenario.title))
+        report.draw(map_figure, chart, *labels, title=scenario.title)
 
 
 def _cycles(
@@ -154,4 +157,4 @@ def _cycles(
     if report.output is not None:
         from nlink.view.stability import amplitude_figure
 
-        report.draw(amplitude_figure(loads, cycles, label, scenario.title))
+        report.draw(amplitude_figure, loads, cycles, label, title=scenario.title)

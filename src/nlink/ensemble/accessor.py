@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import xarray
 
+from nlink._support.lazy import shown_by
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -16,9 +18,19 @@ class EnsembleAccessor:
     """Pictures of an ensemble."""
 
     def __init__(self, dataset: xarray.Dataset) -> None:
-        self._dataset = dataset
+        self.dataset = dataset
 
-    def plot(self, name: str | None = None, *, over: str | None = None, link: int = -1, ax: Axes | None = None) -> Figure:
+    @shown_by("ensemble.ensemble_figure")
+    def plot(
+        self,
+        name: str | None = None,
+        *,
+        over: str | None = None,
+        link: int = -1,
+        ax: Axes | None = None,
+        size: tuple[float, float] | str | None = None,
+        theme: str | None = None,
+    ) -> Figure:
         """Return an output over the members, or over another output of one number a member; with a time, over the time.
 
         Parameters
@@ -27,12 +39,12 @@ class EnsembleAccessor:
         over : an output or coordinate of the members that is drawn across; sorted members if not given
         link : which link, from 0, if the output has one number for each; -1 is the last
         ax : Matplotlib axes to draw into
+        size : inches, (8, 5) if not given; or "column", for the column of a journal
+        theme : light or dark; as Matplotlib's style if not given
 
         >>> from nlink import Chain, simulate_many
         >>> many = simulate_many(Chain.uniform(2), [[0.5, 0.5], [1.0, 1.0]], t_end=1.0)
         >>> many.nlink.plot("omega", over="theta").axes[0].get_xlabel()
         'angles at the end, link 2 (rad)'
         """
-        from nlink.view.ensemble import ensemble_figure
-
-        return ensemble_figure(self._dataset, name, over, link, ax)
+        ...

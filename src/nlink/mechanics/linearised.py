@@ -124,17 +124,18 @@ def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
-    """Return the generalised forces (N,) of torques at rest at angles (N,): numbers, or a function of the state at t = 0; refuse
-    those that change in time.
+    """Return the generalised forces (..., N) of torques at rest at angles (..., N): numbers, or a function of the state at t = 0;
+    refuse those that change in time.
     """
-    load = chain.load(JointTorque)
+    load, n = chain.load(JointTorque), chain.n
     if load and load.takes_state:
-        return differences(chain.n).T @ np.broadcast_to(load.at(chain.n)(0.0, theta, np.zeros(chain.n)), (chain.n,))
+        torques = [np.broadcast_to(load.at(n)(0.0, row, np.zeros(n)), (n,)) for row in theta.reshape(-1, n)]
+        return np.reshape(torques, theta.shape) @ differences(n)
     if load and not load.steady:
         raise ModelError(
             "a torque that changes in time leaves no equilibrium; give numbers as joint torques, or a function of t, theta, omega"
         )
-    return differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
+    return np.broadcast_to(JointTorque.values(load, n)["constant"] @ differences(n), theta.shape)
 
 
 def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:

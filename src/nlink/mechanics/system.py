@@ -206,6 +206,10 @@ class System:
         self._rows = numbers.ledger
         self._w = self.scratch()
 
+    def __repr__(self) -> str:
+        """Return one line: which chain, in which formulation."""
+        return f"<System of {self.formulation.described()}: {self.chain!r}>"
+
     def scratch(self) -> np.ndarray:
         """Return new scratch rows for the compiled functions."""
         return np.zeros((self.formulation.scratch(self.chain.n), self.chain.n))

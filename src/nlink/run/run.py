@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
@@ -237,12 +238,15 @@ class Run:
         coords = {name: data.pop(name) for name in ("time", "link")}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
-    def html(self, path: str | os.PathLike[str] | None = None) -> str | Path:
-        """Return the run as one self-contained page that plays it, or write it to `path` (.html) and return that."""
-        from nlink.view.page import run_page  # pictures stand behind: see the layers
+    @shown_by("page.run_page")
+    def html(self, path: str | os.PathLike[str] | None = None, *, theme: str | None = None) -> str | Path:
+        """Return the run as one self-contained page that plays it, or write it to `path` (.html) and return that.
 
-        return run_page(self, path)
+        `theme`: light or dark; as the reader's system if not given.
+        """
+        ...
 
+    @shown_by("plot.figure")
     def plot(
         self,
         kind: str = "angles",
@@ -250,7 +254,7 @@ class Run:
         links: Iterable[int] | None = None,
         t: tuple[float | None, float | None] | None = None,
         ax: Axes | Sequence[Axes] | None = None,
-        size: tuple[float, float] | None = None,
+        size: tuple[float, float] | str | None = None,
         theme: str | None = None,
     ) -> Figure:
         """Return a Matplotlib figure of the run, which a notebook shows by itself; `figure.savefig(path)` writes it.
@@ -261,7 +265,7 @@ class Run:
         links : the links that are shown, from 0; all if not given, in a phase portrait the last
         t : first and last time that are shown, in s; None for the end of the run
         ax : Matplotlib axes to draw into; energy, positions and velocities take two
-        size : inches; (3.4, 2.6) suits the column of a journal
+        size : inches, (8, 5) if not given; or "column", for the column of a journal
         theme : light or dark; as Matplotlib's style if not given
 
         >>> import nlink
@@ -269,24 +273,43 @@ class Run:
         >>> run.plot("phase", links=[0, 2], t=(1.0, 4.0)).axes[0].get_ylabel()
         'angular velocity (rad/s)'
         """
-        from nlink.view.plot import figure
+        ...
 
-        return figure(self, kind, links=links, t=t, ax=ax, size=size, theme=theme)
-
-    def animate(self, path: str | os.PathLike[str], **look: Any) -> Path:
+    @shown_by("animate.animate")
+    def animate(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        speed: float = 1.0,
+        fps: float = 50,
+        size: tuple[int, int] = (640, 640),
+        trail: float = 1.0,
+        hinges: bool = True,
+        timer: bool = True,
+        centres: bool = False,
+        style: str = "bar",
+        theme: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Path:
         """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
 
-        `look`: speed (1 is real time), fps, size in pixels, trail in s, hinges, timer, centres, style ("bar" or "line").
+        Parameters
+        ----------
+        speed : 1 is real time, 2 twice as fast
+        fps : frames a second of a .gif or .mp4
+        size : width and height in pixels of a .gif or .mp4
+        trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
+        hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
+        style : "bar" or "line"
+        theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
+        progress : called with (done, total) after each frame
         """
-        from nlink.view.animate import animate
+        ...
 
-        return animate(self, path, **look)
-
+    @shown_by("page.notebook_frame")
     def _repr_html_(self) -> str | None:
         """Return the page in a frame, for a notebook; nothing for a run without a saved point."""
-        from nlink.view.page import notebook_frame
-
-        return notebook_frame(self) if len(self.t) else None
+        ...
 
     @property
     def resumable(self) -> bool:

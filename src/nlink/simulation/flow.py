@@ -35,6 +35,10 @@ class Flow:
         self.method = method_for(self.system, integrator, rtol, atol)
         self._stepper: Stepper | None = None
 
+    def __repr__(self) -> str:
+        """Return one line: which system, by which method."""
+        return f"<Flow by {self.method.described()} of {self.system!r}>"
+
     def __call__(
         self, theta: ArrayLike, omega: ArrayLike | None = None, t: float = 1.0, *, start: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:

@@ -21,8 +21,7 @@ from nlink._support.files import written_whole
 from nlink.run.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
-from nlink.view.scene import GROUND, LINES
-from nlink.view.style import LIGHT, Colour, Progress, link_colours, mixed
+from nlink.view.style import LIGHT, Colour, Progress, Theme, link_colours, mixed
 
 FASTEST = dict(zip(ANIMATIONS, (100.0, 1000.0, math.inf), strict=True))
 """Most frames per second of each kind of file; a page draws as many as the screen shows."""
@@ -45,6 +44,7 @@ def animate(
     timer: bool = True,
     centres: bool = False,
     style: str = "bar",
+    theme: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write an animation of a run, .gif, .mp4 or .html, and return its path.
@@ -57,6 +57,7 @@ def animate(
     trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
     hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
     style : "bar" or "line"
+    theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
     progress : called with (done, total) after each frame
 
     >>> import nlink
@@ -66,10 +67,10 @@ def animate(
     """
     path = Path(path)
     kind = _kind(path, fps)
-    drawn = Look(size, trail, hinges, timer, centres, style)
+    drawn = Look(size, trail, hinges, timer, centres, style, theme)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
         pace = {} if number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
-        run_page(run, path, trail=drawn.trail, hinges=drawn.hinges, centres=drawn.centres, style=drawn.style, **pace)
+        run_page(run, path, theme=theme, trail=drawn.trail, hinges=drawn.hinges, centres=drawn.centres, style=drawn.style, **pace)
         return path
     write = _write_gif
     if kind == ".mp4":
@@ -91,7 +92,7 @@ def _kind(path: Path, fps: float) -> str:
 
 
 def _write_gif(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
-    palette, stays = gif_palette(len(frames.colours)), delays(len(frames), fps)
+    palette, stays = gif_palette(len(frames.colours), frames.theme), delays(len(frames), fps)
     canvas = Image.new("P", frames.look.size)
     canvas.putpalette(palette.getpalette() or [])
     with path.open("wb") as file:
@@ -126,11 +127,12 @@ def _changes(frames: Frames, palette: Image.Image) -> Iterator[tuple[Image.Image
         last = pixels
 
 
-def gif_palette(links: int) -> Image.Image:
+def gif_palette(links: int, theme: Theme = LIGHT) -> Image.Image:
     """Return an image that carries the palette: every colour in use, in steps towards the ground."""
-    ramps: list[tuple[Colour, int]] = [(LIGHT.ink, 12), (LIGHT.muted, 10), (LIGHT.accent, 2 * FADE)]
-    ramps += [(colour, 10) for colour in link_colours(min(links, 20), LIGHT)]
-    colours = [GROUND, LINES, *(mixed(colour, GROUND, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
+    ramps: list[tuple[Colour, int]] = [(theme.ink, 12), (theme.muted, 10), (theme.accent, 2 * FADE)]
+    ramps += [(colour, 10) for colour in link_colours(min(links, 20), theme)]
+    ground = theme.stage
+    colours = [ground, theme.lines, *(mixed(colour, ground, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
     colours += [UNUSED] * (CLEAR + 1 - len(colours))
     image = Image.new("P", (1, 1))
     image.putpalette([round(255 * part) for colour in colours for part in colour])

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nlink._support.checks import ModelError
 from nlink.analysis.poincare import Points, Section, Strobe
 from nlink.mechanics.chain import wrapped
-from nlink.view.sheet import notes_above, panels, subtitle
-from nlink.view.style import link_colours, minus, theme
+from nlink.view.sheet import AnyAxes, notes_above, panels, subtitle, whole_figure
+from nlink.view.style import Size, inches, letter, link_colours, minus, palette, picture, stroke
 
 if TYPE_CHECKING:
     from nlink.analysis.bifurcation import Bifurcation
@@ -20,31 +21,50 @@ if TYPE_CHECKING:
 
 NAMED = 12
 """Most exponents that are written beside their lines."""
-APART = 0.045
-"""Least distance of two texts beside the lines, as a part of the height."""
+APART = 1.7
+"""Least distance of two texts beside the lines, in the height of their letters."""
+TALL, LOW = (3.4, 3.6), (3.4, 3.0)
+"""Inches in the column of a journal: of two panels, and of one that is nearly square."""
 DOTS = 30_000
 """Points from which on dots become smaller."""
 
 
-def convergence_figure(found: Lyapunov, title: str = "", ax: Axes | None = None) -> Figure:
+@picture
+def convergence_figure(
+    found: Lyapunov,
+    *,
+    title: str = "",
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the exponents up to each time, on a logarithmic axis of time, and bands of two standard errors about the last."""
     if not len(found.times):
         raise ModelError("there is nothing to draw: no exponent was found; follow the motion for longer")
-    figure, (axes,) = panels((9.0, 5.5), 1, title or "Lyapunov exponents", ax)
+    figure, (axes,) = panels(inches(size, (9.0, 5.5)), 1, title or "Lyapunov exponents", ax)
     colours = link_colours(max(2, len(found.exponents)))
     for k, colour in enumerate(colours[: len(found.exponents)]):
         value, error = found.exponents[k], np.nan_to_num(found.errors[k])
         axes.axhspan(value - 2 * error, value + 2 * error, color=colour, alpha=0.13, linewidth=0)
-        axes.plot(found.times, found.history[:, k], color=colour, linewidth=1.3)
-    axes.axhline(0.0, color=theme().ink, linewidth=0.8)
+        axes.plot(found.times, found.history[:, k], color=colour, linewidth=stroke(1.3))
+    axes.axhline(0.0, color=palette().ink, linewidth=stroke(0.8))
     axes.set(xscale="log", xlabel="time (s)", ylabel="Lyapunov exponents (1/s)", xlim=(found.times[0], found.times[-1]))
     axes.set_ylim(*_window(found))
+    _log_ticks(axes, found.times[-1] / found.times[0])
     _name(axes, found, colours)
-    facts = f"the first {len(found.exponents)} of {found.freedom}"
+    facts = f"The first {len(found.exponents)} of {found.freedom}"
     if len(found.exponents) == found.freedom:
-        facts = minus(f"sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s")
-    subtitle(axes, f"Lyapunov exponents: {facts}")
+        facts = minus(f"Sum {found.sum:.3g}, mean divergence {found.divergence:.3g} 1/s")
+    subtitle(axes, facts)
     return figure
+
+
+def _log_ticks(axes: Axes, span: float) -> None:
+    """Number the powers of ten, and within two decades 2 and 5 too."""
+    if span < 100:
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _window(found: Lyapunov) -> tuple[float, float]:
@@ -61,34 +81,44 @@ def _name(axes: Axes, found: Lyapunov, colours: list[tuple[float, float, float]]
         return
     low, high = axes.get_ylim()
     places = (found.exponents - low) / (high - low)
+    apart = APART * letter(0.9) / (72 * axes.get_position().height * whole_figure(axes).get_figheight())
     for _ in range(200):
         for k in range(len(places) - 1):
-            lack = APART - (places[k] - places[k + 1])
+            lack = apart - (places[k] - places[k + 1])
             if lack > 0:
                 places[k], places[k + 1] = places[k] + lack / 2, places[k + 1] - lack / 2
     for k, (value, error) in enumerate(zip(found.exponents, found.errors, strict=True)):
         text = minus(f"{value:.4f}" + (f" \N{PLUS-MINUS SIGN} {error:.4f}" if np.isfinite(error) else ""))
-        axes.text(1.012, places[k], text, color=colours[k], transform=axes.transAxes, va="center", fontsize=9)
+        axes.text(1.012, places[k], text, color=colours[k], transform=axes.transAxes, va="center", fontsize=letter(0.9))
 
 
-def poincare_figure(points: Points, link: int | None = None, title: str = "", ax: Axes | None = None) -> Figure:
+@picture
+def poincare_figure(
+    points: Points,
+    link: int | None = None,
+    *,
+    title: str = "",
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the points in the plane of angle and momentum of one link (from 0; another than that of the section if not given), or
     angle and rate for a strobe, coloured by start, from those that fill little of the plane to those that fill much.
     """
     if not len(points):
         raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
     link = shown_link(points) if link is None else link
-    figure, (axes,) = panels((8.0, 6.5), 1, title or "Poincar\u00e9 section", ax)
+    figure, (axes,) = panels(inches(size, (8.0, 6.5), LOW), 1, title or "Poincar\u00e9 section", ax)
     strobe = isinstance(points.section, Strobe)
     x, y = np.degrees(wrapped(points.theta[:, link])), (points.omega if strobe else points.momentum)[:, link]
     starts = np.unique(points.start)
     filled = [float(np.std(x[points.start == k]) * np.std(y[points.start == k])) for k in starts]
     order = starts[np.argsort(filled)]
-    size = 7.0 if len(points) < 3000 else 2.5 if len(points) < DOTS else 0.8
+    area = stroke(1.0) ** 2 * (7.0 if len(points) < 3000 else 2.5 if len(points) < DOTS else 0.8)
     for place, k in reversed(list(enumerate(order.tolist()))):
         mine = points.start == k
-        colour = theme().viridis(place / (len(order) - 1)) if len(order) > 1 else theme().ink
-        axes.scatter(x[mine], y[mine], s=size, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
+        colour = palette().viridis(place / (len(order) - 1)) if len(order) > 1 else palette().ink
+        axes.scatter(x[mine], y[mine], s=area, color=[colour], linewidths=0, rasterized=len(points) > DOTS)
     if np.ptp(x) > 250:  # the angles go round most of a turn: show all of it
         axes.set(xlim=(-180, 180), xticks=range(-180, 181, 60))
     name, unit = (r"\omega", "rad/s") if strobe else ("p", "kg m\u00b2/s")
@@ -112,23 +142,33 @@ def section_text(section: Section | Strobe) -> str:
     return f"Link {section.link + 1} passes {np.degrees(section.angle):.6g}\N{DEGREE SIGN}{way}"
 
 
-def bifurcation_figure(found: Bifurcation, label: str, link: int | None = None, title: str = "") -> Figure:
+@picture
+def bifurcation_figure(
+    found: Bifurcation,
+    label: str = "parameter",
+    link: int | None = None,
+    *,
+    title: str = "",
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return rate and angle of one link (from 0; the last if not given) at the section points over the parameter; lines where the
     period changes.
     """
     if not any(len(points) for points in found.points):
         raise ModelError("there is nothing to draw: no motion passed the section; choose another, or follow for longer")
-    figure, (upper, lower) = panels((10.0, 6.5), 2, title or "Bifurcation diagram")
+    figure, (upper, lower) = panels(inches(size, (10.0, 6.5), TALL), 2, title or "Bifurcation diagram", ax)
     first = next(points for points in found.points if len(points))
     link = shown_link(first) if link is None else link
     value = np.concatenate([np.full(len(points), v) for v, points in zip(found.values, found.points, strict=True)])
     theta = np.degrees(wrapped(np.concatenate([points.theta[:, link] for points in found.points])))
     omega = np.concatenate([points.omega[:, link] for points in found.points])
-    size = 4.0 if len(value) < 5000 else 1.2 if len(value) < DOTS else 0.5
+    area = stroke(1.0) ** 2 * (4.0 if len(value) < 5000 else 1.2 if len(value) < DOTS else 0.5)
     settles = np.repeat(found.settling > 0, [len(points) for points in found.points])
     for axes, height in ((upper, theta), (lower, omega)):
-        for rows, colour, scale in ((~settles, theme().ink, 1.0), (settles, theme().accent, 1.5)):
-            style = {"s": scale * size, "color": [colour], "linewidths": 0, "alpha": 0.75, "rasterized": len(value) > DOTS}
+        for rows, colour, scale in ((~settles, palette().ink, 1.0), (settles, palette().accent, 1.5)):
+            style = {"s": scale * area, "color": [colour], "linewidths": 0, "alpha": 0.75, "rasterized": len(value) > DOTS}
             axes.scatter(value[rows], height[rows], **style)
     upper.set_ylabel(rf"$\theta_{{{link + 1}}}$ (degrees)")
     lower.set(ylabel=rf"$\omega_{{{link + 1}}}$ (rad/s)", xlabel=label)
@@ -150,7 +190,7 @@ def _mark_periods(upper: Axes, lower: Axes, found: Bifurcation) -> None:
             before = int(periods[k])
             if k:
                 for axes in (upper, lower):
-                    axes.axvline(found.values[k], color=theme().accent, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+                    axes.axvline(found.values[k], color=palette().accent, linewidth=stroke(0.8), linestyle=(0, (4, 3)), zorder=1)
             notes.append((float(found.values[k]), f"period {before}"))
     if notes:
-        notes_above(upper, notes, theme().accent)
+        notes_above(upper, notes, palette().accent)

@@ -15,15 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nlink._support.checks import ModelError, choice, number, shown
+from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.view.plot import broken
-from nlink.view.sheet import MOST_DPI, MOST_FONT, LineStyle, Sheet, Size, smooth
-from nlink.view.style import DASHES, Colour, Dashes, link_colours, save_figures, theme
+from nlink.view.sheet import MOST_DPI, MOST_FONT, TITLE, AnyAxes, LineStyle, Sheet, axes_of, smooth
+from nlink.view.style import DASHES, Colour, Dashes, Size, inches, letter, link_colours, palette, picture, save_figures, stroke
 
 if TYPE_CHECKING:
     from nlink.analysis.compare import Comparison, Row
     from nlink.run.run import Run
 
+SIZE: Size = (8.0, 5.0)
 COORDINATES = ("angles", "positions")
 FLOOR = 1e-16
 """The least difference shown: a logarithm has no zero."""
@@ -39,32 +41,60 @@ COLOURS: tuple[Colour, ...] = (
 """Hues of Okabe and Ito, told apart by colour-blind readers too, and brown; more formulations than these take shades."""
 
 
-def compare_figure(comparison: Comparison, *, size: Size = (8.0, 5.0), fontsize: float = 11.0) -> Figure:
+def comparison_figure(
+    comparison: Comparison,
+    coordinates: str | None = None,
+    link: int = -1,
+    *,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
+    """Return the differences from the reference over time, or the angles or positions of a link in every variant."""
+    if coordinates is None:
+        return compare_figure(comparison, ax=ax, size=size, theme=theme)
+    return overlay_figure(comparison, coordinates, link, ax=ax, size=size, theme=theme)
+
+
+@picture
+def compare_figure(
+    comparison: Comparison,
+    *,
+    fontsize: float | None = None,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the largest angle differences from the reference over time on a log axis, one line a variant.
 
-    The angle at which variants part is a dotted line, the trusted time a dashed one. `size` in inches, `fontsize` in points.
+    The angle at which variants part is a dotted line, the trusted time a dashed one. `fontsize` in points.
     """
-    sheet = _sheet(comparison, size, fontsize)
+    sheet = _sheet(comparison, inches(size, SIZE), fontsize, ax)
     (axes,) = sheet.over_time("largest angle difference (rad)")
     axes.set_yscale("log")
-    axes.axhline(comparison.angle, color=theme().muted, linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1)
+    axes.axhline(comparison.angle, color=palette().muted, linewidth=stroke(1.0), linestyle=(0, (1.5, 2)), zorder=1)
     for row, look in _looks(comparison):
         axes.plot(comparison.t, np.maximum(row.difference, FLOOR), **look)
     axes.set_ylim(bottom=_bottom(comparison))
     edge = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
-    axes.annotate(f"{comparison.angle:g} rad", (1.0, comparison.angle), (3, 0), color=theme().ink, fontsize=0.9 * fontsize, **edge)
+    axes.annotate(
+        f"{comparison.angle:g} rad", (1.0, comparison.angle), (3, 0), color=palette().ink, fontsize=0.9 * sheet.fontsize, **edge
+    )
     _name(sheet, comparison)
     sheet.finish(_title(comparison))
     return sheet.figure
 
 
+@picture
 def overlay_figure(
     comparison: Comparison,
     coordinates: str = "angles",
     link: int = -1,
     *,
-    size: Size = (8.0, 5.0),
-    fontsize: float = 11.0,
+    fontsize: float | None = None,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
 ) -> Figure:
     """Return the angle of one link, or the position of its end, in every variant over time, the reference in black.
 
@@ -74,10 +104,10 @@ def overlay_figure(
     n = comparison.scenario.chain.n
     if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -n <= link < n:
         raise ModelError(f"link must be a whole number from 0 to {n - 1}, or from -{n} to -1, got {shown(link)}")
-    at, sheet = int(link) % n, _sheet(comparison, size, fontsize)
+    at, sheet = int(link) % n, _sheet(comparison, inches(size, SIZE), fontsize, ax)
     labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
-    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": theme().ink, "linewidth": 3.0})]
+    drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": palette().ink, "linewidth": stroke(3.0)})]
     drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
     for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
@@ -91,20 +121,29 @@ def overlay_figure(
 
 
 def save_comparison(
-    comparison: Comparison, folder: str | os.PathLike[str], *, overlay: str | None = None, link: int = -1, dpi: float = 150
+    comparison: Comparison,
+    folder: str | os.PathLike[str],
+    *,
+    format: str = "png",
+    overlay: str | None = None,
+    link: int = -1,
+    size: Size | str | None = None,
+    theme: str | None = None,
+    dpi: float = 150,
 ) -> list[Path]:
-    """Write `folder/differences.png` and, if asked for, the overlaid coordinates; return the paths."""
+    """Write `folder/differences.format` and, if asked for, the overlaid coordinates; return the paths."""
     dpi = number("dpi", dpi, above=0, most=MOST_DPI)
-    figures = {"differences": compare_figure(comparison)}
+    figures = {"differences": compare_figure(comparison, size=size, theme=theme)}
     if overlay is not None:
-        figures[f"overlay-{overlay}"] = overlay_figure(comparison, overlay, link)
-    return save_figures(figures, folder, "png", dpi)
+        figures[f"overlay-{overlay}"] = overlay_figure(comparison, overlay, link, size=size, theme=theme)
+    return save_figures(figures, folder, choice("format", format, FORMATS), dpi)
 
 
-def _sheet(comparison: Comparison, size: Size, fontsize: float) -> Sheet:
+def _sheet(comparison: Comparison, size: Size, fontsize: float | None, ax: AnyAxes) -> Sheet:
     """Return a sheet that marks the trusted time of the comparison."""
     run = replace(comparison.reference, trusted_until=comparison.trusted_until)
-    return Sheet(run, size, number("fontsize", fontsize, above=0, most=MOST_FONT))
+    letters = letter(TITLE) if fontsize is None else number("fontsize", fontsize, above=0, most=MOST_FONT)
+    return Sheet(run, size, letters, given=axes_of(ax))
 
 
 def _styles(comparison: Comparison) -> tuple[dict[str, Colour], dict[str, Dashes]]:
@@ -119,7 +158,7 @@ def _looks(comparison: Comparison) -> list[tuple[Row, LineStyle]]:
     """Return the rows that have a run, with their lines: ever thinner, so that of equal ones all are seen."""
     colours, dashes = _styles(comparison)
     rows = [row for row in comparison.rows if row.run is not None]
-    widths = np.linspace(2.0, 0.9, len(rows))
+    widths = np.linspace(stroke(2.0), stroke(0.9), len(rows))
     return [
         (row, {"color": colours[row.formulation], "linestyle": dashes[row.integrator], "linewidth": width})
         for row, width in zip(rows, widths, strict=True)
@@ -144,10 +183,10 @@ def _name(sheet: Sheet, comparison: Comparison, reference: bool = False) -> None
     """Say which colour is which formulation, and which dashes are which integrator."""
     colours, dashes = _styles(comparison)
     shown = {row.formulation for row in comparison.rows if row.run is not None}
-    lines = {_short(name): Line2D([], [], color=colour, linewidth=2.0) for name, colour in colours.items() if name in shown}
-    lines |= {"reference": Line2D([], [], color=theme().ink, linewidth=3.0)} if reference else {}
+    lines = {_short(name): Line2D([], [], color=colour, linewidth=stroke(2.0)) for name, colour in colours.items() if name in shown}
+    lines |= {"reference": Line2D([], [], color=palette().ink, linewidth=stroke(3.0))} if reference else {}
     if len(dashes) > 1:
-        lines |= {_short(name): Line2D([], [], color=theme().ink, linestyle=dash) for name, dash in dashes.items()}
+        lines |= {_short(name): Line2D([], [], color=palette().ink, linestyle=dash) for name, dash in dashes.items()}
     sheet.legend(list(lines.values()), list(lines))
 
 

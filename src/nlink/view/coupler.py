@@ -13,7 +13,7 @@ from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.view.sheet import LEGEND, Sheet
-from nlink.view.style import DASHES, theme
+from nlink.view.style import DASHES, palette
 
 NEEDS = "a closed chain of three links or more: one with a pin"
 ASIDE = 1 / 3
@@ -43,8 +43,8 @@ def draw(sheet: Sheet) -> None:
 def _draw_coupler(sheet: Sheet, axes: Axes) -> None:
     paths = _points(sheet.run.chain, sheet.motion.theta)
     start = _points(sheet.run.chain, sheet.run.theta[:1])[0]
-    axes.plot(*start[3:].T, color=theme().muted, linewidth=1.0, alpha=0.5, zorder=1)
-    colours, style = [getattr(theme(), name) for name in POINTS.values()], {"linewidth": 1.5 * sheet.thin, "marker": sheet.marker}
+    axes.plot(*start[3:].T, color=palette().muted, linewidth=1.0, alpha=0.5, zorder=1)
+    colours, style = [getattr(palette(), name) for name in POINTS.values()], {"linewidth": 1.5 * sheet.thin, "marker": sheet.marker}
     axes.scatter(*start.T, s=22, c=colours, zorder=4)
     looks = zip(paths.swapaxes(0, 1), colours, DASHES, strict=False)
     lines = [axes.plot(*path.T, color=colour, linestyle=dashes, **style)[0] for path, colour, dashes in looks]
@@ -55,7 +55,7 @@ def _draw_linkage(axes: Axes, chain: Chain, theta: np.ndarray) -> None:
     """Draw the links faintly, with their hinges if these are few."""
     marker, width = ("o", 2.5) if chain.n <= LEGEND else ("", 1.2)
     axes.plot(
-        *kinematics.hinges(chain, theta).T, color=theme().muted, linewidth=width, alpha=0.5, marker=marker, markersize=4, zorder=1
+        *kinematics.hinges(chain, theta).T, color=palette().muted, linewidth=width, alpha=0.5, marker=marker, markersize=4, zorder=1
     )
 
 

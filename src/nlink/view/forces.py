@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from nlink.mechanics import kinematics
 from nlink.view.sheet import Sheet
-from nlink.view.style import theme
+from nlink.view.style import palette
 
 PEAK = 50
 """Forces that peak this many times above their median are shown on a logarithmic scale."""
@@ -29,7 +29,7 @@ def draw(sheet: Sheet) -> None:
     t, force = _forces(sheet)
     n, force = sheet.run.chain.n, _limited(sheet, axes, force)
     sheet.lines(axes, t, force[:, :n])
-    pins = axes.plot(t, force[:, n:], "--", color=theme().accent, linewidth=1.2 * sheet.thin, marker=sheet.marker, zorder=3.5)
+    pins = axes.plot(t, force[:, n:], "--", color=palette().accent, linewidth=1.2 * sheet.thin, marker=sheet.marker, zorder=3.5)
     sheet.name_links(r"$|R_{{{i}}}|$", more=dict(zip(["pin"], pins, strict=False)))
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from nlink._support.checks import ModelError, choice, listed, number, shown
+from nlink._support.checks import MOST_TITLE, ModelError, choice, listed, number, shown
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
-from nlink.view.pen import Pen, write
-from nlink.view.scene import GROUND, Camera, scenery
-from nlink.view.style import LIGHT, grounds, heading, link_colours, minus, mixed, refuse_empty
+from nlink.view.pen import Pen, width_of, write
+from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for
+from nlink.view.style import grounds, heading, link_colours, minus, mixed, named_theme, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -27,6 +27,7 @@ HOP = 4.0
 PARTS = 32
 HOLE = 1.0
 """Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
+BEYOND = "beyond the trusted time"
 BLOCK = 4096
 """Moments interpolated at once, which bounds the memory."""
 
@@ -36,7 +37,7 @@ class Look:
     """What the frames show: the width and height in pixels, how long the trail stays visible, what is drawn, how the links look.
 
     The trail is the path of the last end, in a closed chain of its middle, in seconds of the motion. The timer shows the time,
-    `centres` are the centres of mass, the style is "bar" or "line".
+    `centres` are the centres of mass, the style is "bar" or "line", the theme light or dark; None for that of Matplotlib's style.
     """
 
     size: tuple[int, int] = (640, 640)
@@ -45,6 +46,7 @@ class Look:
     timer: bool = True
     centres: bool = False
     style: str = "bar"
+    theme: str | None = None
 
     def __post_init__(self) -> None:
         size: object = self.size
@@ -54,6 +56,7 @@ class Look:
         object.__setattr__(self, "size", (int(size[0]), int(size[1])))
         object.__setattr__(self, "trail", number("trail", self.trail, least=0))
         choice("style", self.style, STYLES)
+        named_theme(self.theme)
 
 
 def frame_times(run: Run, speed: float, fps: float) -> np.ndarray:
@@ -74,7 +77,8 @@ class Frames:
 
     def __init__(self, run: Run, times: np.ndarray, look: Look) -> None:
         self.run, self.times, self.look = run, times, look
-        self.colours = link_colours(run.chain.n, LIGHT)
+        self.theme = named_theme(look.theme)
+        self.colours = link_colours(run.chain.n, self.theme)
         self.decimals = _decimals(times)
         theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
         hinges, centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
@@ -82,11 +86,15 @@ class Frames:
         feet = (1 - along) * hinges[:, :-1] + along * hinges[:, 1:]
         traced = _trail(run, times, look.size) if look.trail else hinges[:, 0]
         seen = [hinges.reshape(-1, 2), traced, *([centres.reshape(-1, 2)] if look.centres else [])]
-        notes = look.timer and not self.trusted.all()
-        self.camera = Camera(look.size, np.concatenate(seen), float(run.chain.length.mean()), notes, grounds(run.chain))
+        notes, letter = look.timer and not self.trusted.all(), text_height(look.size)
+        clock = max(map(self.time, (0, -1)), key=len) if look.timer else ""
+        aside = max(width_of(clock, letter), width_of(BEYOND, SMALL * letter) if notes else 0.0)
+        title = title_for(heading(run, MOST_TITLE), look.size, aside)
+        top = max(title.bottom, (2.2 + 0.9 * notes) * letter)
+        self.camera = Camera(look.size, np.concatenate(seen), float(run.chain.length.mean()), top, grounds(run.chain))
         self.hinges, self.centres, self.feet, self.traced = map(self.camera.pixels, (hinges, centres, feet, traced))
         self.pen = Pen(look.size)
-        self.ground = scenery(self.camera, heading(run), max(map(self.time, (0, -1)), key=len) if look.timer else "")
+        self.ground = scenery(self.camera, title, self.theme)
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -120,16 +128,16 @@ class Frames:
         for step in range(FADE):
             piece = self.traced[bounds[step] : bounds[step + 1] + 1]
             if len(piece) > 1:
-                self.pen.line(piece, mixed(LIGHT.accent, GROUND, (step + 1) / FADE), width, "butt")
+                self.pen.line(piece, mixed(self.theme.accent, self.theme.stage, (step + 1) / FADE), width, "butt")
 
     def _draw_links(self, hinges: np.ndarray) -> None:
         thin = self.look.style == "line"
         width = min(3.0, max(1.2, 0.004 * min(self.look.size))) if thin else self.camera.thickness
         for i, colour in enumerate(self.colours):
             if not thin:
-                self.pen.line(hinges[i : i + 2], GROUND, width + min(1.6, 0.2 * width))
+                self.pen.line(hinges[i : i + 2], self.theme.stage, width + min(1.6, 0.2 * width))
             self.pen.line(hinges[i : i + 2], colour, width)
-        radius, ink = (1.4 * width, LIGHT.ink) if thin else (0.25 * width, GROUND)
+        radius, ink = (1.4 * width, self.theme.ink) if thin else (0.25 * width, self.theme.stage)
         if self.look.hinges and radius >= HOLE:
             for at in hinges if self.run.chain.pin else hinges[:-1]:
                 self.pen.disc(at, radius, ink, ink)
@@ -137,14 +145,14 @@ class Frames:
     def _draw_centres(self, feet: np.ndarray, centres: np.ndarray) -> None:
         radius = max(2.0, 0.3 * self.camera.thickness)
         for foot, centre in zip(feet, centres, strict=True):
-            self.pen.line(np.stack([foot, centre]), LIGHT.ink, 1.2)
-            self.pen.disc(centre, radius, LIGHT.ink, GROUND)
+            self.pen.line(np.stack([foot, centre]), self.theme.ink, 1.2)
+            self.pen.disc(centre, radius, self.theme.ink, self.theme.stage)
 
     def _write_time(self, image: Image.Image, k: int) -> None:
         x, letter, small = self.look.size[0] - 0.8 * self.camera.letter, self.camera.letter, self.camera.small
-        write(image, (x, 1.1 * letter), self.time(k), letter, LIGHT.ink if self.trusted[k] else LIGHT.muted, "rm")
+        write(image, (x, 1.1 * letter), self.time(k), letter, self.theme.ink if self.trusted[k] else self.theme.muted, "rm")
         if not self.trusted[k]:
-            write(image, (x, 2.2 * letter), "beyond the trusted time", small, LIGHT.muted, "rm")
+            write(image, (x, 2.2 * letter), BEYOND, small, self.theme.muted, "rm")
 
 
 def _trail(run: Run, times: np.ndarray, size: tuple[int, int]) -> np.ndarray:

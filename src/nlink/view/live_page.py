@@ -56,11 +56,17 @@ class LivePage(str):
 
 
 def live_page(
-    scenario: Scenario, path: str | os.PathLike[str] | None = None, *, copies: int = 0, difference: float = DIFFERENCE
+    scenario: Scenario,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    copies: int = 0,
+    difference: float = DIFFERENCE,
+    theme: str | None = None,
 ) -> LivePage | Path:
     """Return a page that simulates a scenario in the browser as text, or write it to `path` and return that.
 
     `copies`: number of near-copies, the first angle of each larger by `difference` in rad than that of the one before.
+    `theme`: light or dark; as the reader's system if not given.
 
     >>> import nlink
     >>> len(live_page(nlink.preset("point-2"), copies=5)) < 300_000
@@ -69,12 +75,12 @@ def live_page(
     if path is not None:
         check_page(path)
     copies = whole("copies", copies, least=0, most=MOST_COPIES)
-    text = _page(scenario, copies, number("difference", difference))
+    text = _page(scenario, copies, number("difference", difference), theme)
     return LivePage(text) if path is None else write_text(text, path)
 
 
 @np.errstate(over="ignore", under="ignore")
-def _page(scenario: Scenario, copies: int, difference: float) -> str:
+def _page(scenario: Scenario, copies: int, difference: float, theme: str | None) -> str:
     chain = scenario.chain
     _refuse(chain)
     from nlink.integrators.tableaus import DOP853_TABLEAU
@@ -105,7 +111,7 @@ def _page(scenario: Scenario, copies: int, difference: float) -> str:
         "model": model,
     }
     script = CODE.format(code=code) + bundle(ENTRY)
-    return page_text(title, content, script, asset("theme.css") + asset("live.css"))
+    return page_text(title, content, script, asset("theme.css") + asset("live.css"), theme)
 
 
 def _refuse(chain: Chain) -> None:

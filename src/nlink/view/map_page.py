@@ -45,16 +45,18 @@ def map_page(
     summary: str = "",
     lines: list[tuple[str, str]] | None = None,
     path: str | os.PathLike[str] | None = None,
+    theme: str | None = None,
 ) -> str | Path:
     """Return the page of a map over equally spaced x (X,) and y (Y,), or write it to `path` and return that.
 
     Values that are not finite are left blank. `lines`: what the page tells about the map, as pairs of a name and a text.
+    `theme`: light or dark; as the reader's system if not given.
 
     >>> x, y = np.linspace(0, 1, 30), np.linspace(0, 2, 20)
     >>> text = map_page(x, y, [Layer("product", np.outer(y, x))], xlabel="x", ylabel="y")
     """
     content = map_content(x, y, layers, xlabel, ylabel, title)
-    return write_page("map", content | {"summary": cut(summary, 160), "words": words(lines or [])}, path)
+    return write_page("map", content | {"summary": cut(summary, 160), "words": words(lines or [])}, path, theme)
 
 
 def map_content(x: np.ndarray, y: np.ndarray, layers: list[Layer], xlabel: str, ylabel: str, title: str) -> Content:
@@ -70,14 +72,17 @@ def stability_page(
     xlabel: str,
     ylabel: str,
     title: str = "",
+    *,
     lines: list[tuple[str, str]] | None = None,
     path: str | os.PathLike[str] | None = None,
+    theme: str | None = None,
 ) -> str | Path:
     """Return the page of a stability map: where a chain is stable, flutters or diverges, and how fast motions grow."""
     summary = f"{len(found.x)} \N{MULTIPLICATION SIGN} {len(found.y)} chains: {shares_text(found)}"
     facts = [("map", summary), ("across", xlabel), ("up", ylabel), *(lines or [])]
     heading, layers = title_of("Stability", title), stability_layers(found)
-    return map_page(found.x, found.y, layers, xlabel=xlabel, ylabel=ylabel, title=heading, summary=summary, lines=facts, path=path)
+    told = {"xlabel": xlabel, "ylabel": ylabel, "title": heading, "summary": summary}
+    return map_page(found.x, found.y, layers, **told, lines=facts, path=path, theme=theme)
 
 
 def stability_layers(found: StabilityMap) -> list[Layer]:

@@ -17,7 +17,22 @@ from matplotlib.figure import Figure
 
 from nlink._support.endings import check_ending
 from nlink.view.map_page import Layer, map_page
-from nlink.view.style import Colour, blank, link_colours, minus, mixed, save_figure, theme
+from nlink.view.sheet import AnyAxes, axes_of, counted, head, letters_across, whole_figure, wrapped
+from nlink.view.style import (
+    WIDE,
+    Colour,
+    Size,
+    blank,
+    inches,
+    letter,
+    link_colours,
+    minus,
+    mixed,
+    palette,
+    picture,
+    save_figure,
+    stroke,
+)
 
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
@@ -36,11 +51,18 @@ OUTLINE = 400
 """Points a side at which the edge of the forbidden region is traced."""
 
 
-def map_figure(found: Map, title: str = "") -> Figure:
+@picture
+def map_figure(
+    found: Map,
+    *,
+    title: str = "",
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the picture of a map."""
     x0, x1, y0, y1 = shown_region(found)
-    figure = blank(*_figsize(found, (x1 - x0, y1 - y0)))
-    axes = figure.subplots()
+    figure, axes = _axes(found, ax, inches(size, _figsize(found, (x1 - x0, y1 - y0)), (3.4, 3.4)), title)
     if found.quantity == "link":
         handles = _links(axes, found)
     else:
@@ -48,28 +70,54 @@ def map_figure(found: Map, title: str = "") -> Figure:
         _values(figure, axes, found)
     if found.quantity in ("flip", "link"):
         handles += _forbid(axes, found)
-        axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.09), ncols=4, frameon=False, fontsize=9)
+        _name(axes, handles, ax is not None)
     axes.set(xlim=(x0, x1), ylim=(y0, y1), xlabel=label(found.plane.x), ylabel=label(found.plane.y))
     axes.set_aspect("equal" if found.plane.x.kind == found.plane.y.kind == "theta" else "auto")
     for axis, each, span in ((axes.xaxis, found.plane.x, x1 - x0), (axes.yaxis, found.plane.y, y1 - y0)):
         _ticks(axis, each, span)
-    axes.tick_params(colors=theme().ink, labelsize=9, width=0.8, length=3)
+    axes.tick_params(colors=palette().ink, labelsize=letter(0.9), width=0.8, length=3)
     for spine in axes.spines.values():
-        spine.set(color=theme().muted, linewidth=0.8)
-    axes.set_title(title or heading(found), loc="left", color=theme().ink, fontsize=11, pad=8, parse_math=not title)
+        spine.set(color=palette().muted, linewidth=stroke(0.8))
+    what = wrapped(heading(found), letters_across(figure, 1.1))
+    axes.set_title(what, loc="left", color=palette().ink, fontsize=letter(1.1), pad=8)
     return figure
 
 
-def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "") -> Path:
+def _axes(found: Map, ax: AnyAxes, size: Size, title: str) -> tuple[Figure, Axes]:
+    """Return the axes of a user, or those of a new figure with a title above."""
+    if ax is not None:
+        (axes,) = counted(axes_of(ax), 1)
+        return whole_figure(axes), axes
+    figure = blank(*size)
+    if title:
+        head(figure, title)
+    return figure, figure.subplots()
+
+
+def _name(axes: Axes, handles: list[patches.Patch], given: bool) -> None:
+    """Say what the tones mean: below the map, in axes of a user below its labels."""
+    style, figure = {"handles": handles, "frameon": False, "fontsize": letter(0.9)}, whole_figure(axes)
+    if handles and given:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, **style)
+    elif handles:
+        figure.legend(loc="outside lower center", ncols=4 if figure.get_figwidth() > WIDE else 2, **style)
+
+
+def save_map_picture(found: Map, path: str | os.PathLike[str], title: str = "", *, theme: str | None = None) -> Path:
     """Write the picture of a map (.png, .svg, .pdf), whole or not at all; a PNG has at least one dot for each pixel."""
     path = Path(path)
     check_ending("the picture of a map", path)
     dots = max(130, int(np.ceil(max(found.values.shape) / INCHES / 0.97)))
-    return save_figure(map_figure(found, title), path, dots)
+    return save_figure(map_figure(found, title=title, theme=theme), path, dots)
 
 
 def chaos_page(
-    found: Map, title: str = "", lines: list[tuple[str, str]] | None = None, path: str | os.PathLike[str] | None = None
+    found: Map,
+    title: str = "",
+    *,
+    lines: list[tuple[str, str]] | None = None,
+    path: str | os.PathLike[str] | None = None,
+    theme: str | None = None,
 ) -> str | Path:
     """Return the page of a map, to zoom into and to read values from, or write it to `path`."""
     x, y = found.x * _scale(found.plane.x), found.y * _scale(found.plane.y)
@@ -82,7 +130,7 @@ def chaos_page(
     facts = [*(lines or []), ("map", summary(found))]
     axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
     name = plain(title or heading(found))
-    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=facts, path=path)
+    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=facts, path=path, theme=theme)
 
 
 def summary(found: Map) -> str:
@@ -143,13 +191,13 @@ def _slice(found: Map) -> str:
 
 def _values(figure: Figure, axes: Axes, found: Map) -> None:
     flips = found.quantity == "flip"
-    colours = TIMES if flips else theme().viridis if found.quantity == "steps" else mpl.colormaps["magma"]
+    colours = TIMES if flips else palette().viridis if found.quantity == "steps" else mpl.colormaps["magma"]
     norm = _norm(found, flips)
     _image(axes, found, colours(norm(np.ma.masked_invalid(found.values))))
     bar = figure.colorbar(cm.ScalarMappable(norm, colours), ax=axes, shrink=0.82, aspect=32, pad=0.02, extend=_beyond(found, norm))
-    bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=theme().ink, fontsize=9)
+    bar.set_label(found.meaning + (f" ({found.unit})" if found.unit else ""), color=palette().ink, fontsize=letter(0.9))
     bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue, reportAttributeAccessIssue]
-    bar.ax.tick_params(labelsize=8, colors=theme().ink, width=0.6, length=3)
+    bar.ax.tick_params(labelsize=letter(0.8), colors=palette().ink, width=0.6, length=3)
     if flips:
         ticks = _round_times(norm)
         bar.set_ticks(ticks, labels=[f"{t:g}" for t in ticks])
@@ -214,7 +262,8 @@ def _forbid(axes: Axes, found: Map) -> list[patches.Patch]:
             axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
         handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
     if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
-        handles.append(patches.Patch(facecolor=NEVER, label=f"no flip within {abs(found.plane.t_end):.4g} s"))
+        label = f"no flip within {abs(found.plane.t_end):.4g} s"
+        handles.append(patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=label))
     return handles
 
 

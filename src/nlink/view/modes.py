@@ -21,7 +21,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from nlink._support.checks import ModelError, choice
+from nlink._support.checks import ModelError, choice, whole
 from nlink._support.endings import FORMATS
 from nlink.analysis.linearize import FLAT, PICTURED, Linearization, Mode, foremost
 from nlink.mechanics import kinematics, loop_closure
@@ -29,8 +29,8 @@ from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
-from nlink.view.sheet import LEGEND, Sheet, Size, mark_grounds
-from nlink.view.style import Progress, grounds, minus, save_figures, theme
+from nlink.view.sheet import LEGEND, TITLE, AnyAxes, Sheet, axes_of, counted, mark_grounds
+from nlink.view.style import Progress, Size, grounds, inches, letter, minus, palette, picture, save_figures, stroke
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -38,6 +38,8 @@ LEAST = 0.01
 """Turn in rad below which a loop that does not close is left as it is."""
 FAINT, SEEN = 0.03, 0.06
 """Displacements below the first part of the picture's size are enlarged to the second."""
+MOST_BESIDE, LEAST_WIDTH = 6, 1.0
+"""Most modes beside one another, and inches of one at the least."""
 PANELS = 48
 """Most modes in one picture."""
 PERIODS, SECONDS, FPS = 2, 2.0, 50
@@ -51,48 +53,88 @@ def save_modes(
     small: Linearization,
     modes: list[Mode],
     folder: str | os.PathLike[str],
+    *,
     format: str = "png",
     count: int = PICTURED,
+    size: Size | str | None = None,
+    theme: str | None = None,
 ) -> list[Path]:
     """Write the shapes of up to `count` modes and the eigenvalues as `folder/modes.format` and `folder/eigenvalues.format`."""
     choice("format", format, FORMATS)
-    figures = {"modes": shapes_figure(scenario, small, modes, count), "eigenvalues": eigenvalues_figure(scenario, small)}
+    shapes = shapes_figure(scenario, small, modes, count, size=size, theme=theme)
+    figures = {"modes": shapes, "eigenvalues": eigenvalues_figure(scenario, small, size=size, theme=theme)}
     return save_figures(figures, folder, format)
 
 
-def shapes_figure(scenario: Scenario, small: Linearization, modes: list[Mode], count: int = PICTURED) -> Figure:
+def modes_figure(
+    small: Linearization,
+    kind: str = "modes",
+    count: int = PICTURED,
+    *,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
+    """Return the shapes of up to `count` modes, or with kind="eigenvalues" the eigenvalues in their plane."""
+    scenario = Scenario(small.chain, tuple(small.theta.tolist()))
+    if choice("kind", kind, ("modes", "eigenvalues")) == "modes":
+        return shapes_figure(scenario, small, small.table(), whole("count", count), ax=ax, size=size, theme=theme)
+    return eigenvalues_figure(scenario, small, ax=ax, size=size, theme=theme)
+
+
+@picture
+def shapes_figure(
+    scenario: Scenario,
+    small: Linearization,
+    modes: list[Mode],
+    count: int = PICTURED,
+    *,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the chain bent to both sides in up to `count` modes; if there are more, those that oscillate or grow come first."""
-    sheet = _sheet(scenario, small, (9.0, 6.5))
+    sheet = _sheet(scenario, small, inches(size, (9.0, 6.5)), ax)
     shown, rest = foremost(modes, min(count, PANELS)), kinematics.hinges(small.chain, small.theta)
     bends = [_bends(small, modes[k]) for k in shown]
     low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
-    grid = _grid(sheet.figure, len(shown), high - low)
+    grid = counted(sheet.given, len(shown)) if sheet.given else _grid(sheet.figure, len(shown), high - low)
     for axes, (points, _) in zip(grid, bends, strict=False):
         _draw_panel(axes, small.chain, rest, points)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     sheet.finish("")
     for axes, k, (_, enlarged) in zip(grid, shown, bends, strict=False):
-        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=theme().ink, linespacing=1.3)
+        axes.set_title(_name(small, k, modes[k], enlarged), fontsize=0.9 * sheet.fontsize, color=palette().ink, linespacing=1.3)
     more = f"{len(shown)} of {len(modes)} modes; " if len(shown) < len(modes) else ""
-    sheet.figure.supxlabel(
-        more + _note(small.chain, max(enlarged for _, enlarged in bends)), fontsize=sheet.fontsize, color=theme().ink
-    )
+    note = more + _note(small.chain, max(enlarged for _, enlarged in bends))
+    if sheet.given:
+        grid[-1].set_xlabel(note, fontsize=sheet.fontsize, color=palette().ink)
+    else:
+        sheet.figure.supxlabel(sheet.fitted(note), fontsize=sheet.fontsize, color=palette().ink)
     return sheet.figure
 
 
-def eigenvalues_figure(scenario: Scenario, small: Linearization) -> Figure:
+@picture
+def eigenvalues_figure(
+    scenario: Scenario,
+    small: Linearization,
+    *,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
+    theme: str | None = None,
+) -> Figure:
     """Return the eigenvalues in the complex plane, the half in which motions decay shaded, those that grow in red."""
-    sheet, values = _sheet(scenario, small, (8.0, 5.0)), small.eigenvalues
-    axes, scale = sheet.figure.subplots(), float(np.abs(values).max(initial=0.0)) or 1.0
+    sheet, values = _sheet(scenario, small, inches(size, (8.0, 5.0)), ax), small.eigenvalues
+    (axes,), scale = sheet.column(1), float(np.abs(values).max(initial=0.0)) or 1.0
     growths, frequencies = np.real(values), np.imag(values)
     grows = growths > FLAT * scale
     left, right = min(0.0, growths.min(initial=0.0)), max(0.0, growths.max(initial=0.0))
     pad = max(0.06 * (right - left), 0.06 * scale if right - left < 1e-3 * scale else 0.0)
     axes.set_xlim(left - pad, right + pad)
-    axes.axvspan(left - pad, 0.0, color=theme().lines, alpha=0.45, linewidth=0)
-    axes.axvline(0.0, color=theme().muted, linewidth=1.0)
-    for chosen, colour in ((~grows, theme().second), (grows, theme().accent)):
-        axes.plot(growths[chosen], frequencies[chosen], "o", color=colour, markersize=5, alpha=0.8, markeredgewidth=0)
+    axes.axvspan(left - pad, 0.0, color=palette().lines, alpha=0.45, linewidth=0)
+    axes.axvline(0.0, color=palette().muted, linewidth=stroke(1.0))
+    for chosen, colour in ((~grows, palette().second), (grows, palette().accent)):
+        axes.plot(growths[chosen], frequencies[chosen], "o", color=colour, markersize=letter(0.5), alpha=0.8, markeredgewidth=0)
     axes.set_ylim(*(side * 1.1 * max(np.abs(frequencies).max(initial=0.0), 0.1 * scale) for side in (-1, 1)))
     axes.set_xlabel("growth (1/s), shaded: decays", fontsize=sheet.fontsize)
     axes.set_ylabel("frequency (rad/s)", fontsize=sheet.fontsize)
@@ -107,6 +149,8 @@ def animate_mode(
     modes: list[Mode],
     number: int,
     folder: str | os.PathLike[str],
+    *,
+    theme: str | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write the chain moving in mode `number` (from 1) as `folder/mode-number.gif`: two periods, without growth or decay.
@@ -121,8 +165,8 @@ def animate_mode(
     title = f"Mode {number}: {mode_text(mode)}, shown at {speed:.2g} of its speed"
     run = _run(replace(scenario, title=title), _motion(small, mode, span))
     Path(folder).mkdir(parents=True, exist_ok=True)
-    trail = span / 8 if mode.frequency else 0.0
-    return animate(run, Path(folder) / f"mode-{number}.gif", speed=speed, fps=FPS, trail=trail, progress=progress)
+    path, trail = Path(folder) / f"mode-{number}.gif", span / 8 if mode.frequency else 0.0
+    return animate(run, path, speed=speed, fps=FPS, trail=trail, theme=theme, progress=progress)
 
 
 def bent(small: Linearization, change: np.ndarray) -> np.ndarray:
@@ -165,9 +209,9 @@ def _run(scenario: Scenario, track: Trajectory) -> Run:
     return Run(scenario, *track, kinetic, potential, {}, drift, end, Stats(0, 0, 0, 0.0))
 
 
-def _sheet(scenario: Scenario, small: Linearization, size: Size) -> Sheet:
+def _sheet(scenario: Scenario, small: Linearization, size: Size, ax: AnyAxes) -> Sheet:
     still = np.zeros((1, small.chain.n))
-    return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, 11.0)
+    return Sheet(_run(scenario, Trajectory(np.zeros(1), small.theta[None], still, still)), size, letter(TITLE), given=axes_of(ax))
 
 
 def mode_text(mode: Mode) -> str:
@@ -186,11 +230,17 @@ def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _grid(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
     """Return panels for boxes of this size, as large as they can be, in at most six columns; the figure's height fits them."""
-    room = {c: min(8.4 / c / size[0], 5.0 / math.ceil(count / c) / size[1]) for c in range(1, min(count, 6) + 1)}
+    wide, line = figure.get_figwidth(), letter(1.0) / 72
+    across, up = wide - 4.5 * line, max(0.55 * wide, 3.0)
+    most = min(count, MOST_BESIDE, int(wide / LEAST_WIDTH))
+    room = {c: min(across / c / size[0], up / math.ceil(count / c) / size[1]) for c in range(1, most + 1)}
     columns = max(room, key=lambda c: room[c])
     rows = math.ceil(count / columns)
-    figure.set_figheight(rows * (room[columns] * size[1] + 0.55) + 0.9)
+    figure.set_figheight(rows * (room[columns] * size[1] + 4.0 * line) + 6.5 * line)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    ticks = max(1, min(3, int(room[columns] * size[0] / (4.0 * line))))
+    grid[0].xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 5, 10], min_n_ticks=1))
+    grid[0].yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     for axes in grid[count:]:
         axes.set_visible(False)
     return list(grid)
@@ -208,12 +258,14 @@ def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
 
 
 def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -> None:
-    marker, width = ("o", 1.8) if chain.n <= LEGEND else ("", 1.3)
-    for points, colour, alpha in ((rest, theme().muted, 0.5), (bends[1], theme().second, 1.0), (bends[0], theme().accent, 1.0)):
-        axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=3.5)
-    mark_grounds(axes, chain, (8, 8))
-    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    marker, width = ("o", stroke(1.8)) if chain.n <= LEGEND else ("", stroke(1.3))
+    for points, colour, alpha in (
+        (rest, palette().muted, 0.5),
+        (bends[1], palette().second, 1.0),
+        (bends[0], palette().accent, 1.0),
+    ):
+        axes.plot(*points.T, color=colour, alpha=alpha, linewidth=width, marker=marker, markersize=stroke(3.5))
+    mark_grounds(axes, chain, (letter(0.8), letter(0.8)))
 
 
 def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
@@ -223,6 +275,6 @@ def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
 
 
 def _note(chain: Chain, enlarged: float) -> str:
-    pin = ", \N{MULTIPLICATION SIGN} pin" if chain.pin else ""
+    pin = ", \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}pin" if chain.pin else ""
     more = ", or displacements enlarged" if enlarged > 1 else ""
-    return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; + pivot{pin}"
+    return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; +\N{NO-BREAK SPACE}pivot{pin}"

@@ -28,9 +28,16 @@ MOMENTS = 96
 
 
 def modes_page(
-    scenario: Scenario, small: Linearization, modes: list[Mode], path: str | os.PathLike[str] | None = None
+    scenario: Scenario,
+    small: Linearization,
+    modes: list[Mode],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    theme: str | None = None,
 ) -> str | Path:
     """Return a page on which the chain moves in a chosen mode, or write it to `path` and return that.
+
+    `theme`: light or dark; as the reader's system if not given.
 
     >>> import nlink
     >>> scenario = nlink.preset("nice-3")
@@ -38,7 +45,7 @@ def modes_page(
     >>> modes_page(scenario, small, small.table()).startswith("<!doctype html>")
     True
     """
-    return write_page("modes", modes_content(scenario, small, modes), path)
+    return write_page("modes", modes_content(scenario, small, modes), path, theme)
 
 
 def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode]) -> Content:

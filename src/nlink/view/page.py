@@ -17,8 +17,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nlink._support.checks import choice
 from nlink._support.endings import PAGE, check_ending
 from nlink._support.files import written_whole
+from nlink.view import THEMES
 from nlink.view.packing import Content, packed
 from nlink.view.takes import LITTLE, run_content
 
@@ -32,7 +34,7 @@ HEIGHT = 640
 """Pixels that a run takes in a notebook."""
 
 TEMPLATE = """<!doctype html>
-<html lang="en">
+<html lang="en"{theme}>
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
@@ -51,22 +53,23 @@ TEMPLATE = """<!doctype html>
 """
 
 
-def run_page(run: Run, path: str | os.PathLike[str] | None = None, **look: object) -> str | Path:
+def run_page(run: Run, path: str | os.PathLike[str] | None = None, *, theme: str | None = None, **look: object) -> str | Path:
     """Return the page of a run as text, or write it to `path` and return that.
 
-    `look`: how the page begins: speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
+    `theme`: light or dark; as the reader's system if not given. `look`: how the page begins:
+    speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
 
     >>> import nlink
     >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
     >>> run_page(run, "double.html")  # doctest: +SKIP
     PosixPath('double.html')
     """
-    return write_page("run", run_content(run, look=look), path)
+    return write_page("run", run_content(run, look=look), path, theme)
 
 
-def notebook_frame(run: Run) -> str:
-    """Return a run for a notebook: its page in a frame of its own, with fewer moments."""
-    return framed(_page("run", run_content(run, LITTLE)), "A run")
+def notebook_frame(run: Run) -> str | None:
+    """Return a run for a notebook: its page in a frame of its own, with fewer moments; nothing for a run without a saved point."""
+    return framed(_page("run", run_content(run, LITTLE)), "A run") if len(run.t) else None
 
 
 def framed(text: str, title: str) -> str:
@@ -76,11 +79,14 @@ def framed(text: str, title: str) -> str:
     return f'<iframe title="{title}" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{srcdoc}"></iframe>'
 
 
-def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None) -> str | Path:
-    """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that."""
+def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None, theme: str | None = None) -> str | Path:
+    """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that.
+
+    `theme`: light or dark; as the reader's system if not given.
+    """
     if path is not None:
         check_page(path)
-    text = _page(kind, content)
+    text = _page(kind, content, theme)
     return text if path is None else write_text(text, path)
 
 
@@ -97,15 +103,16 @@ def write_text(text: str, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _page(kind: str, content: Content) -> str:
-    return page_text(str(content["title"]), {"kind": kind, **packed(content)}, bundle(ENTRY), asset("theme.css"))
+def _page(kind: str, content: Content, theme: str | None = None) -> str:
+    return page_text(str(content["title"]), {"kind": kind, **packed(content)}, bundle(ENTRY), asset("theme.css"), theme)
 
 
-def page_text(title: str, data: Content, script: str, style: str) -> str:
-    """Return a page with its data (plain), code and style."""
+def page_text(title: str, data: Content, script: str, style: str, theme: str | None = None) -> str:
+    """Return a page with its data (plain), code and style, in a theme, light or dark; as the reader's system if not given."""
     return TEMPLATE.format(
         policy=f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'",
+        theme=f' data-theme="{choice("theme", theme, THEMES)}"' if theme else "",
         title=html.escape(title),
         style=style,
         data=_inert(json.dumps(data, separators=(",", ":"))),

@@ -10,44 +10,42 @@ they bend as the motion did.
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib import cm, collections, colors
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from nlink._support.checks import ModelError, choice, listed, number, shown, whole
+from nlink._support.checks import ModelError, choice, number, shown, whole
 from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.run.run import Run
 from nlink.view import coupler, forces
 from nlink.view.sampling import Span, within_times
-from nlink.view.sheet import MOST_DPI, MOST_FONT, MOST_INCHES, Sheet, Size
-from nlink.view.style import DASHES, Progress, refuse_empty, save_figure, theme, themed
+from nlink.view.sheet import MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
+from nlink.view.style import CURVES, DASHES, Progress, Size, inches, palette, picture, refuse_empty, save_figure
 
 SIZE: Size = (8.0, 5.0)
-COLUMN: Size = (3.4, 2.6)
-"""Inches of a plot, and of one for the column of a journal."""
-WORKS = ("fourth", "fifth", "accent", "second", "third")
-"""Colours of the works of loads in the theme; as in `panels.js`."""
+"""Inches of a plot."""
 FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
 
 
+@picture
 def figure(
     run: Run,
-    name: str,
+    kind: str = "angles",
     *,
     links: Iterable[int] | None = None,
     t: Span | None = None,
-    ax: Axes | Sequence[Axes] | None = None,
-    size: Size | None = None,
+    ax: AnyAxes = None,
+    size: Size | str | None = None,
     fontsize: float | None = None,
     theme: str | None = None,
 ) -> Figure:
@@ -55,11 +53,11 @@ def figure(
 
     Parameters
     ----------
-    name : a key of PLOTS
+    kind : a key of PLOTS
     links : those that are shown, from 0; all if not given, in a phase portrait the last
     t : first and last time that are shown, in s; None for the end of the run
     ax : axes to draw into, one or as many as the plot has
-    size : inches, 8 x 5 if not given
+    size : inches, 8 x 5 if not given; or "column", for the column of a journal
     fontsize : points; 11 if not given, smaller below a width of 6 inches
     theme : light or dark; as Matplotlib's style if not given
 
@@ -69,14 +67,13 @@ def figure(
     2
     """
     refuse_empty(run)
-    kind, inches = PLOTS[_chosen(run, name)], _size(SIZE if size is None else size)
-    fontsize = min(11.0, max(7.0, 11.0 * inches[0] / 6.0)) if fontsize is None else fontsize
+    plot, (wide, high) = PLOTS[_chosen(run, kind)], inches(size, SIZE)
+    fontsize = min(11.0, max(7.0, 11.0 * wide / 6.0)) if fontsize is None else fontsize
     letters = number("fontsize", fontsize, above=0, most=MOST_FONT)
-    run, given = run if t is None else within_times(run, t), [] if ax is None else list(np.ravel(np.asarray(ax, object)))
-    with themed(theme):
-        sheet = Sheet(run, inches, letters, _links(run, links), given)
-        kind.draw(sheet)
-        sheet.finish(kind.meaning)
+    run = run if t is None else within_times(run, t)
+    sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax))
+    plot.draw(sheet)
+    sheet.finish(plot.meaning)
     return sheet.figure
 
 
@@ -88,7 +85,7 @@ def save_plots(
     links: Iterable[int] | None = None,
     t: Span | None = None,
     format: str = "png",
-    size: Size | None = None,
+    size: Size | str | None = None,
     fontsize: float | None = None,
     theme: str | None = None,
     dpi: float = 150,
@@ -103,11 +100,11 @@ def save_plots(
     refuse_empty(run)
     names = suiting(run) if names is None else [names] if isinstance(names, str) else names
     wanted = [_chosen(run, name) for name in names]
-    dpi, size = number("dpi", dpi, above=0, most=MOST_DPI), _size(SIZE if size is None else size)
+    dpi, largest = number("dpi", dpi, above=0, most=MOST_DPI), max(inches(size, SIZE))
     run, links = run if t is None else within_times(run, t), None if links is None else list(links)
     _links(run, links)
-    if format == "png" and max(size) * dpi > 2**15:
-        raise ModelError(f"size times dpi must be at most {2**15} pixels, got {max(size) * dpi:g}; give a smaller size or dpi")
+    if format == "png" and largest * dpi > 2**15:
+        raise ModelError(f"size times dpi must be at most {2**15} pixels, got {largest * dpi:g}; give a smaller size or dpi")
     paths = [Path(folder) / f"{name}.{format}" for name in wanted]
     Path(folder).mkdir(parents=True, exist_ok=True)
     for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
@@ -206,7 +203,7 @@ def _name_ends(sheet: Sheet) -> None:
 def _tip(sheet: Sheet) -> None:
     t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
     axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * sheet.run.chain.length.sum()))
-    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), theme().viridis)
+    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
     pieces = collections.LineCollection(
         list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3 * sheet.thin, capstyle="round", colors=colours.to_rgba(t[:-1])
     )
@@ -216,7 +213,7 @@ def _tip(sheet: Sheet) -> None:
     axes.autoscale_view()
     bar = sheet.colour_bar(colours, sheet.time_label())
     if sheet.trusted is not None:
-        bar.ax.axhline(sheet.trusted, color=theme().ink, linewidth=1.0, linestyle=(0, (3, 2)))
+        bar.ax.axhline(sheet.trusted, color=palette().ink, linewidth=1.0, linestyle=(0, (3, 2)))
 
 
 def _energy(sheet: Sheet) -> None:
@@ -224,13 +221,15 @@ def _energy(sheet: Sheet) -> None:
     upper, lower = sheet.over_time("change of energy (J)", "residual (J)", heights=(3, 1))
     rows = {"total": energy.kinetic + energy.potential, "kinetic": energy.kinetic, "potential": energy.potential}
     rows |= {f"work of\n{name.replace('_', ' ')}": work for name, work in energy.work.items()}
-    colours = [getattr(theme(), name) for name in ("ink", "second", "third")]
-    colours += [getattr(theme(), WORKS[k % len(WORKS)]) for k in range(len(energy.work))]
-    marker = "." if len(t) <= FEW else ""
-    for (name, values), colour, dashes in zip(rows.items(), colours, DASHES, strict=False):
-        width = sheet.thin * (1.5 if name == "total" else 1.3)
-        upper.plot(t, values - values[0], color=colour, linestyle=dashes, linewidth=width, label=name, marker=marker)
-    lower.plot(t, energy.residual, color=theme().ink, linewidth=1.0 * sheet.thin, marker=marker)
+    marker, looks = "." if len(t) <= FEW else "", itertools.cycle(zip(CURVES, DASHES, strict=True))
+    for (name, values), (colour, dashes) in zip(rows.items(), looks, strict=False):
+        style = {
+            "color": getattr(palette(), colour),
+            "linestyle": dashes,
+            "linewidth": sheet.thin * (1.5 if name == "total" else 1.3),
+        }
+        upper.plot(t, values - values[0], label=name, marker=marker, **style)
+    lower.plot(t, energy.residual, color=palette().ink, linewidth=1.0 * sheet.thin, marker=marker)
     lower.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
     sheet.legend(*upper.get_legend_handles_labels())
 
@@ -251,12 +250,6 @@ def turned_over(run: Run) -> bool:
     """Whether some link passed straight up, so that its angle in turns says more than the wrapped one."""
     turn = np.ceil((run.theta - np.pi) / (2 * np.pi))
     return bool(np.any(turn != turn[:1]))
-
-
-def _size(size: Size) -> Size:
-    if not listed(size) or len(size) != 2:
-        raise ModelError(f"size must be (width, height) in inches, got {shown(size)}")
-    return number("size[0]", size[0], least=1, most=MOST_INCHES), number("size[1]", size[1], least=1, most=MOST_INCHES)
 
 
 @dataclass(frozen=True)

@@ -3,36 +3,76 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from nlink.view.pen import Pen, width_of, write
-from nlink.view.style import LIGHT, Colour, minus
+from nlink.view.style import Colour, Theme, minus
 
-GROUND: Colour = (0.985, 0.985, 0.98)
-LINES: Colour = (0.92, 0.925, 0.93)
 TEXT = 160
 """Pictures with a side below this carry no text."""
+SHARES, LINES, LINE = (1.0, 0.85, 0.72, 0.6), 3, 1.3
+"""Sizes of a title, as parts of the usual one, and most lines before a smaller one is taken; the height of a line in letters."""
+SMALL = 0.72
+"""Height of the letters of scales and notes, as a part of the usual one."""
+SMALLEST, MOST = 9.0, 0.25
+"""Least height of letters in pixels, and most of the picture's height that a title takes: what does not fit then is cut off."""
 CELLS = 8
 """Grid cells along the shorter side, about."""
 SLACK = 0.8
 """The pivot (with a pin, the point midway) stands in the middle unless that shrinks the picture below this share."""
 
 
+class Title(NamedTuple):
+    """The title of a picture in lines, the height of its letters in pixels, and that of the usual ones."""
+
+    lines: list[str]
+    letter: float
+    usual: float
+
+    @property
+    def bottom(self) -> float:
+        """Where the picture may begin below the title, in pixels from the upper edge."""
+        return 2.2 * self.usual + (len(self.lines) - 1) * LINE * self.letter
+
+
+def title_for(text: str, size: tuple[int, int], aside: float) -> Title:
+    """Return a title that leaves `aside` pixels at the right free: in a few lines, in smaller letters if there would be many."""
+    usual = text_height(size)
+    if not usual:
+        return Title([], 0.0, 0.0)
+    letter, lines, room = usual, [""], size[0] - aside - 2.6 * usual
+    for share in SHARES:
+        letter = max(min(SMALLEST, usual), share * usual)
+        lines = _wrapped(text, room, letter)
+        if len(lines) <= LINES:
+            break
+    most = max(1, int(MOST * size[1] / (LINE * letter)))
+    if len(lines) > most:
+        lines = [*lines[: most - 1], _cut(lines[most - 1] + "\N{HORIZONTAL ELLIPSIS}", room, letter)]
+    return Title(lines, letter, usual)
+
+
+def text_height(size: tuple[int, int]) -> float:
+    """Return the usual height of letters in pixels; 0 in a picture too small for text."""
+    return min(28.0, max(11.0, min(size) / 36)) if min(size) >= TEXT else 0.0
+
+
 class Camera:
-    """Fits points (K, 2) in metres and the grounds, the pivot and perhaps a pin, into a picture of `size` pixels.
+    """Fits points (K, 2) in metres and the grounds, the pivot and perhaps a pin, into a picture of `size` pixels, below its `top`.
 
     Attributes: `scale` in pixels a metre; `frame` (left, bottom, right, top), the part with the grid; `letter`, the
     height of the title in pixels, 0 in a picture too small for text; `thickness` of a bar.
     """
 
-    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, notes: bool, grounds: np.ndarray) -> None:
+    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, top: float, grounds: np.ndarray) -> None:
         self.size, self.grounds = size, grounds
         width, height = size
-        self.letter = min(28.0, max(11.0, min(size) / 36)) if min(size) >= TEXT else 0.0
-        self.small = 0.72 * self.letter
-        left, bottom, top = 3.7 * self.small, 2.0 * self.small, (2.2 + 0.9 * notes) * self.letter
+        self.letter = text_height(size)
+        self.small = SMALL * self.letter
+        left, bottom = 3.7 * self.small, 2.0 * self.small
         self.frame = (left, bottom, width - 0.8 * self.letter, height - top)
         pad = max(3.0, 0.025 * min(size))
         corners = np.stack([points.min(0), points.max(0)])
@@ -73,46 +113,47 @@ class Camera:
         return float(min(r / e for r, e in zip(room, extent, strict=True) if e > 0))
 
 
-def scenery(camera: Camera, title: str, beside: str) -> np.ndarray:
-    """Return the ground (H, W, 4): grid, scale, pivot, pin and title; the title leaves room for the text `beside` it."""
+def scenery(camera: Camera, title: Title, theme: Theme) -> np.ndarray:
+    """Return the ground (H, W, 4): grid, scale, pivot, pin and title."""
     pen = Pen(camera.size)
-    pen.fill(GROUND)
+    pen.fill(theme.stage)
     step = _round_step(min(camera.size) / CELLS / camera.scale)
     across, up = _multiples(camera, 0, step), _multiples(camera, 1, step)
     left, bottom, right, top = camera.frame
     for x in _crisp(camera.scale * across + camera.origin[0]):
-        pen.line(np.array([[x, bottom], [x, top]]), LINES, 1.0, "butt")
+        pen.line(np.array([[x, bottom], [x, top]]), theme.lines, 1.0, "butt")
     for y in _crisp(camera.scale * up + camera.origin[1]):
-        pen.line(np.array([[left, y], [right, y]]), LINES, 1.0, "butt")
+        pen.line(np.array([[left, y], [right, y]]), theme.lines, 1.0, "butt")
     for at in camera.pixels(camera.grounds):
-        _draw_ground(pen, at, *camera.symbol())
+        _draw_ground(pen, at, *camera.symbol(), theme.muted)
     image = pen.picture()
     if camera.letter:
-        _write_scale(image, camera, across, up)
-        room = camera.size[0] - width_of(beside, camera.letter) - 2.6 * camera.letter
-        write(image, (0.8 * camera.letter, 1.1 * camera.letter), _cut(title, room, camera.letter), camera.letter, LIGHT.muted, "lm")
+        _write_scale(image, camera, across, up, theme.muted)
+    for k, line in enumerate(title.lines):
+        at = 0.8 * title.usual, 1.1 * title.usual + k * LINE * title.letter
+        write(image, at, line, title.letter, theme.muted, "lm")
     return np.asarray(image.convert("RGBA"))
 
 
-def _draw_ground(pen: Pen, at: np.ndarray, half: float, hatch: float) -> None:
+def _draw_ground(pen: Pen, at: np.ndarray, half: float, hatch: float, colour: Colour) -> None:
     """Draw the ground that a pivot or pin is fixed to: a line with hatching above it."""
     x, y = at
-    pen.line(np.array([[x - half, y], [x + half, y]]), LIGHT.muted, 1.5, "butt")
+    pen.line(np.array([[x - half, y], [x + half, y]]), colour, 1.5, "butt")
     for start in np.linspace(x - half, x + half - hatch, 6):
-        pen.line(np.array([[start, y], [start + hatch, y + hatch]]), LIGHT.muted, 1.0, "butt")
+        pen.line(np.array([[start, y], [start + hatch, y + hatch]]), colour, 1.0, "butt")
 
 
-def _write_scale(image: Image.Image, camera: Camera, across: np.ndarray, up: np.ndarray) -> None:
+def _write_scale(image: Image.Image, camera: Camera, across: np.ndarray, up: np.ndarray, colour: Colour) -> None:
     """Write the metres along the left and the lower edge; the last one across carries the unit."""
     height, (left, bottom, _, _) = camera.size[1], camera.frame
     for value in across:
         text = _number(value) + (" m" if value == across[-1] else "")
         x = camera.scale * value + camera.origin[0]
         x = min(x, camera.size[0] - width_of(text, camera.small) / 2 - 0.2 * camera.small)
-        write(image, (x, height - bottom / 2), text, camera.small, LIGHT.muted, "mm")
+        write(image, (x, height - bottom / 2), text, camera.small, colour, "mm")
     for value in up:
         y = height - (camera.scale * value + camera.origin[1])
-        write(image, (left - 0.5 * camera.small, y), _number(value), camera.small, LIGHT.muted, "rm")
+        write(image, (left - 0.5 * camera.small, y), _number(value), camera.small, colour, "rm")
 
 
 def _multiples(camera: Camera, axis: int, step: float) -> np.ndarray:
@@ -133,6 +174,22 @@ def _crisp(pixels: np.ndarray) -> np.ndarray:
 
 def _number(value: float) -> str:
     return minus(f"{value + 0.0:.6g}")
+
+
+def _wrapped(text: str, room: float, letter: float) -> list[str]:
+    """Return a text in lines that fit into `room` pixels; a word that does not fit by itself is broken."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if width_of(longer, letter) <= room:
+            lines[-1] = longer
+            continue
+        lines += [""] * bool(lines[-1])
+        for sign in word:
+            if lines[-1] and width_of(lines[-1] + sign, letter) > room:
+                lines.append("")
+            lines[-1] += sign
+    return lines
 
 
 def _cut(text: str, room: float, letter: float) -> str:

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run, Trajectory
-from nlink.view.style import Colour, blank, cut, grounds, heading, link_colours, theme, within
+from nlink.view.style import Colour, Size, blank, cut, grounds, heading, letter, link_colours, palette, within
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
@@ -26,17 +26,18 @@ POINTS = 2000
 DEAD = 60
 """Most dead positions that are marked."""
 
-Size = tuple[float, float]
+AnyAxes = Axes | Sequence[Axes] | None
+"""Axes of a user to draw into: one, or as many as the picture has."""
 LineStyle = dict[str, Any]
 """Keywords of `Axes.plot`."""
 MOST_TITLE = 300
 """Letters of a title that are shown."""
 CLOSE = 0.2
 """Texts nearer than this part of the width stand upwards."""
-MOST_INCHES, MOST_FONT, MOST_DPI = 200.0, 1000.0, 1e6
-"""Of a picture: its sides, its letters in points, and its dots an inch."""
-WIDE, LETTER = 8.0, 0.56
-"""Width in inches from which lines have their full width; mean width of a letter in its size."""
+MOST_FONT, MOST_DPI = 1000.0, 1e6
+"""Of a picture: its letters in points, and its dots an inch."""
+WIDE, LETTER, TITLE = 8.0, 0.56, 1.1
+"""Width in inches from which lines have their full width; mean width of a letter, and size of a title, as parts of the letters."""
 
 
 class Sheet:
@@ -68,20 +69,18 @@ class Sheet:
             axes.set_ylabel(label, fontsize=self.fontsize)
             axes.margins(x=0.01)
             if self.trusted is not None:
-                axes.axvline(self.trusted, color=theme().muted, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
+                axes.axvline(self.trusted, color=palette().muted, linewidth=1.0, linestyle=(0, (5, 3)), zorder=1)
             for t in passed:
-                axes.axvline(t, color=theme().muted, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+                axes.axvline(t, color=palette().muted, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         note = ", dotted: dead positions" if passed else ""
         column[-1].set_xlabel(self.fitted(self.time_label() + note), fontsize=self.fontsize)
         return column
 
     def column(self, count: int, heights: tuple[float, ...] | None = None) -> list[Axes]:
         """Return axes one below another, or those that were given."""
-        if not self.given:
-            return list(self.figure.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
-        if len(self.given) != count:
-            raise ModelError(f"ax must be {count} axes for this plot, got {len(self.given)}")
-        return self.given
+        if self.given:
+            return counted(self.given, count)
+        return list(self.figure.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
 
     def fitted(self, text: str, size: float = 1.0) -> str:
         """Return a text in lines that are not wider than the figure; `size` in that of the other letters."""
@@ -93,7 +92,7 @@ class Sheet:
         (axes,) = self.column(1)
         axes.set_aspect("equal", adjustable="datalim")
         if pivot:
-            mark_grounds(axes, self.run.chain, (9, 7))
+            mark_grounds(axes, self.run.chain, (letter(0.9), letter(0.7)))
         note = ", + pivot, \N{MULTIPLICATION SIGN} pin" if pivot and self.run.chain.pin else ""
         axes.set_xlabel(f"x (m){note}", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
@@ -157,25 +156,38 @@ class Sheet:
             axes.yaxis.get_offset_text().set_fontsize(0.9 * self.fontsize)
             dressed(axes, 0.9 * self.fontsize)
         title = self.fitted(f"{meaning}\n{self.note}" if self.note else meaning, 1.15)
-        (self.given or self.figure.axes)[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=theme().ink, pad=8)
+        (self.given or self.figure.axes)[0].set_title(title, loc="left", fontsize=1.15 * self.fontsize, color=palette().ink, pad=8)
         if self.given:
             return
         letters = int(self.figure.get_figwidth() * 72 / (LETTER * self.fontsize))
         title = wrapped(heading(self.run, MOST_TITLE), letters)
-        self.figure.suptitle(title, x=0.012, ha="left", fontsize=self.fontsize, color=theme().muted, parse_math=False)
+        self.figure.suptitle(title, x=0.012, ha="left", fontsize=self.fontsize, color=palette().muted, parse_math=False)
 
     def time_label(self) -> str:
         """Return the label of the time, with what a dashed line in it means."""
         return "time (s)" if self.trusted is None else f"time (s), dashed: trusted until {self.trusted:.3g} s"
 
 
-def panels(size: Size, rows: int, title: str, given: Axes | None = None) -> tuple[Figure, list[Axes]]:
-    """Return a figure of panels one below another that share the x axis, with a title above; or that of given axes."""
-    if given is not None:
-        return whole_figure(given), [dressed(given)]
+def panels(size: Size, rows: int, title: str, ax: AnyAxes = None) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels one below another that share the x axis, with a title above; or that of axes of the user."""
+    if ax is not None:
+        mine = counted(axes_of(ax), rows)
+        return whole_figure(mine[0]), [dressed(axes) for axes in mine]
     figure = blank(*size)
     head(figure, title)
     return figure, [dressed(axes) for axes in figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]]
+
+
+def axes_of(ax: AnyAxes) -> list[Axes]:
+    """Return the axes that a user gives for a picture; none if not given."""
+    return [] if ax is None else list(np.ravel(np.asarray(ax, object)))
+
+
+def counted(given: list[Axes], count: int) -> list[Axes]:
+    """Return the axes that a user gives if they are as many as the picture has."""
+    if len(given) != count:
+        raise ModelError(f"ax must be {count} axes for this plot, got {len(given)}")
+    return given
 
 
 def whole_figure(axes: Axes) -> Figure:
@@ -193,8 +205,13 @@ def dashed(drawn: Sequence[Artist]) -> bool:
 
 def head(figure: Figure, title: str) -> None:
     """Put a title above a figure, in several lines if it is long."""
-    title = wrapped(cut(title, MOST_TITLE), int(figure.get_figwidth() * 72 / 6.2))
-    figure.suptitle(title, x=0.01, ha="left", color=theme().muted, fontsize=11, parse_math=False)
+    title = wrapped(cut(title, MOST_TITLE), letters_across(figure, TITLE))
+    figure.suptitle(title, x=0.01, ha="left", color=palette().muted, fontsize=letter(TITLE), parse_math=False)
+
+
+def letters_across(figure: Figure, share: float = 1.0) -> int:
+    """Return how many letters of a size fit into the width of a figure."""
+    return int(figure.get_figwidth() * 72 / (LETTER * letter(share)))
 
 
 def wrapped(text: str, letters: int) -> str:
@@ -203,15 +220,16 @@ def wrapped(text: str, letters: int) -> str:
 
 
 def subtitle(axes: Axes, text: str) -> None:
-    """Put a title above axes."""
-    axes.set_title(text, loc="left", fontsize=11, color=theme().ink)
+    """Put a title above axes, in several lines if it is long."""
+    text = wrapped(text, letters_across(whole_figure(axes), TITLE))
+    axes.set_title(text, loc="left", fontsize=letter(TITLE), color=palette().ink)
 
 
 def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
     """Mark the pivot, and the pin if there is one."""
     for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
-        halo = patheffects.withStroke(linewidth=3.0, foreground=theme().ground)
-        axes.plot(x, y, mark, color=theme().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        halo = patheffects.withStroke(linewidth=3.0, foreground=palette().ground)
+        axes.plot(x, y, mark, color=palette().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
 def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) -> None:
@@ -219,19 +237,19 @@ def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) 
     above, (left, right) = axes.secondary_xaxis("top"), axes.get_xlim()
     gaps = np.diff(sorted(x for x, _ in notes)) / (right - left)
     above.set_xticks([x for x, _ in notes], [text for _, text in notes], rotation=90 if gaps.min(initial=1.0) < CLOSE else 0)
-    above.tick_params(color=colour, labelcolor=colour, labelsize=8)
+    above.tick_params(color=colour, labelcolor=colour, labelsize=letter(0.8))
     above.minorticks_off()
     above.spines["top"].set_visible(False)
 
 
-def dressed(axes: Axes, labelsize: float = 10.0) -> Axes:
+def dressed(axes: Axes, labelsize: float | None = None) -> Axes:
     """Give axes the calm look of all plots; of a colour bar its texts alone."""
-    axes.tick_params(color=theme().muted, labelcolor=theme().ink, labelsize=labelsize)
+    axes.tick_params(color=palette().muted, labelcolor=palette().ink, labelsize=letter() if labelsize is None else labelsize)
     if axes.get_label() != "<colorbar>":
-        axes.grid(color=theme().lines, linewidth=0.8)
+        axes.grid(color=palette().lines, linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(theme().muted)
+        axes.spines[["left", "bottom"]].set_color(palette().muted)
     return axes
 
 

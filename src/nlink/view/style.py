@@ -1,47 +1,72 @@
-"""Shared by plots and animations: themes, colours, titles, fixed points, and the making and writing of figures.
+"""Shared by plots and animations: themes, colours, sizes, titles, fixed points, and the making and writing of figures.
 
-The colours are those of the pages (`web/theme.css`), and curves are told apart by dashes too. A figure takes the theme, LIGHT or
-DARK, that suits the ground of Matplotlib's style, as after `plt.style.use("dark_background")`; `themed("dark")` sets one.
+Colours and dashes are those of the pages (`web/theme.css`). A figure takes the theme, LIGHT or DARK, that suits the ground of
+Matplotlib's style, as after `plt.style.use("dark_background")`. Every function that draws is a `@picture`: its keyword `theme`
+sets another, light or dark, and its keyword `size` the letters and lines that suit a small figure.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.resources
 import io
 import os
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import ListedColormap, to_rgb, to_rgba
 from matplotlib.figure import Figure
 
-from nlink._support.checks import ModelError, choice
+from nlink._support.checks import ModelError, choice, listed, number, shown
 from nlink._support.files import written_whole
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Chain
 from nlink.run.run import Run
 from nlink.scenario import Scenario
+from nlink.view import THEMES as NAMES
 
 Colour = tuple[float, float, float]
 Progress = Callable[[int, int], None]
 Dashes = tuple[int, tuple[float, ...]]
 
-DASHES: tuple[Dashes, ...] = (
-    (0, ()), (0, (6, 2)), (0, (1.2, 1.2)), (0, (8, 2, 1.2, 2)), (0, (3, 1, 1, 1, 1, 1)), (0, (12, 3)), (0, (3, 3)),
-    (0, (8, 2, 3, 2)), (0, (1, 4)), (0, (12, 2, 1, 2, 1, 2)), (0, (5, 1, 5, 4)),
-)  # fmt: skip
-"""Kinds of lines that are told apart without colour."""
+Size = tuple[float, float]
+"""Width and height in inches."""
+P = ParamSpec("P")
+
+COLUMN: Size = (3.4, 2.6)
+"""Inches of a figure for the column of a journal, unless it has many panels."""
+WIDE, SMALLEST = 6.0, 6.5
+"""Inches from which letters and lines have the size of Matplotlib's style; points of letters at the least."""
+MOST_INCHES = 200.0
+
+
+def _sheet() -> str:
+    return (importlib.resources.files("nlink.view") / "web" / "theme.css").read_text(encoding="utf-8")
+
+
+def _listed(name: str) -> list[str]:
+    """Return the values of a property of the style sheet that is a list."""
+    found = re.search(rf"--{name}: (.*);", _sheet())
+    assert found is not None
+    return found[1].split(", ")
+
+
+CURVES = _listed("curves")
+"""Names of the colours of curves in the theme, in their order."""
+DASHES: list[Dashes] = [(0, () if dash == "0" else tuple(map(float, dash.split()))) for dash in _listed("dashes")]
+"""Kinds of lines that are told apart without colour, for the same curves."""
 
 
 class Theme(NamedTuple):
-    """The colours of figures and pages: of the ground, of texts and axes, and of curves."""
+    """The colours of figures and pages: of the ground of plots and of animations, of texts and axes, and of curves."""
 
     ground: Colour
+    stage: Colour
     ink: Colour
     muted: Colour
     lines: Colour
@@ -63,29 +88,72 @@ class Theme(NamedTuple):
 
 
 def _theme(selector: str, ground: str, low: float, high: float) -> Theme:
-    """Return the theme of a rule of the pages' style sheet; `ground` names its colour behind plots."""
-    sheet = (importlib.resources.files("nlink.view") / "web" / "theme.css").read_text(encoding="utf-8")
-    rule = sheet[sheet.index(f"\n{selector} {{") :].partition("}")[0]
-    colours = {name: to_rgb(value) for name, value in re.findall(r"--(\w+): (#\w{6});", rule)} | {"ground": to_rgb(ground)}
+    """Return the theme of a rule of the pages' style sheet; `ground` is its colour behind plots."""
+    rule = _sheet()[_sheet().index(f"\n{selector} {{") :].partition("}")[0]
+    colours = {name: to_rgb(value) for name, value in re.findall(r"--(\w+): (#\w{6});", rule)}
+    colours |= {"stage": colours["ground"], "ground": to_rgb(ground)}
     viridis = ListedColormap(mpl.colormaps["viridis"](np.linspace(low, high, 256)), "links")
     return Theme(**{name: colours[name] for name in Theme._fields[:-1]}, viridis=viridis)
 
 
 LIGHT = _theme(":root", "#ffffff", 0.10, 0.78)
 DARK = _theme(':root[data-theme="dark"]', "#12161b", 0.40, 0.97)
-THEMES = {"light": LIGHT, "dark": DARK}
+THEMES: dict[str, Theme] = dict(zip(NAMES, (LIGHT, DARK), strict=True))
 
 
-def theme() -> Theme:
+def palette() -> Theme:
     """Return the theme that suits the ground of Matplotlib's style."""
     grounds = (to_rgba(colour) for colour in (mpl.rcParams["axes.facecolor"], mpl.rcParams["figure.facecolor"]))
     r, g, b, _ = next((colour for colour in grounds if colour[3] > 0), (1.0, 1.0, 1.0, 1.0))
     return DARK if 0.3 * r + 0.59 * g + 0.11 * b < 0.5 else LIGHT
 
 
-def themed(name: str | None) -> AbstractContextManager[None]:
-    """Set Matplotlib's style to that of a theme, light or dark, for a while; None leaves it."""
-    return nullcontext() if name is None else mpl.rc_context(THEMES[choice("theme", name, THEMES)].style)  # pyright: ignore[reportArgumentType, reportReturnType]
+def named_theme(name: str | None) -> Theme:
+    """Return a theme by its name, light or dark; None for that of Matplotlib's style."""
+    return palette() if name is None else THEMES[choice("theme", name, THEMES)]
+
+
+@contextmanager
+def styled(name: str | None, size: Size | str | None) -> Iterator[None]:
+    """Set Matplotlib's style for a while: a theme, light or dark, and letters and lines that suit a size; None leaves it."""
+    settings: dict[str, object] = {} if name is None else dict(named_theme(name).style)
+    if size is not None:
+        share = min(1.0, inches(size, COLUMN)[0] / WIDE)
+        letters, line = float(mpl.rcParams["font.size"]), float(mpl.rcParams["lines.linewidth"])
+        settings |= {"font.size": max(min(SMALLEST, letters), share * letters), "lines.linewidth": max(0.5, share) * line}
+    with mpl.rc_context(settings):  # pyright: ignore[reportArgumentType]
+        yield
+
+
+def picture(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Let a function draw in the style of its keywords `theme` and `size`."""
+
+    @functools.wraps(draw)
+    def drawn(*arguments: P.args, **options: P.kwargs) -> Figure:
+        with styled(*(options.get(name) for name in ("theme", "size"))):  # pyright: ignore[reportArgumentType]
+            return draw(*arguments, **options)
+
+    return drawn
+
+
+def inches(size: Size | str | None, usual: Size, column: Size = COLUMN) -> Size:
+    """Return the width and the height of a figure: the usual ones if not given, those for a column of a journal for "column"."""
+    if size is None or size == "column":
+        return usual if size is None else column
+    if not listed(size) or len(size) != 2:
+        raise ModelError(f'size must be (width, height) in inches or "column", got {shown(size)}')
+    wide, high = (number(f"size[{k}]", side, least=1, most=MOST_INCHES) for k, side in enumerate(size))
+    return wide, high
+
+
+def letter(share: float = 1.0) -> float:
+    """Return the size of letters in points, as a part of the usual one."""
+    return share * float(mpl.rcParams["font.size"])
+
+
+def stroke(points: float) -> float:
+    """Return the width of a line in points, thinner in a small figure."""
+    return points * float(mpl.rcParams["lines.linewidth"]) / 1.5
 
 
 class Picture(Figure):
@@ -102,7 +170,7 @@ def blank(width: float, height: float) -> Figure:
 
 def link_colours(n: int, colours: Theme | None = None) -> list[Colour]:
     """Return n colours, from the pivot outwards."""
-    viridis = (colours or theme()).viridis
+    viridis = (colours or palette()).viridis
     r, g, b, _ = np.atleast_2d(viridis(np.linspace(0.0, 1.0, n) if n > 1 else np.array([0.35]))).T
     return list(zip(r.tolist(), g.tolist(), b.tolist(), strict=True))
 

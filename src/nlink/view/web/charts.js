@@ -1,7 +1,7 @@
 // The plots of a motion that goes on: its energies over the last seconds, how far near-copies are apart, the phase portrait of a link.
 
 import { PhasePlot, TimePlot } from "./plots.js";
-import { card, setText } from "./panels.js";
+import { card, lineSample, setText } from "./panels.js";
 import { el, picture } from "./dom.js";
 import { linkColours, tokens } from "./colours.js";
 import { extent, roundStep, valueText } from "./axes.js";
@@ -11,7 +11,8 @@ const WINDOW = 12;
 const TURN = 360;
 const HALF_TURN = 180;
 const NARROW = 150;
-const LINES = [["kinetic", "second"], ["potential", "third"], ["work", "fourth"], ["total", "ink"]];
+// In the order of the colours and dashes of curves.
+const LINES = ["total", "kinetic", "potential", "work"];
 
 export class Charts {
   constructor(history) {
@@ -22,18 +23,22 @@ export class Charts {
     this.cards = {
       energy: card("Energy changes (J)", this.energy.canvas), parting: card("Near-copies apart (log\u2081\u2080 m)", this.parting.canvas), phase: card("Phase portrait", this.phase.canvas),
     };
-    this.keys = LINES.map(([name, colour]) => {
-      const value = el("b", {});
-      return { name, colour, value, node: el("span", { class: `key ${colour}` }, `${name} `, value) };
-    });
     this.residual = el("b", {});
     const residual = el("span", { title: "The change of the total energy that is not the work of loads or of your hand: the error of the simulation" }, "residual ", this.residual);
-    this.cards.energy.legend.append(...this.keys.map(({ node }) => node), residual);
+    this.cards.energy.legend.append(residual);
     this.apart = el("b", {});
     this.cards.parting.legend.append(el("span", { class: "key accent" }, "largest distance of two tips ", this.apart));
     this.clear();
     setText(this.cards.phase.legend, "angle across, rate (rad/s) up");
     this.node = el("aside", { class: "plots", "aria-label": "Plots" }, ...Object.values(this.cards).map(({ node }) => node));
+  }
+
+  // The lines of the energies, named in the legend; called once the page has its colours.
+  named() {
+    const { curves, dashes } = tokens();
+    const lines = LINES.map((name, k) => ({ name, colour: curves[k], dashes: dashes[k], width: k ? 1.4 : 1.8, value: el("b", {}) }));
+    this.cards.energy.legend.prepend(...lines.map((line) => el("span", { class: "key line" }, lineSample(line), `${line.name} `, line.value)));
+    return lines;
   }
 
   // Forget how far copies were apart.
@@ -44,12 +49,13 @@ export class Charts {
   // Draw up to the time t. Energies are those of this moment and of the start; `apart` is the distance of the copies in m, 0 without any.
   draw(t, { energy, first, apart, link }) {
     const { history } = this, part = history.since(t - WINDOW), change = (name) => energy[name] - first[name];
+    this.keys ??= this.named();
     for (const { name, value } of this.keys) setText(value, valueText(change(name), 3));
     setText(this.residual, `${valueText(energy.residual, 2)} J`);
     if (part.t.length < 2) return;
-    const line = ([name, colour]) => ({ name, colour, t: part.t, values: part.energy(name).map((value) => value - first[name]), width: name === "total" ? 1.8 : 1.4, now: () => change(name) });
+    const line = (key) => ({ ...key, t: part.t, values: part.energy(key.name).map((value) => value - first[key.name]), now: () => change(key.name) });
     const to = Math.max(t, history.start + WINDOW);
-    this.energy.show(LINES.map(line), { trusted: null, from: to - WINDOW, to });
+    this.energy.show(this.keys.map(line).reverse(), { trusted: null, from: to - WINDOW, to });
     this.energy.draw(t);
     this.part(t, apart, to);
     this.portrait(part, link);

@@ -44,12 +44,18 @@ function isDark() {
   return theme ? theme === "dark" : SYSTEM.matches;
 }
 
-// The colours and the font of the page: another object once the theme has changed.
+// Dashes and gaps in widths of a line, from "6 2"; none from "0", a whole line.
+function dashesOf(text) {
+  return text === "0" ? [] : text.split(" ").map(Number);
+}
+
+// The colours, dashes and font of the page: another object once the theme has changed.
 export function tokens() {
   const dark = isDark();
   if (current.dark !== dark) {
     const style = getComputedStyle(document.querySelector(".nlink"));
-    current = { dark, font: style.fontFamily, ...Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) };
+    const read = (name) => style.getPropertyValue(`--${name}`).trim(), list = (name) => read(name).split(",").map((part) => part.trim());
+    current = { dark, font: style.fontFamily, curves: list("curves"), dashes: list("dashes").map(dashesOf), ...Object.fromEntries(NAMES.map((name) => [name, read(name)])) };
   }
   return current;
 }

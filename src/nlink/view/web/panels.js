@@ -7,7 +7,6 @@ import { linkColours, tokens } from "./colours.js";
 
 const DEGREE = 180 / Math.PI;
 const MANY = 24;
-const WORKS = ["fourth", "fifth", "accent", "warn", "second", "third"];
 
 function wrap(degrees) {
   return degrees - 360 * Math.ceil((degrees - 180) / 360);
@@ -37,6 +36,17 @@ export function card(title, canvas, ...controls) {
   const legend = el("div", { class: "legend" });
   const node = el("section", { class: "card", "aria-label": title }, el("header", {}, el("h2", {}, title), ...controls), legend, canvas);
   return { node, legend, title: node.querySelector("h2") };
+}
+
+// A piece of a line for the legend.
+export function lineSample({ colour, dashes, width }) {
+  const [svg, line] = ["svg", "path"].map((name) => document.createElementNS("http://www.w3.org/2000/svg", name));
+  const look = { d: "M0 3h28", stroke: `var(--${colour})`, "stroke-width": width, "stroke-dasharray": dashes.map((part) => part * width).join(" ") };
+  for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
+  svg.setAttribute("viewBox", "0 0 28 6");
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(line);
+  return svg;
 }
 
 export class Panels {
@@ -122,17 +132,14 @@ export class Panels {
   }
 
   showEnergy({ t, kinetic, potential, total, work }) {
-    const rows = [["kinetic", kinetic, "second"], ["potential", potential, "third"]];
-    Object.entries(work).forEach(([name, values], k) => rows.push([`work of ${name}`, values, WORKS[k % WORKS.length]]));
-    rows.push(["total", total, "ink"]);
-    this.changes = rows.map(([name, values, colour]) => {
-      const value = el("b", {}), line = { name, t, values, colour, width: name === "total" ? 1.8 : 1.4, value };
-      return { ...line, now: (at) => between(t, values, at) };
+    const { curves, dashes } = tokens(), works = Object.entries(work).map(([name, values]) => [`work of ${name}`, values]);
+    const rows = [["total", total], ["kinetic", kinetic], ["potential", potential], ...works];
+    this.changes = rows.map(([name, values], k) => {
+      const look = { colour: curves[k % curves.length], dashes: dashes[k % dashes.length], width: k ? 1.4 : 1.8 };
+      return { name, t, values, ...look, value: el("b", {}), now: (at) => between(t, values, at) };
     });
-    this.cards.energy.legend.replaceChildren(
-      ...this.changes.map((each) => el("span", { class: `key ${each.colour}` }, `${each.name} `, each.value)),
-    );
-    this.energy.show(this.changes, this.marks());
+    this.cards.energy.legend.replaceChildren(...this.changes.map((each) => el("span", { class: "key line" }, lineSample(each), `${each.name} `, each.value)));
+    this.energy.show([...this.changes].reverse(), this.marks());
   }
 
   draw(t) {

@@ -110,7 +110,7 @@ export class TimePlot extends Plot {
     canvas.style.touchAction = "pan-y";
   }
 
-  // series: [{ name, colour, t, values, width, period }], the last ones on top; marks: { trusted, events, from, to }.
+  // series: [{ name, colour, t, values, width, dashes, period }], the last ones on top; marks: { trusted, events, from, to }.
   show(series, marks, { degrees = false, range = null } = {}) {
     this.series = series;
     this.marks = marks;
@@ -126,9 +126,12 @@ export class TimePlot extends Plot {
     markTrusted(this, layer, marks);
     layer.lineJoin = "round";
     for (const line of this.series) {
-      Object.assign(layer, { strokeStyle: colours[line.colour] || line.colour, lineWidth: line.width || 1.4, globalAlpha: line.alpha ?? 1 });
+      const width = line.width || 1.4;
+      Object.assign(layer, { strokeStyle: colours[line.colour] || line.colour, lineWidth: width, globalAlpha: line.alpha ?? 1 });
+      layer.setLineDash((line.dashes || []).map((part) => part * width));
       this.polyline(layer, line.t, line.values, 0, line.t.length, { periodY: line.period });
     }
+    layer.setLineDash([]);
     layer.globalAlpha = 1;
   }
 
