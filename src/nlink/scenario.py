@@ -48,7 +48,7 @@ from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
 from nlink._support.showing import short
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import MOST_LINKS, Chain, Link
+from nlink.mechanics.chain import MOST_LINKS, Chain, Link, Multibody
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Scenario:
     101
     """
 
-    chain: Chain
+    chain: Multibody
     theta: tuple[float, ...]
     omega: tuple[float, ...] | float = 0.0
     settings: Settings = Settings()
@@ -351,7 +351,7 @@ def _table(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, 
     return value
 
 
-def _start(start: Any, chain: Chain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _start(start: Any, chain: Multibody) -> tuple[tuple[float, ...], tuple[float, ...]]:
     table = _table({"shape": start} if isinstance(start, str) else start, "start", "[start]", START_KEYS)
     unit = math.pi / 180 if checks.choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
     omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit, RATES)
@@ -396,7 +396,7 @@ def _in_radians(where: str, value: Any, unit: float, units: Mapping[str, float] 
     raise ModelError(f"{where} must be a number, or a text like {like}, got {checks.shown(value)}")
 
 
-def _shape(table: dict[str, Any], chain: Chain, unit: float) -> tuple[float, ...]:
+def _shape(table: dict[str, Any], chain: Multibody, unit: float) -> tuple[float, ...]:
     shape = checks.choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")

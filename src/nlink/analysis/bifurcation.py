@@ -16,7 +16,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.progress import Bar
 from nlink._support.showing import short
 from nlink.analysis.poincare import Points, Section, Strobe, poincare
-from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.loads import JointSpring, JointTorque, Sine
 from nlink.run.run import Status
 
@@ -71,7 +71,7 @@ class Bifurcation:
         ...
 
 
-def drive_period(chain: Chain) -> float | None:
+def drive_period(chain: Multibody) -> float | None:
     """Return the period in s of the first sine among the joint torques; None if there is none."""
     load = chain.load(JointTorque)
     torque = load.torque if load else ()
@@ -81,14 +81,14 @@ def drive_period(chain: Chain) -> float | None:
     return None
 
 
-def default_section(chain: Chain) -> Section | Strobe:
+def default_section(chain: Multibody) -> Section | Strobe:
     """Return the section that suits a chain: once per period of a sine torque, or where the first link passes straight down."""
     period = drive_period(chain)
     return Section() if period is None else Strobe(period)
 
 
 def bifurcation(
-    chain_of: Callable[[float], Chain],
+    chain_of: Callable[[float], Multibody],
     values: ArrayLike,
     theta: ArrayLike,
     omega: ArrayLike | None = None,
@@ -131,7 +131,7 @@ def bifurcation(
     return Bifurcation(values[: len(found)], tuple(found), status)
 
 
-def _cut(chain: Chain, section: Section | Strobe | None, t_end: float) -> tuple[Section | Strobe, float]:
+def _cut(chain: Multibody, section: Section | Strobe | None, t_end: float) -> tuple[Section | Strobe, float]:
     """Return the section, and the end of the motion: whole periods of a drive, so that the next begins in step with it."""
     period = drive_period(chain)
     section = default_section(chain) if section is None else section

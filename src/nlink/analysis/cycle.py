@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.showing import short
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 
 STEADY = 1e-3
@@ -69,7 +69,7 @@ def _upward(times: np.ndarray, values: np.ndarray, rates: np.ndarray) -> np.ndar
 
 
 def amplitudes(
-    chain_of: Callable[[float], Chain],
+    chain_of: Callable[[float], Multibody],
     loads: ArrayLike,
     theta: ArrayLike,
     *,

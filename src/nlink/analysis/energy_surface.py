@@ -11,7 +11,7 @@ from nlink._support.checks import ModelError, number, whole
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.variations import across
 from nlink.mechanics import kinematics, linearised, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 
 MOST_STARTS = 1_000_000
 TRIES = 20
@@ -20,7 +20,7 @@ NEARER = 0.8
 ROUNDS = 60
 
 
-def on_energy(chain: Chain, energy: float, theta: ArrayLike, omega: ArrayLike | None = None, *, link: int = 0) -> np.ndarray:
+def on_energy(chain: Multibody, energy: float, theta: ArrayLike, omega: ArrayLike | None = None, *, link: int = 0) -> np.ndarray:
     """Return the rates (..., N) of an open chain at angles theta (..., N) with the rate of one link (from 0) chosen so that kinetic
     and potential energy make `energy` in J; the larger of two. The other rates are those of omega, or zero.
 
@@ -51,7 +51,7 @@ def on_energy(chain: Chain, energy: float, theta: ArrayLike, omega: ArrayLike | 
     return rates
 
 
-def starts_on_energy(chain: Chain, energy: float, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def starts_on_energy(chain: Multibody, energy: float, count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Return angles and rates, each (count, N), drawn from all states with this energy in J, open or closed.
 
     Angles are drawn evenly, nearer to rest where few of them have so little energy; the rates have any direction.
@@ -65,14 +65,14 @@ def starts_on_energy(chain: Chain, energy: float, count: int, seed: int = 0) -> 
     return theta, np.stack([_rates(chain, energy, angles, rng) for angles in theta])
 
 
-def _rest(chain: Chain) -> np.ndarray:
+def _rest(chain: Multibody) -> np.ndarray:
     try:
         return equilibrium(chain).theta
     except ModelError:
         return loop_closure.zigzag(chain) if chain.pin else np.zeros(chain.n)
 
 
-def _angles(chain: Chain, energy: float, rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _angles(chain: Multibody, energy: float, rest: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     reach = math.pi
     for _ in range(ROUNDS):
         for _ in range(TRIES):
@@ -87,7 +87,7 @@ def _angles(chain: Chain, energy: float, rest: np.ndarray, rng: np.random.Genera
     return rest
 
 
-def _rates(chain: Chain, energy: float, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _rates(chain: Multibody, energy: float, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return rates of any direction, evenly in the metric of the masses, with the kinetic energy that is left."""
     basis, _ = across(chain, theta, np.zeros(chain.n))
     M = basis.T @ linearised.mass_matrix(chain, theta) @ basis

@@ -17,7 +17,7 @@ from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink._support.showing import short
 from nlink.analysis.linearize import geometric, linearize, moments, statics
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.loads import JointTorque
 
 TRIES = 200
@@ -47,7 +47,7 @@ class Equilibrium(NamedTuple):
     pin_force: np.ndarray | None = None
 
 
-def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
+def equilibrium(chain: Multibody, guess: ArrayLike | None = None) -> Equilibrium:
     """Return the equilibrium that Newton's method finds from `guess` (rad): from straight down, or from a zig-zag to the pin.
 
     >>> from nlink.mechanics.chain import Chain
@@ -60,7 +60,7 @@ def equilibrium(chain: Chain, guess: ArrayLike | None = None) -> Equilibrium:
     return _told(chain, _newton(chain, loop_closure.assemble(chain, theta).theta[None], settle=False)[0])
 
 
-def settled(chain: Chain, start: ArrayLike) -> Equilibrium:
+def settled(chain: Multibody, start: ArrayLike) -> Equilibrium:
     """Return the equilibrium where a closed chain comes to rest downhill from a start (rad), on the start's own branch.
 
     >>> from nlink.mechanics.chain import Chain
@@ -80,7 +80,7 @@ def settled(chain: Chain, start: ArrayLike) -> Equilibrium:
     return _told(chain, theta[0])
 
 
-def _told(chain: Chain, theta: np.ndarray) -> Equilibrium:
+def _told(chain: Multibody, theta: np.ndarray) -> Equilibrium:
     rest = statics(chain, theta)
     residual = float(np.abs(rest.left).max(initial=0.0))
     if not rest.balanced(EXACT):
@@ -89,7 +89,7 @@ def _told(chain: Chain, theta: np.ndarray) -> Equilibrium:
     return Equilibrium(theta, residual, linearize(chain, theta).stable, rest.pin_force)
 
 
-def equilibria(chain: Chain) -> list[Equilibrium]:
+def equilibria(chain: Multibody) -> list[Equilibrium]:
     """Return the equilibria of a chain of few links, the stable ones first.
 
     They are looked for from many starts, so that one among many with a small neighbourhood can be missed: of an open chain from 4^N
@@ -107,7 +107,7 @@ def equilibria(chain: Chain) -> list[Equilibrium]:
     return sorted((rests[k] for k in first), key=lambda rest: (not rest.stable, *np.abs(rest.theta)))
 
 
-def _unturned(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def _unturned(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return angles without whole turns, pi rather than -pi; springs, and torques of the state, count turns: they leave them."""
     laws = ((load, load.law.stiffness) for load in chain.loads if load.law and load.law.stiffness)
     torque = chain.load(JointTorque)
@@ -116,14 +116,14 @@ def _unturned(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return wrapped(theta - 1e-9) + 1e-9
 
 
-def _rests(chain: Chain, ends: np.ndarray) -> np.ndarray:
+def _rests(chain: Multibody, ends: np.ndarray) -> np.ndarray:
     """Return those of many angles (S, N) at which the chain rests, without repetitions."""
     pull = _pull(chain, ends)
     ends = _unturned(chain, ends[np.abs(pull.left).max(-1) <= EXACT * pull.scale])
     return ends[_first(chain, ends)]
 
 
-def _first(chain: Chain, rests: ArrayLike) -> list[int]:
+def _first(chain: Multibody, rests: ArrayLike) -> list[int]:
     """Return the numbers of angles (S, N) without those that come near ones before them."""
     rests, first = np.reshape(rests, (-1, chain.n)), []
     for k, theta in enumerate(rests):
@@ -132,7 +132,7 @@ def _first(chain: Chain, rests: ArrayLike) -> list[int]:
     return first
 
 
-def _starts(chain: Chain) -> np.ndarray:
+def _starts(chain: Multibody) -> np.ndarray:
     """Return closed starts (S, N)."""
     if chain.pin is None:
         return np.array(list(itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)))
@@ -147,7 +147,7 @@ def _starts(chain: Chain) -> np.ndarray:
     return np.concatenate([np.reshape(driven, (-1, chain.n)), wrapped(theta[closed])])
 
 
-def _newton(chain: Chain, theta: np.ndarray, settle: bool) -> np.ndarray:
+def _newton(chain: Multibody, theta: np.ndarray, settle: bool) -> np.ndarray:
     """Return the angles (S, N) at which Newton's method ends from closed starts (S, N).
 
     Each step solves (H + mu) x = left in the free directions, with mu grown until what is left shrinks; if `settle`, H is made
@@ -212,7 +212,7 @@ class _Pull(NamedTuple):
         return _Pull(*(np.where(rows.reshape(-1, *(1,) * (a.ndim - 1)), a, b) for a, b in pairs))
 
 
-def _pull(chain: Chain, theta: np.ndarray) -> _Pull:
+def _pull(chain: Multibody, theta: np.ndarray) -> _Pull:
     """Return the balance of moments at rest at angles (S, N)."""
     left, stiffness, scale = moments(chain, theta)
     if chain.pin is None:
@@ -227,7 +227,7 @@ def _pull(chain: Chain, theta: np.ndarray) -> _Pull:
     return _Pull((free @ left[..., None])[..., 0], stiffness, held, scale)
 
 
-def _closed(chain: Chain, theta: np.ndarray, near: bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _closed(chain: Multibody, theta: np.ndarray, near: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return angles (S, N) closed by Newton's method, and which of them (S,) are; `near`: only such as are nearly closed before."""
     total = chain.length.sum()
     if chain.pin is None:

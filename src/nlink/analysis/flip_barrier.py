@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.ensemble.varied import Varied
-from nlink.mechanics.chain import LINK, Chain
+from nlink.mechanics.chain import LINK, Multibody
 from nlink.mechanics.kinematics import Links, kinetic_energy
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 from nlink.mechanics.parameters import PARAMETERS
@@ -37,7 +37,7 @@ STEADY = ("length", "mass", "com", "offset", "inertia", "gravity", "tip_force.fx
 """Parameters that the rule follows when they vary from start to start (the dampers make no difference)."""
 
 
-def ruled(chain: Chain, vary: Iterable[str] = (), t_end: float = 1.0) -> bool:
+def ruled(chain: Multibody, vary: Iterable[str] = (), t_end: float = 1.0) -> bool:
     """Whether the energetic rule holds: an open chain that nothing brings energy to."""
     names = {str(name).split("[")[0].removeprefix("loads.") for name in vary}
     draining = {name for name in names if name in PARAMETERS and getattr(PARAMETERS[name].record, "drains", False)}
@@ -53,7 +53,7 @@ def ruled(chain: Chain, vary: Iterable[str] = (), t_end: float = 1.0) -> bool:
 
 
 def margin(
-    chain: Chain, theta: np.ndarray, omega: np.ndarray, vary: Mapping[str, np.ndarray] | None = None, t_end: float = 1.0
+    chain: Multibody, theta: np.ndarray, omega: np.ndarray, vary: Mapping[str, np.ndarray] | None = None, t_end: float = 1.0
 ) -> np.ndarray | None:
     """Return by how much the energy of starts (members, N) exceeds the cheapest flip, (members,) in J; None without a rule.
 
@@ -134,7 +134,7 @@ class Potential(NamedTuple):
         return min(float(result.fun), energy(guess)[0])
 
 
-def energies(chain: Chain, vary: Mapping[str, np.ndarray], members: int) -> tuple[Links, Potential]:
+def energies(chain: Multibody, vary: Mapping[str, np.ndarray], members: int) -> tuple[Links, Potential]:
     """Return the links and the potential of a chain, (members, N) where parameters vary."""
     tip, torque = chain.load(TipForce) or TipForce(0.0, 0.0), JointTorque.values(chain.load(JointTorque), chain.n)["constant"]
     single: dict[str, float | np.ndarray] = {"g": chain.g, "fx": tip.fx, "fy": tip.fy}

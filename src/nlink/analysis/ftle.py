@@ -13,7 +13,7 @@ from nlink._support.checks import number
 from nlink._support.showing import short
 from nlink.analysis.motion import Failure
 from nlink.analysis.tangent_flow import TangentFlow
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.simulation.flow import FlowError
 
 FINE = 1e-16
@@ -28,7 +28,7 @@ class FiniteTime(NamedTuple):
     singular_values: np.ndarray
 
 
-def ftle(chain: Chain, theta: ArrayLike, omega: ArrayLike | None = None, t: float = 10.0) -> FiniteTime:
+def ftle(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None, t: float = 10.0) -> FiniteTime:
     """Return the finite-time Lyapunov exponent of a start over the time t in s: ln of the largest singular value of the derivative
     of the state (theta, omega) at t by the start, in rad and rad/s, divided by t. Of a closed chain, within its tangent space.
 

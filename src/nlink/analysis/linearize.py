@@ -18,7 +18,7 @@ from nlink._support.checks import ModelError, angle_or_each, choice, number_or_e
 from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics, linearised, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ class Linearization:
     moving state. `basis` (N, n) maps the coordinates to absolute angles.
     """
 
-    chain: Chain
+    chain: Multibody
     theta: np.ndarray
     omega: np.ndarray
     M: np.ndarray
@@ -177,7 +177,7 @@ def foremost(modes: list[Mode], most: int) -> list[int]:
 
 
 def linearize(
-    chain: Chain, theta: ArrayLike | None = None, omega: ArrayLike | None = None, coordinates: str = "absolute"
+    chain: Multibody, theta: ArrayLike | None = None, omega: ArrayLike | None = None, coordinates: str = "absolute"
 ) -> Linearization:
     """Return the small motions about angles `theta` (rad) and rates `omega`: about straight down, or where a closed chain rests, if
     not given.
@@ -223,7 +223,7 @@ def companion(solved: np.ndarray) -> np.ndarray:
 
 
 def matrices(
-    chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, t: ArrayLike = 0.0
+    chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, t: ArrayLike = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M, C, K in absolute angles of a chain without its pin, at times t for torque functions."""
     M, C, K = linearised.inertial(chain, theta, omega, alpha)
@@ -249,7 +249,7 @@ class Statics(NamedTuple):
         return bool(np.abs(self.left).max(initial=0.0) <= tolerance * self.scale)
 
 
-def moments(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def moments(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the moments (..., N) on chains at rest without their pin, their stiffness (..., N, N) and their size (...)."""
     force, stiffness = linearised.conservative(chain, theta)
     forces, _, stiffnesses = linearised.working(chain, theta, np.zeros_like(theta))
@@ -259,7 +259,7 @@ def moments(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
     return force + forces.sum(0) + torques, stiffness + stiffnesses.sum(0) + fed_back, scale
 
 
-def statics(chain: Chain, theta: np.ndarray) -> Statics:
+def statics(chain: Multibody, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
     left, K, scale = moments(chain, theta)
     basis = loop_closure.tangent(chain, theta)
@@ -269,7 +269,7 @@ def statics(chain: Chain, theta: np.ndarray) -> Statics:
     return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, float(scale), pin_force)
 
 
-def _accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+def _accelerations(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the accelerations of an open chain, exact zeros at an equilibrium."""
     from nlink.formulations import formulate
 
@@ -280,7 +280,7 @@ def _accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.nda
     return np.zeros(chain.n) if resting else formulate(chain).accelerations(theta, omega)
 
 
-def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+def _closed(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Return M, C, K of a closed chain in absolute angles, and the free directions."""
     if omega.any():
         raise ModelError("a closed chain is linearised about an equilibrium, at rest; leave omega out")
@@ -292,7 +292,7 @@ def _closed(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[tuple[n
     return (M, C, K + geometric(chain, theta, rest.pin_force)), rest.basis
 
 
-def geometric(chain: Chain, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
+def geometric(chain: Multibody, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
     """Return the stiffness (..., N, N) that a force (..., 2) at the tip gives by turning the links: diag(l e.f)."""
     e, _ = kinematics.directions(theta)
     return linearised.diagonal(chain.length * (e @ force[..., None])[..., 0])

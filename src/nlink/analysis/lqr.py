@@ -21,7 +21,7 @@ from nlink._support.checks import ModelError, angle_or_each, shown, spread
 from nlink._support.showing import short
 from nlink.analysis.linearize import BALANCE, ComplexArray, linearize, statics
 from nlink.mechanics import linearised
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import JointTorque
 
 UNREACHED = 1e-9
@@ -61,7 +61,7 @@ class LQR:
 
 
 def lqr(
-    chain: Chain,
+    chain: Multibody,
     theta: ArrayLike | None = None,
     Q: ArrayLike | None = None,
     R: ArrayLike | None = None,
@@ -114,7 +114,7 @@ def _joints(joints: Sequence[int] | None, n: int) -> list[int]:
     return [int(joint) for joint in driven]
 
 
-def _holding(chain: Chain, theta: np.ndarray, driven: list[int], D: np.ndarray) -> np.ndarray:
+def _holding(chain: Multibody, theta: np.ndarray, driven: list[int], D: np.ndarray) -> np.ndarray:
     """Return the torques (N,) at the driven joints that hold a chain at rest; refuse angles where they cannot."""
     rest, hold = statics(chain, theta), np.zeros(chain.n)
     if not rest.balanced():

@@ -24,7 +24,7 @@ from nlink.analysis.motion import followed
 from nlink.analysis.tangent_flow import TangentFlow
 from nlink.compiled.announcing import waiting
 from nlink.integrators.accuracy import EXPONENTS
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Status
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Lyapunov:
 
 @waiting("exponents")
 def lyapunov(
-    chain: Chain,
+    chain: Multibody,
     theta: ArrayLike,
     omega: ArrayLike | None = None,
     *,

@@ -24,7 +24,7 @@ from nlink.ensemble import Final, simulate_many
 from nlink.ensemble.backends import Backend
 from nlink.ensemble.outputs import PLAIN, Keep
 from nlink.integrators.accuracy import MAPS
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,7 +82,7 @@ class Map:
     settings: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def chain(self) -> Chain:
+    def chain(self) -> Multibody:
         """The chain, as it is where no parameter varies."""
         return self.plane.chain
 
@@ -104,7 +104,7 @@ class Map:
 
 
 def chaos_map(
-    chain: Chain,
+    chain: Multibody,
     quantity: str = "flip",
     *,
     x: str = "theta1",

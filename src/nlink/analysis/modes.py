@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 
 LONG = 300
 """Links from which the structure pays."""
 
 
-def modes(chain: Chain, theta: ArrayLike | None = None, count: int | None = None) -> list[Mode]:
+def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = None) -> list[Mode]:
     """Return the modes about `theta` (straight down, if not given), by growing frequency; the first `count` if given.
 
     >>> from nlink.mechanics.chain import Chain
@@ -39,7 +39,7 @@ def modes(chain: Chain, theta: ArrayLike | None = None, count: int | None = None
     return linearize(chain, theta).table()[:count]
 
 
-def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:
+def _slowest(chain: Multibody, theta: np.ndarray, count: int) -> list[Mode] | None:
     """Return the slowest modes; None if the equilibrium is not stable, so that Lanczos does not apply."""
     from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
     from scipy.sparse import diags_array
@@ -64,7 +64,7 @@ def _slowest(chain: Chain, theta: np.ndarray, count: int) -> list[Mode] | None:
     return out
 
 
-def _stiffness(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def _stiffness(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the upper band (2, N) of K."""
     behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
     moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
@@ -77,7 +77,7 @@ def _stiffness(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return band
 
 
-def _inertia(chain: Chain, t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _inertia(chain: Multibody, t: np.ndarray, p: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return M x: momenta of the links at rates x, turned about every hinge."""
     moved = np.cumsum((chain.length * x)[:, None] * t, axis=0) - (chain.length * x)[:, None] * t
     momentum = chain.mass[:, None] * (moved + p * x[:, None])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
 from nlink.analysis.flip_barrier import margin
 from nlink.ensemble.varied import Varied
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import Parameter
 from nlink.mechanics.parameters import PARAMETERS
 
@@ -47,7 +47,7 @@ class Axis:
 class Plane:
     """The plane of a map: its axes and what all its starts share."""
 
-    chain: Chain
+    chain: Multibody
     x: Axis
     y: Axis
     theta: np.ndarray
@@ -86,7 +86,7 @@ class Plane:
 
 
 def make_plane(
-    chain: Chain, x: str, y: str | None, at: ArrayLike = 0.0, omega: ArrayLike = 0.0, t_end: float | None = None
+    chain: Multibody, x: str, y: str | None, at: ArrayLike = 0.0, omega: ArrayLike = 0.0, t_end: float | None = None
 ) -> Plane:
     """Return the plane of a map, checked."""
     if not isinstance(chain, Chain):
@@ -105,7 +105,7 @@ def make_plane(
     return Plane(chain, first, second, theta, rates, end)
 
 
-def axis(where: str, name: str, chain: Chain) -> Axis:
+def axis(where: str, name: str, chain: Multibody) -> Axis:
     """Return the axis of this name."""
     text = str(name).strip()[:200]
     found = re.fullmatch(r"(theta|omega)\[?([0-9]{1,8})\]?", text)
@@ -125,7 +125,7 @@ def axis(where: str, name: str, chain: Chain) -> Axis:
     return Axis(text, "vary")
 
 
-def symmetric(chain: Chain) -> bool:
+def symmetric(chain: Multibody) -> bool:
     """Whether the mirror image of every motion of the chain (theta -> -theta) is a motion of it."""
     return not (chain.offset.any() or chain.pin) and all(load.symmetric for load in chain.loads)
 

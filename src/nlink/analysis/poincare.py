@@ -29,7 +29,7 @@ from nlink.integrators.base import ARRIVED, Chunk
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.system import System
 from nlink.run.run import Status
 
@@ -113,7 +113,7 @@ class Points:
 
 @waiting("sections")
 def poincare(
-    chain: Chain,
+    chain: Multibody,
     theta: ArrayLike,
     omega: ArrayLike | None = None,
     *,
@@ -154,7 +154,7 @@ def poincare(
     return finder.points(tuple(status))
 
 
-def _checked(chain: Chain, section: Section | Strobe) -> Chain:
+def _checked(chain: Multibody, section: Section | Strobe) -> Chain:
     if not isinstance(chain, Chain):
         raise ModelError(f"poincare needs a Chain, got {type(chain).__name__}")
     if not isinstance(section, Section | Strobe):

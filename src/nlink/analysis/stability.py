@@ -23,7 +23,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ class Critical:
     kind: str
     frequency: float
     lost: bool = True
-    chain_of: Callable[[float], Chain] | None = field(default=None, repr=False, compare=False)
+    chain_of: Callable[[float], Multibody] | None = field(default=None, repr=False, compare=False)
     """The chain at each load; `plot` follows its eigenvalues."""
 
     def to_dict(self) -> dict[str, float | str | bool]:
@@ -85,7 +85,7 @@ class Point(NamedTuple):
 class Path:
     """Chains along a load, each about its equilibrium."""
 
-    def __init__(self, chain_of: Callable[[float], Chain], theta: ArrayLike | None) -> None:
+    def __init__(self, chain_of: Callable[[float], Multibody], theta: ArrayLike | None) -> None:
         self.chain_of, self.guess = chain_of, theta
         self.points: dict[float, Point] = {}
         self.links = 0
@@ -107,7 +107,7 @@ class Path:
         self.links = chain.n
         return chain
 
-    def _rest(self, chain: Chain, load: float) -> np.ndarray:
+    def _rest(self, chain: Multibody, load: float) -> np.ndarray:
         """Return the equilibrium, followed from the nearest load that is known."""
         if self.points:
             guess = self.points[min(self.points, key=lambda known: abs(known - load))].linear.theta
@@ -118,7 +118,7 @@ class Path:
         return equilibrium(chain, guess if self.points or self.guess is not None else None).theta
 
 
-def balanced(chain: Chain, theta: np.ndarray) -> bool:
+def balanced(chain: Multibody, theta: np.ndarray) -> bool:
     """Whether a chain can rest at these angles."""
     return statics(chain, theta).balanced(1e-3 * BALANCE)
 
@@ -167,7 +167,7 @@ def _half_differences(mu: ComplexArray) -> np.ndarray:
 
 
 def critical_load(
-    chain_of: Callable[[float], Chain], bracket: Sequence[float], *, theta: ArrayLike | None = None, later: bool = False
+    chain_of: Callable[[float], Multibody], bracket: Sequence[float], *, theta: ArrayLike | None = None, later: bool = False
 ) -> Critical | list[Critical]:
     """Return the first load in `bracket` at which the chains `chain_of(load)` lose stability; with `later` all its changes.
 

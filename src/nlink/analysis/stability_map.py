@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from nlink._support.showing import short
 from nlink.analysis.linearize import FLAT, ComplexArray, companion, linearize
 from nlink.analysis.stability import STILL, Path, balanced
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 
 STABLE, FLUTTER, DIVERGENCE = range(3)
 KINDS = ("stable", "flutter", "divergence")
 Progress = Callable[[int, int], None]
-ChainOf = Callable[[float, float], Chain]
+ChainOf = Callable[[float, float], Multibody]
 Matrices = tuple[np.ndarray, ...]
 
 
@@ -39,7 +39,7 @@ class StabilityMap(NamedTuple):
 
 
 def locus(
-    chain_of: Callable[[float], Chain], loads: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
+    chain_of: Callable[[float], Multibody], loads: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
 ) -> Locus:
     """Return the eigenvalues along a path of chains, each joined to the nearest at the load before."""
     from scipy.optimize import linear_sum_assignment

@@ -16,7 +16,7 @@ from nlink.analysis.motion import failure, start_state
 from nlink.analysis.variations import tangent_engine, tangent_frame, volume
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -28,7 +28,7 @@ DEAD = 1e-2
 class TangentFlow:
     """A motion under way with its deviations."""
 
-    def __init__(self, chain: Chain, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
+    def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
         if not isinstance(chain, Chain):
             raise ModelError(f"lyapunov needs a Chain, got {type(chain).__name__}")
         self.chain, self.engine = chain, tangent_engine(chain, tol)

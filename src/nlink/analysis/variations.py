@@ -32,7 +32,7 @@ from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.system import System, rates_many
 
@@ -57,7 +57,7 @@ class Segment(NamedTuple):
     contraction: float
 
 
-def tangent_engine(chain: Chain, tol: float) -> Duals | Collocation:
+def tangent_engine(chain: Multibody, tol: float) -> Duals | Collocation:
     """Return the engine for deviations from the motions of this chain; `tol` bounds the error of a step."""
     system = formulate(chain)
     rough = Taylor.refusal(system) or system.parameters.chain.force_level > 1
@@ -188,7 +188,7 @@ class Collocation(Engine):
 
 
 def state_matrix(
-    chain: Chain, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
+    chain: Multibody, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
 ) -> np.ndarray:
     """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin."""
     M, C, K = matrices(chain, theta, omega, alpha, t)
@@ -204,7 +204,7 @@ def state_matrix(
     return companion(np.linalg.solve(left, right)[:, : chain.n])
 
 
-def fastest_rate(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
+def fastest_rate(chain: Multibody, theta: np.ndarray, omega: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Return a bound (K,) in 1/s of how fast deviations turn or grow at states (K, N) with these A."""
     n = chain.n
     basis, follow = across(chain, theta, omega)
@@ -212,7 +212,7 @@ def fastest_rate(chain: Chain, theta: np.ndarray, omega: np.ndarray, A: np.ndarr
     return np.maximum(np.sqrt(by_angles), np.abs(A[:, n:, n:] @ basis).sum(-1).max(-1))
 
 
-def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def across(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the free directions B (..., N, d) of the angles, and P (..., N, d): how the rates must change, across them, with the
     angles.
     """
@@ -229,7 +229,7 @@ def across(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarr
     return basis, -np.linalg.pinv(J, rcond=loop_closure.SINGULAR) @ (turned @ basis)
 
 
-def tangent_frame(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
+def tangent_frame(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
     """Return an orthonormal basis (2N, 2d) of the deviations that keep a loop closed; None if the chain is open."""
     if chain.pin is None:
         return None
@@ -237,7 +237,7 @@ def tangent_frame(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndar
     return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]
 
 
-def volume(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> float:
+def volume(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> float:
     """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta."""
     basis, follow = across(chain, theta, omega)
     tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]

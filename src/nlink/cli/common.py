@@ -18,7 +18,7 @@ from nlink.mechanics.loads import LOADS
 from nlink.scenario import Scenario, preset_table, presets, read_model, warn_of_degrees
 
 if TYPE_CHECKING:
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
     from nlink.run.run import Run
 
 DEFAULT = "chaotic-5"
@@ -193,10 +193,10 @@ def values_between(first: str, last: str, low: float, high: float, points: int) 
     return np.linspace(low, high, whole("--points", points, least=2, most=MOST_POINTS))
 
 
-def chains(name: str, table: Table, *keys: str) -> Callable[..., Chain]:
+def chains(name: str, table: Table, *keys: str) -> Callable[..., Multibody]:
     """Return the function that makes the chain with these values put into the model."""
 
-    def chain_of(*values: float) -> Chain:
+    def chain_of(*values: float) -> Multibody:
         model = copy.deepcopy(table)
         for key, value in zip(keys, values, strict=True):
             put(model, key, float(value))

@@ -20,7 +20,7 @@ from nlink.scenario import Scenario
 if TYPE_CHECKING:
     from nlink.analysis.maps import Map
     from nlink.analysis.plane import Axis
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
 
 DATA = (RUN, TABLE)
 
@@ -98,7 +98,7 @@ def _loaded(path: Path, refused: list[str]) -> Map:
     return load_map(path)
 
 
-def _map(chain: Chain, quantity: str, request: dict[str, Any], threads: int | None, store: Path | None, quiet: bool) -> Map:
+def _map(chain: Multibody, quantity: str, request: dict[str, Any], threads: int | None, store: Path | None, quiet: bool) -> Map:
     """Compute a map by the arguments of `chaos_map`; a region that is a text has its angles in degrees."""
     from nlink.analysis.maps import chaos_map
     from nlink.analysis.plane import axis

@@ -17,7 +17,7 @@ from nlink.cli.options import Json, models
 from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.scenario import Scenario
 from nlink.view.words import saved_text
 
@@ -85,7 +85,7 @@ def _links(scenario: Scenario) -> list[str]:
     return aligned(rows)
 
 
-def sketch(chain: Chain, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
+def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
     """Draw a chain in characters: the pivot as +, a pin as X, link ends as o, the last of an open chain as O, links dotted."""
     points, pins = kinematics.hinges(chain, theta), np.array([chain.pin] if chain.pin else []).reshape(-1, 2)
     seen = np.concatenate([points, pins])

@@ -20,7 +20,7 @@ from nlink.mechanics.chain import wrapped
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
     from nlink.analysis.linearize import Linearization, Mode
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
     from nlink.scenario import Scenario
 
 NEUTRAL = 1e-7
@@ -107,7 +107,7 @@ def modes(
     report.wrote(*files)
 
 
-def _others(chain: Chain, rest: Equilibrium) -> list[Equilibrium]:
+def _others(chain: Multibody, rest: Equilibrium) -> list[Equilibrium]:
     """Return the other equilibria of a closed chain of few links."""
     from nlink.analysis.equilibrium import MOST_LINKS, equilibria
 

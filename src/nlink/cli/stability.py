@@ -20,7 +20,7 @@ from nlink.scenario import Scenario
 
 if TYPE_CHECKING:
     from nlink.analysis.stability import Critical
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
 
 MOST_LOADS = 24
 """Most loads at which limit cycles are measured."""
@@ -70,7 +70,7 @@ def stability(
         _line(scenario, chains(name, table, key), loads, label, report)
 
 
-def _line(scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndarray, label: str, report: Report) -> None:
+def _line(scenario: Scenario, chain_of: Callable[[float], Multibody], loads: np.ndarray, label: str, report: Report) -> None:
     from nlink.analysis.stability import critical_load
     from nlink.analysis.stability_map import locus
 
@@ -110,7 +110,7 @@ def _critical_lines(criticals: list[Critical], label: str) -> list[str]:
 
 def _map(
     scenario: Scenario,
-    chain_of: Callable[[float, float], Chain],
+    chain_of: Callable[[float, float], Multibody],
     values: tuple[np.ndarray, np.ndarray],
     labels: tuple[str, str],
     report: Report,
@@ -138,7 +138,7 @@ def _map(
 
 
 def _cycles(
-    scenario: Scenario, chain_of: Callable[[float], Chain], loads: np.ndarray, label: str, seconds: float, report: Report
+    scenario: Scenario, chain_of: Callable[[float], Multibody], loads: np.ndarray, label: str, seconds: float, report: Report
 ) -> None:
     from nlink.analysis.cycle import amplitudes
 

@@ -25,7 +25,7 @@ from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_S
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ FEW_ON_CARD = 3
 
 
 def simulate_many(
-    chain: Chain,
+    chain: Multibody,
     theta: ArrayLike,
     omega: ArrayLike | None = None,
     *,
@@ -99,7 +99,7 @@ def simulate_many(
 
 
 def make_job(
-    chain: Chain,
+    chain: Multibody,
     theta: ArrayLike,
     omega: ArrayLike | None,
     t_end: float,

@@ -15,7 +15,7 @@ from nlink.ensemble.outputs import Keep, Output
 from nlink.ensemble.varied import Varied
 from nlink.formulations import formulate
 from nlink.integrators.base import Integrator
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.system import System
 
 Block = tuple[int, int]
@@ -27,7 +27,7 @@ ALWAYS = {
     "status": Output((), (), "i1", "", "0 finished, 1 event, 2 not finite, 3 too many steps, 4 inaccurate"),
     "steps": Output((), (), "i4", "", "number of steps"),
 }
-_latest: tuple[Chain | None, Any] = None, None
+_latest: tuple[Multibody | None, Any] = None, None
 
 
 class EnsembleInterrupted(KeyboardInterrupt):
@@ -45,7 +45,7 @@ class EnsembleInterrupted(KeyboardInterrupt):
 class Job:
     """Angles and rates (M, N) at the start of a chain, what varies, how far to go, what to keep, and how to step."""
 
-    chain: Chain
+    chain: Multibody
     theta: np.ndarray
     omega: np.ndarray
     t_end: float

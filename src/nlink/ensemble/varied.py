@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink._support.checks import LARGEST, SHORT, ModelError, shown
-from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.kernels import ChainParameters, chain_parameters
 from nlink.mechanics.loads import Parameter
 from nlink.mechanics.parameters import HINGE_INERTIA, PARAMETERS, Place
@@ -48,7 +48,7 @@ class Column(NamedTuple):
 class Varied:
     """What varies over the members of an ensemble: the chain of each, and its numbers."""
 
-    def __init__(self, chain: Chain, vary: Any, members: int) -> None:
+    def __init__(self, chain: Multibody, vary: Any, members: int) -> None:
         self.base, self.members = chain, members
         self.columns: list[Column] = []
         keys: dict[tuple[int, int], Any] = {}
@@ -59,11 +59,11 @@ class Varied:
                     raise ModelError(f"vary gives a value twice, by {keys[place]!r} and {key!r}; leave one out")
                 keys[place] = key
 
-    def chain(self, member: int) -> Chain:
+    def chain(self, member: int) -> Multibody:
         """Return the chain of one member."""
         return self._chain([float(column.values[member]) for column in self.columns]) if self.columns else self.base
 
-    def _chain(self, values: list[float]) -> Chain:
+    def _chain(self, values: list[float]) -> Multibody:
         """Return the chain with these values of the columns."""
         changes: dict[type, dict[str, np.ndarray]] = {}
         for column, value in zip(self.columns, values, strict=True):

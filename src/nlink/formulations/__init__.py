@@ -14,7 +14,7 @@ from nlink.formulations.natural import Natural
 from nlink.formulations.projection import TangentProjection
 from nlink.formulations.recursive import Recursive
 from nlink.formulations.stabilization import AugmentedLagrangian, Baumgarte, MultiplierFilter, Penalty, Projection, Unstabilized
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.system import Formulation, System
 
 __all__ = [
@@ -33,8 +33,10 @@ def register(kind: Kind) -> Kind:
     return kind
 
 
-def formulate(chain: Chain, formulation: object = "recursive") -> System:
-    """Return a chain's equations of motion in a formulation: a name or a record.
+def formulate(chain: Multibody, formulation: object = "recursive") -> System:
+    """Return the equations of motion of a chain or a mechanism in a formulation: a name or a record.
+
+    A mechanism that is a chain becomes one.
 
     >>> formulate(Chain.uniform(3), "momentum").size
     6

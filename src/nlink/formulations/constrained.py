@@ -50,7 +50,7 @@ from nlink.formulations.pieces import (
 )
 from nlink.formulations.settling import settle_closed, settle_if_projected, settle_many
 from nlink.formulations.stabilization import STABILIZATIONS, Handling
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import RESIDUALS, RIGHT_HAND_SIDES, SETTLERS
 from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads
 from nlink.mechanics.moments import JOINTS, POWERS
@@ -88,7 +88,7 @@ class ConstrainedFormulation(Formulation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", record(f"{self.name}: constraints", self.constraints, STABILIZATIONS))
 
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
         kind = self.loop if chain.pin else self.kind
         return kind(numbers, self.constraints.handling(), *self.shape, self.size(chain.n))
@@ -120,14 +120,14 @@ class ConstrainedFormulation(Formulation):
         nl, nq, na = self.shape
         return (2 * nq + na + (nl if self.constraints.handling().tau > 0 else 0)) * n
 
-    def joined(self, chain: Chain, q: np.ndarray, v: np.ndarray, *more: np.ndarray) -> np.ndarray:
+    def joined(self, chain: Multibody, q: np.ndarray, v: np.ndarray, *more: np.ndarray) -> np.ndarray:
         """Return the state of coordinates and velocities (..., N, NQ), with zeros for what is not given."""
         lead = q.shape[:-2]
         parts = [part.reshape((*lead, -1)) for part in (q, v, *more)]
         missing = self.size(chain.n) - sum(part.shape[-1] for part in parts)
         return np.concatenate([*parts, np.zeros((*lead, missing))], axis=-1)
 
-    def split(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def split(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the coordinates and velocities (..., N, NQ) of states, or of their rates."""
         count = self.shape[1] * chain.n
         q, v = state[..., :count], state[..., count : 2 * count]

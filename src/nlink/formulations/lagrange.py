@@ -34,7 +34,7 @@ from nlink.compiled.kernel_cache import KernelCache
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.compiled.simd import parts_of
 from nlink.formulations.dense import solve
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, ChainParameters, apply_loads, turn
 from nlink.mechanics.scratch import LOAD_ROWS
@@ -72,7 +72,7 @@ class Lagrange(AngleFormulation):
         if not isinstance(self.simplify, bool):
             raise ModelError(f"Lagrange.simplify must be True or False, got {shown(self.simplify)}")
 
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every load and up to LARGEST links; derive and compile at the first use."""
         if chain.n > LARGEST:
             raise ModelError(f"lagrange takes up to N = {LARGEST} links, got {chain.n}; use momentum or recursive")

@@ -18,7 +18,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import DRIVEN, ChainParameters
 from nlink.mechanics.linearised import conservative, differences, mass_matrix, steady_torques, working
@@ -58,7 +58,7 @@ class Linear(AngleFormulation):
     def __post_init__(self) -> None:
         object.__setattr__(self, "about", angle_or_each("Linear.about", self.about))
 
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every load; refuse a position that is no equilibrium."""
         theta = self._equilibrium(chain)
         force, stiffness = conservative(chain, theta)
@@ -76,7 +76,7 @@ class Linear(AngleFormulation):
         """Rows of the loads, and one for the force."""
         return LOAD_ROWS + 1
 
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def energy(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the quadratic kinetic and potential energy."""
         theta, omega = self.decode(chain, state)
         about = self._equilibrium(chain)
@@ -86,11 +86,11 @@ class Linear(AngleFormulation):
         moving = 0.5 * np.einsum("...i,ij,...j", omega, mass_matrix(chain, about), omega)
         return moving, kinematics.potential_energy(chain, about) - delta @ force + bent
 
-    def _equilibrium(self, chain: Chain) -> np.ndarray:
+    def _equilibrium(self, chain: Multibody) -> np.ndarray:
         return np.array(spread("Linear.about", self.about, chain.n, "links"), float)
 
 
-def _refuse_unbalanced(chain: Chain, theta: np.ndarray, force: np.ndarray, forces: np.ndarray) -> None:
+def _refuse_unbalanced(chain: Multibody, theta: np.ndarray, force: np.ndarray, forces: np.ndarray) -> None:
     load = chain.load(JointTorque)
     pushed = differences(chain.n).T @ JointTorque.values(load, chain.n)["constant"]
     left = np.abs(force + forces.sum(0) + pushed).max()

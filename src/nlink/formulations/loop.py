@@ -25,7 +25,7 @@ import numpy as np
 
 from nlink.compiled.jit import entry, kernel
 from nlink.compiled.views import views
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import CONSTRAINED, TIP_X, TIP_Y, ChainParameters, apply_loads, energy, sincos
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS, OFFSET
@@ -407,7 +407,7 @@ class LoopFormulation(AngleFormulation):
     kind: ClassVar[type]
     loop: ClassVar[type]
 
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
         return (self.loop if chain.pin else self.kind)(numbers)
 

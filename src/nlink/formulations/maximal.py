@@ -21,7 +21,7 @@ from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT
 from nlink.formulations.settling import rebuilt
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import sincos, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
@@ -47,29 +47,29 @@ class Maximal(ConstrainedFormulation):
     loop: ClassVar[type] = MaximalLoopParameters
     constraints: Any = "none"
 
-    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return positions, angles and their rates, and filtered multipliers of zero."""
         q = np.concatenate([kinematics.centres(chain, theta), theta[..., None]], axis=-1)
         v = np.concatenate([kinematics.centre_velocities(chain, theta, omega), omega[..., None]], axis=-1)
         return self.joined(chain, q, v)
 
-    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def decode(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the angles and their rates."""
         q, v = self.split(chain, state)
         return q[..., 2], v[..., 2]
 
-    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def decode_rates(self, chain: Multibody, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the angular accelerations."""
         return self.split(chain, rates)[1][..., 2]
 
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def energy(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the energies of the positions, angles and rates as they are, drift included."""
         q, v = self.split(chain, state)
         total = kinematics.total
         moving = 0.5 * (total(v[..., 0] ** 2 + v[..., 1] ** 2, chain.mass) + total(v[..., 2] ** 2, chain.inertia))
         return moving, total(q[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, q[..., 2])
 
-    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+    def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
         """Return the largest gap at a hinge or at the pin, in m."""
         q, _ = self.split(chain, state)
         e, t = kinematics.directions(q[..., 2])
@@ -80,7 +80,9 @@ class Maximal(ConstrainedFormulation):
             gaps = np.concatenate([gaps, lower[..., -1:, :] - chain.pin], axis=-2)
         return np.abs(gaps).max(axis=(-2, -1))
 
-    def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+    def reactions(
+        self, chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray
+    ) -> np.ndarray:
         """Return the multipliers: they are the hinge forces."""
         hinges = -self.multipliers(scratch).T
         return np.vstack([hinges, scratch[TIP, :2]]) if chain.pin else hinges

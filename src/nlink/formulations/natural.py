@@ -25,7 +25,7 @@ from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT
 from nlink.formulations.settling import rebuilt
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import sincos
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, C, S
@@ -51,14 +51,14 @@ class Natural(ConstrainedFormulation):
     loop: ClassVar[type] = NaturalLoopParameters
     constraints: Any = "none"
 
-    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return points, velocities, angles, and filtered multipliers of zero."""
         e, t = kinematics.directions(theta)
         q, v = kinematics.hinges(chain, theta)[..., 1:, :], kinematics.hinge_velocities(chain, theta, omega)[..., 1:, :]
         q[..., -1, :], v[..., -1, :] = e[..., -1, :], omega[..., -1:] * t[..., -1, :]
         return self.joined(chain, q, v, theta)
 
-    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def decode(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the angles of the links, turned over as often as the state says, and their rates."""
         e, rate = self._directions(chain, state)
         carried = state[..., 4 * chain.n : 5 * chain.n]
@@ -66,14 +66,14 @@ class Natural(ConstrainedFormulation):
         theta = theta + 2 * math.pi * np.round((carried - theta) / (2 * math.pi))
         return theta, _cross(e, rate) / (e**2).sum(-1)
 
-    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def decode_rates(self, chain: Multibody, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the angular accelerations."""
         e, rate = self._directions(chain, state)
         _, curve = self._directions(chain, rates)
         square = (e**2).sum(-1)
         return _cross(e, curve) / square - 2 * (e * rate).sum(-1) * _cross(e, rate) / square**2
 
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def energy(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the energies of the points as they are, drift included."""
         e, rate = self._directions(chain, state)
         G, v = (self._centres(chain, part, unit) for part, unit in zip(self.split(chain, state), (e, rate), strict=True))
@@ -81,7 +81,7 @@ class Natural(ConstrainedFormulation):
         moving = 0.5 * (total((v**2).sum(-1), chain.mass) + total((rate**2).sum(-1), chain.inertia))
         return moving, total(G[..., 1], chain.mass * chain.g) + kinematics.spring_energy(chain, self.decode(chain, state)[0])
 
-    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+    def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
         """Return the largest |Phi|: of squared lengths in m^2, of the square of the unit vector, and of the gap at the pin in m."""
         e, _ = self._directions(chain, state)
         scale = np.append(chain.length[:-1] ** 2, 1.0)
@@ -96,17 +96,17 @@ class Natural(ConstrainedFormulation):
         index = np.arange(self.size(n))
         return (index >= 4 * n) & (index < 5 * n)
 
-    def _directions(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _directions(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return e of every link, and its rate."""
         return tuple(_along(chain, part) for part in self.split(chain, state))  # type: ignore[return-value]
 
-    def _centres(self, chain: Chain, points: np.ndarray, e: np.ndarray) -> np.ndarray:
+    def _centres(self, chain: Multibody, points: np.ndarray, e: np.ndarray) -> np.ndarray:
         upper = np.concatenate([np.zeros_like(points[..., :1, :]), points[..., :-1, :]], axis=-2)
         t = np.stack([-e[..., 1], e[..., 0]], axis=-1)
         return upper + chain.com[:, None] * e + chain.offset[:, None] * t
 
 
-def _along(chain: Chain, points: np.ndarray) -> np.ndarray:
+def _along(chain: Multibody, points: np.ndarray) -> np.ndarray:
     steps = np.diff(points, axis=-2, prepend=np.zeros_like(points[..., :1, :])) / chain.length[:, None]
     steps[..., -1, :] = points[..., -1, :]
     return steps

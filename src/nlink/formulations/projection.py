@@ -18,7 +18,7 @@ import numpy as np
 
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, turn
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
@@ -40,7 +40,7 @@ class TangentProjection(AngleFormulation):
 
     name: ClassVar[str] = "projection"
 
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every chain and load."""
         return ProjectionParameters(numbers)
 
@@ -48,15 +48,15 @@ class TangentProjection(AngleFormulation):
         """Rows of the loads, of positions, and the matrix."""
         return MATRIX + n
 
-    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return relative angles and rates."""
         return np.concatenate([np.diff(theta, axis=-1, prepend=0.0), np.diff(omega, axis=-1, prepend=0.0)], axis=-1)
 
-    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def decode(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return absolute angles and rates."""
         return np.cumsum(state[..., : chain.n], axis=-1), np.cumsum(state[..., chain.n :], axis=-1)
 
-    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def decode_rates(self, chain: Multibody, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return absolute accelerations."""
         return np.cumsum(rates[..., chain.n :], axis=-1)
 

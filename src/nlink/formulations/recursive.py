@@ -23,8 +23,10 @@ from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
+from nlink.formulations.tree import TreeSweep
 from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, sincos, turn
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 
@@ -48,6 +50,10 @@ class Recursive(LoopFormulation):
     name: ClassVar[str] = "recursive"
     kind: ClassVar[type] = RecursiveParameters
     loop: ClassVar[type] = RecursiveLoopParameters
+
+    def of_mechanism(self, mechanism: Mechanism) -> TreeSweep:
+        """Return the sweep over a tree."""
+        return TreeSweep()
 
     def side_by_side(self, numbers: ChainParameters) -> Any:
         """Take every open chain without a torque function."""

@@ -14,16 +14,19 @@ In Python links count from 0 (`theta[0]`), in texts and plots from 1 (theta_1).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, choice, listed, number, shown, spread, whole
+from nlink._support.checks import ModelError, choice, listed, number, number_or_each, shown, spread, whole
 from nlink._support.lazy import shown_by
-from nlink.mechanics.loads import LOADS, Gravity, Load, each, parameters_of
+from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, each, parameters_of
+from nlink.mechanics.motions import Motion, motion_of
+from nlink.mechanics.points import GROUND
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
@@ -33,9 +36,57 @@ REACH = 1e-12
 """Rounding that is allowed when a pin lies just at the end of a chain's reach."""
 
 
-@dataclass(frozen=True)
-class Link:
-    """One rigid link: length, mass, centre of mass (`com` along, `offset` to the left), inertia about it.
+class Body:
+    """Where a body of a mechanism hangs, and how it moves: `parent` counted from 0, GROUND, or the one before if not given; `at`
+    along the parent's axis, or (along, left), its tip if not given, (x, y) on the ground; `motion` prescribes its coordinate.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    parent: int | None
+    at: float | tuple[float, float] | None
+    motion: Motion | None
+
+    def on(self, parent: int, at: float | Sequence[float] | None = None) -> Self:
+        """Return the body hung on another one, or on GROUND: at its tip, so far along it, or at (along, left); at (x, y).
+
+        >>> Link.rod(1.0, 1.0).on(0, 0.4).at
+        0.4
+        """
+        return replace(self, parent=parent, at=at)
+
+    def with_motion(self, *motion: Any) -> Self:
+        """Return the body with a prescribed motion, the sum of these terms: its angle in rad, a slider's displacement in m."""
+        return replace(self, motion=motion[0] if len(motion) == 1 else motion)
+
+    @property
+    def hangs_in_line(self) -> bool:
+        """Whether nothing is said of a parent, a place on it or a motion: a link of a chain."""
+        return self.parent is None and self.at is None and self.motion is None
+
+    def check_joint(self, name: str) -> None:
+        """Check parent, place and motion."""
+        if self.parent is not None:
+            object.__setattr__(self, "parent", whole(f"{name}.parent", self.parent, least=GROUND))
+        if self.at is not None:
+            at = number_or_each(f"{name}.at", self.at)
+            if isinstance(at, tuple) and len(at) != 2:
+                raise ModelError(f"{name}.at must be a distance along the parent, or (along, left), got {shown(self.at)}")
+            object.__setattr__(self, "at", at)
+        if self.motion is not None:
+            terms = motion_of(f"{name}.motion", self.motion)
+            object.__setattr__(self, "motion", terms if len(terms) != 1 else terms[0])
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, without what is not said of its joint."""
+        said = {f.name: getattr(self, f.name) for f in fields(self)}
+        unsaid = ("parent", "at", "motion")
+        parts = (f"{name}={value!r}" for name, value in said.items() if value is not None or name not in unsaid)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Link(Body):
+    """One rigid link: length, mass, centre of mass (`com` along, `offset` to the left), inertia about it. In a Mechanism: `Body`.
 
     >>> Link.rod(1.0, 2.0)
     Link(length=1.0, mass=2.0, com=0.5, inertia=0.16666666666666666, offset=0.0)
@@ -46,11 +97,15 @@ class Link:
     com: float = each("m", "Centre of mass", "d")
     inertia: float = each("kg m^2", "Inertia", "I", least=0)
     offset: float = each("m", "Off the axis", "b", 0.0, odd=True)
+    parent: int | None = None
+    at: float | tuple[float, float] | None = None
+    motion: Motion | None = None
 
     def __post_init__(self) -> None:
         for name, parameter in LINK.items():
             value = number(f"Link.{name}", getattr(self, name), least=parameter.least, above=parameter.above)
             object.__setattr__(self, name, value)
+        self.check_joint("Link")
 
     @classmethod
     def rod(cls, length: float, mass: float) -> Link:
@@ -72,61 +127,24 @@ class Link:
 LINK = parameters_of(Link)
 
 
-@dataclass(frozen=True)
-class Chain:
-    """Links hinged one after another from a pivot at the origin, the loads on them, and a pin that may hold the last tip.
+class Multibody:
+    """What chains and mechanisms have in common: links (the bodies), loads, and their numbers."""
 
-    Gravity is 9.81 m/s^2 unless a `Gravity` load says otherwise: Gravity(0) for none. The order of loads does not matter. With
-    pin = (x, y) in m the chain is a closed loop.
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    links: tuple[Any, ...]
+    loads: tuple[Load, ...]
+    pin: Any
+    """(x, y) in m where a pin holds the last tip of a chain, or None"""
 
-    >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)]).loads
-    (Gravity(g=9.81),)
-    """
-
-    links: tuple[Link, ...]
-    loads: tuple[Load, ...] = ()
-    pin: tuple[float, float] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "links", _links(self.links))
-        object.__setattr__(self, "loads", _loads(self.loads))
-        object.__setattr__(self, "pin", _pin(self.pin, self.links))
-        for load in self.loads:
-            _check_lengths(load, self.n)
-        _refuse_singular(self.links)
-
-    @classmethod
-    def uniform(
-        cls,
-        n: int,
-        *,
-        length: float = 1.0,
-        mass: float = 1.0,
-        shape: Shape = "rod",
-        loads: Any = (),
-        pin: tuple[float, float] | None = None,
-    ) -> Chain:
-        """Return n equal links, with gravity 9.81 unless a Gravity load says otherwise.
-
-        Parameters: n up to 10,000,000; length in m and mass in kg of each link; shape "rod" or "point".
-
-        >>> Chain.uniform(3, mass=0.5).links[2].mass
-        0.5
-        """
-        make = {"rod": Link.rod, "point": Link.point}[choice("Chain.uniform: shape", shape, ("rod", "point"))]
-        return cls((make(length, mass),) * whole("Chain.uniform: n", n, most=MOST_LINKS), loads, pin)
-
-    def with_loads(self, *loads: Load) -> Chain:
-        """Return the chain with these loads added, each replacing one of its own type.
+    def with_loads(self, *loads: Load) -> Self:
+        """Return the model with these loads added, each replacing one of its own type; springs and forces at points add up.
 
         >>> from nlink.mechanics.loads import JointDamper
         >>> Chain.uniform(2).with_loads(JointDamper(0.1)).loads
         (Gravity(g=9.81), JointDamper(damping=0.1))
         """
-        _loads(loads)
-        new = {type(load): load for load in loads}
-        kept = tuple(new.pop(type(load), load) for load in self.loads)
-        return replace(self, loads=kept + tuple(new.values()))
+        replaced = {type(load) for load in loads if not (isinstance(load, Load) and load.several)}
+        return replace(self, loads=(*(load for load in self.loads if type(load) not in replaced), *loads))
 
     def load(self, kind: type[L]) -> L | None:
         """Return the load of this type, or None."""
@@ -137,23 +155,15 @@ class Chain:
         load = self.load(kind) if name else None
         return np.broadcast_to(np.asarray(getattr(load, name, 0.0), float), (self.n,)).copy()
 
-    def __repr__(self) -> str:
-        """Return one line: how many links, how long and heavy, and what acts on them."""
-        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
-        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
-        pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
-        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
-        return f"<Chain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
-
-    @shown_by("words.chain_html")
-    def _repr_html_(self) -> str:
-        """Return a sketch and the system in words, for a notebook."""
-        ...
-
     @property
     def n(self) -> int:
         """Number of links."""
         return len(self.links)
+
+    @property
+    def closed(self) -> bool:
+        """Whether something closes a loop: a pin."""
+        return False
 
     @property
     def g(self) -> float:
@@ -186,15 +196,88 @@ class Chain:
         return np.array([link.inertia for link in self.links])
 
 
+@dataclass(frozen=True)
+class Chain(Multibody):
+    """Links hinged one after another from a pivot at the origin, the loads on them, and a pin that may hold the last tip.
+
+    Gravity is 9.81 m/s^2 unless a `Gravity` load says otherwise: Gravity(0) for none. The order of loads does not matter. With
+    pin = (x, y) in m the chain is a closed loop.
+
+    >>> Chain([Link.rod(1.0, 1.0), Link.point(0.5, 2.0)]).loads
+    (Gravity(g=9.81),)
+    """
+
+    links: tuple[Link, ...]
+    loads: tuple[Load, ...] = ()
+    pin: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", _links(self.links))
+        object.__setattr__(self, "loads", _chain_loads(self.loads, len(self.links)))
+        object.__setattr__(self, "pin", _pin(self.pin, self.links))
+        _refuse_singular(self.links)
+
+    @classmethod
+    def uniform(
+        cls,
+        n: int,
+        *,
+        length: float = 1.0,
+        mass: float = 1.0,
+        shape: Shape = "rod",
+        loads: Any = (),
+        pin: tuple[float, float] | None = None,
+    ) -> Chain:
+        """Return n equal links, with gravity 9.81 unless a Gravity load says otherwise.
+
+        Parameters: n up to 10,000,000; length in m and mass in kg of each link; shape "rod" or "point".
+
+        >>> Chain.uniform(3, mass=0.5).links[2].mass
+        0.5
+        """
+        make = {"rod": Link.rod, "point": Link.point}[choice("Chain.uniform: shape", shape, ("rod", "point"))]
+        return cls((make(length, mass),) * whole("Chain.uniform: n", n, most=MOST_LINKS), loads, pin)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a pin holds the last tip."""
+        return self.pin is not None
+
+    def __repr__(self) -> str:
+        """Return one line: how many links, how long and heavy, and what acts on them."""
+        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
+        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
+        pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
+        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
+        return f"<Chain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
+
+    @shown_by("words.chain_html")
+    def _repr_html_(self) -> str:
+        """Return a sketch and the system in words, for a notebook."""
+        ...
+
+
 def _links(links: Any) -> tuple[Link, ...]:
+    links = bodies("Chain", links, Link, "; for equal links use Chain.uniform(n)")
+    first = links[0]
+    for i, link in enumerate(links if links.count(first) < len(links) else links[:1]):
+        if not link.hangs_in_line:
+            raise ModelError(f"Chain.links[{i}] has a parent, a place on it or a motion; a chain takes none, use Mechanism")
+    return links
+
+
+def bodies(where: str, links: Any, kinds: Any, remedy: str = "") -> tuple[Any, ...]:
+    """Return the bodies of a model, checked to be of these kinds."""
+    names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
     if not listed(links):
-        raise ModelError(f"Chain.links must be a list of Link, got {shown(links)}; for equal links use Chain.uniform(n)")
+        raise ModelError(f"{where}.links must be a list of {names}, got {shown(links)}{remedy}")
     links = tuple(links)
     if not links:
-        raise ModelError("Chain.links must not be empty; give at least one Link")
+        raise ModelError(f"{where}.links must not be empty; give at least one Link")
     for i, link in enumerate(links):
-        if not isinstance(link, Link):
-            raise ModelError(f"Chain.links[{i}] must be a Link, got {shown(link)}")
+        if not isinstance(link, kinds):
+            of_mechanism = "; use Mechanism" if isinstance(link, Body) else ""
+            raise ModelError(f"{where}.links[{i}] must be a {names}, got {shown(link)}{of_mechanism}")
     return links
 
 
@@ -216,20 +299,32 @@ def _pin(pin: Any, links: tuple[Link, ...]) -> tuple[float, float] | None:
     return x, y
 
 
-def _loads(loads: Any) -> tuple[Load, ...]:
-    """Return the loads in the order of `LOADS`, gravity among them."""
+def ordered_loads(where: str, loads: Any, kinds: dict[str, type[Load]]) -> tuple[Load, ...]:
+    """Return the loads in the order of `kinds`, gravity among them."""
     loads = tuple(loads) if listed(loads) else (loads,)
     for i, load in enumerate(loads):
-        if not isinstance(load, tuple(LOADS.values())):
-            known = ", ".join(kind.__name__ for kind in LOADS.values())
-            raise ModelError(f"Chain.loads[{i}] must be a load ({known}), got {shown(load)}")
-        if any(type(load) is type(other) for other in loads[:i]):
-            raise ModelError(f"Chain.loads has two {type(load).__name__}; give one, with a list of values if joints differ")
-    order, weightless = list(LOADS.values()), not any(isinstance(load, Gravity) for load in loads)
+        if not isinstance(load, tuple(kinds.values())):
+            known = ", ".join(kind.__name__ for kind in kinds.values())
+            remedy = "; for springs and forces at points use Mechanism" if type(load) in POINT_LOADS.values() else ""
+            raise ModelError(f"{where}.loads[{i}] must be a load ({known}), got {shown(load)}{remedy}")
+        if not load.several and any(type(load) is type(other) for other in loads[:i]):
+            raise ModelError(f"{where}.loads has two {type(load).__name__}; give one, with a list of values if joints differ")
+    order, weightless = list(kinds.values()), not any(isinstance(load, Gravity) for load in loads)
     return tuple(sorted((STANDARD_GRAVITY,) * weightless + loads, key=lambda load: order.index(type(load))))
 
 
-def _check_lengths(load: Load, n: int) -> None:
+def _chain_loads(loads: Any, n: int) -> tuple[Load, ...]:
+    loads = ordered_loads("Chain", loads, LOADS)
+    for load in loads:
+        link = getattr(load, "link", None)
+        if link not in (None, n - 1):
+            raise ModelError(f"{load.name}: link must be the last link of a chain, {n - 1}, got {link}; use Mechanism for others")
+        check_lengths(load, n)
+    return loads
+
+
+def check_lengths(load: Load, n: int) -> None:
+    """Refuse a load whose lists have not a value for each of n links."""
     for name in (field.name for field in fields(load)):
         value = getattr(load, name)
         if isinstance(value, tuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, sincos
-from nlink.mechanics.chain import LINK, Chain, Link
+from nlink.mechanics.chain import LINK, Chain, Link, Multibody
 from nlink.mechanics.loads import Drag, FollowerForce, Gravity, TipForce
 from nlink.mechanics.moments import JOINTS, LEDGER, LINKS, POWERS
 from nlink.mechanics.parameters import (
@@ -80,17 +80,19 @@ class BareParameters(NamedTuple):
     chain: ChainParameters
 
 
-def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False) -> ChainParameters:
-    """Return the compiled form of a chain and its loads; `callback` is the address of a torque function.
+def chain_parameters(chain: Multibody, callback: int = 0, constrained: bool = False) -> ChainParameters:
+    """Return the compiled form of a chain, or of the bodies of a mechanism, and their loads; `callback` is the address of a torque
+    function.
 
     A constrained formulation and a closed chain always keep a ledger, for the work of their constraints.
     """
-    x, y = chain.pin or (0.0, 0.0)
+    pin = chain.pin if isinstance(chain, Chain) else None
+    x, y = pin or (0.0, 0.0)
     links, singles = np.zeros((ROWS, chain.n)), np.zeros(SINGLES)
     for name in LINK:
         links[row(Link, name)] = getattr(chain, name)
     for load in chain.loads:
-        for field, value in load.values(load, chain.n).items():
+        for field, value in type(load).values(load, chain.n).items():
             at = place(type(load), field)
             if at.row == SINGLE:
                 singles[at.component] = at.parameter.scale * value
@@ -110,8 +112,8 @@ def chain_parameters(chain: Chain, callback: int = 0, constrained: bool = False)
         loaded=any(kind is not Gravity for kind in loads),
         timed=bool(links[AMPLITUDE].any() or len(table)),
         force_level=int(any(kind.moves for kind in loads)) + bool(links[QUADRATIC_DRAG].any()),
-        ledger=POWERS if constrained or chain.pin or any(kind.works() for kind in loads) else 0,
-        closed=chain.pin is not None,
+        ledger=POWERS if constrained or pin or any(kind.works() for kind in loads) else 0,
+        closed=pin is not None,
         pin=_pin(x, y, math.fsum(chain.length)),
     )
 

@@ -7,15 +7,18 @@ With e = (sin theta, -cos theta) and t = (cos theta, sin theta):
     kinetic     = 1/2 sum (m_i |v_G|^2 + I_i omega_i^2)
     potential   = sum m_i g y_G + 1/2 sum k_i (theta_i - theta_{i-1} - rest_i)^2
     reaction_i  = sum_{j >= i} (m_j a_Gj - F_j)         force on link i at its upper hinge
+
+These are the formulas of chains; mechanisms register theirs for the functions of the same names: `tree_kinematics`.
 """
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
 
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Drag, FollowerForce, TipForce
 
 
@@ -35,61 +38,69 @@ def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.stack([s, -c], -1), np.stack([c, s], -1)
 
 
-def hinges(chain: Chain, theta: np.ndarray) -> np.ndarray:
+@singledispatch
+def hinges(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the pivot and the link ends, (..., N+1, 2) in m."""
     e, _ = directions(theta)
     return _from_pivot(chain.length[:, None] * e)
 
 
-def hinge_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+@singledispatch
+def hinge_velocities(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the velocities of the pivot and the link ends, (..., N+1, 2) in m/s."""
     _, t = directions(theta)
     return _from_pivot((chain.length * omega)[..., None] * t)
 
 
-def centres(chain: Chain, theta: np.ndarray) -> np.ndarray:
+@singledispatch
+def centres(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the centres of mass, (..., N, 2) in m."""
     e, t = directions(theta)
     return hinges(chain, theta)[..., :-1, :] + chain.com[:, None] * e + chain.offset[:, None] * t
 
 
-def centre_velocities(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+@singledispatch
+def centre_velocities(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the velocities of the centres of mass, (..., N, 2) in m/s."""
     e, t = directions(theta)
     turning = chain.com[:, None] * t - chain.offset[:, None] * e
     return hinge_velocities(chain, theta, omega)[..., :-1, :] + omega[..., None] * turning
 
 
-def energies(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@singledispatch
+def energies(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy, each (...) in J."""
     s, c = np.sin(theta), np.cos(theta)
     return _kinetic(chain, s, c, omega), _potential(chain, s, c) + spring_energy(chain, theta)
 
 
-def kinetic_energy(chain: Chain | Links, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+@singledispatch
+def kinetic_energy(chain: Multibody | Links, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the kinetic energy, (...) in J."""
     return _kinetic(chain, np.sin(theta), np.cos(theta), omega)
 
 
-def potential_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
+@singledispatch
+def potential_energy(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the potential energy of gravity (zero at the pivot) and of the springs, (...) in J."""
     return _potential(chain, np.sin(theta), np.cos(theta)) + spring_energy(chain, theta)
 
 
-def _kinetic(chain: Chain | Links, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
+def _kinetic(chain: Multibody | Links, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
     x, y = omega * c, omega * s
     vx = _before(chain.length * x) + chain.com * x - chain.offset * y
     vy = _before(chain.length * y) + chain.com * y + chain.offset * x
     return 0.5 * (total(vx * vx + vy * vy, chain.mass) + total(omega * omega, chain.inertia))
 
 
-def _potential(chain: Chain, s: np.ndarray, c: np.ndarray) -> np.ndarray:
+def _potential(chain: Multibody, s: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Each link lifts what hangs on it, m_i d_i + l_i (m_{i+1} + ... + m_N), and its own offset mass."""
     lifted = chain.mass * chain.com + chain.length * _before(chain.mass[::-1])[::-1]
     return chain.g * (total(s, chain.mass * chain.offset) - total(c, lifted))
 
 
-def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
+@singledispatch
+def spring_energy(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the energy stored in the joint springs, (...) in J."""
     energy = np.zeros(theta.shape[:-1])
     for load in chain.loads:
@@ -99,7 +110,8 @@ def spring_energy(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return energy
 
 
-def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+@singledispatch
+def centre_accelerations(chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     """Return the accelerations of the centres of mass, (..., N, 2) in m/s^2."""
     e, t = directions(theta)
     turning, inward = alpha[..., None], omega[..., None] ** 2
@@ -108,7 +120,8 @@ def centre_accelerations(chain: Chain, theta: np.ndarray, omega: np.ndarray, alp
     return hinge + turning * (d * t - b * e) - inward * (d * e + b * t)
 
 
-def forces(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+@singledispatch
+def forces(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the forces of the loads on each link (gravity, drag, at the tip), (..., N, 2) in N."""
     v = centre_velocities(chain, theta, omega)
     speed = np.linalg.norm(v, axis=-1)
@@ -122,7 +135,10 @@ def forces(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     return out
 
 
-def reactions(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray | None = None) -> np.ndarray:
+@singledispatch
+def reactions(
+    chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray | None = None
+) -> np.ndarray:
     """Return the force on each link at its upper hinge, (..., N, 2) in N; with the force `tip` of a pin on the last tip, (..., 2),
     that too: (..., N+1, 2).
     """

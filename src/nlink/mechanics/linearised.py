@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Drag, FollowerForce, JointTorque, TipForce, ledger
 
 
-def mass_matrix(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def mass_matrix(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return M (..., N, N) with kinetic energy 1/2 omega.M omega."""
     return _coupled(chain, theta)[0]
 
 
-def _coupled(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _coupled(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return M and Y."""
     behind = _behind(chain)
     moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
@@ -37,7 +37,7 @@ def _coupled(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return M + np.swapaxes(M, -1, -2) + np.diag(own), Y - np.swapaxes(Y, -1, -2)
 
 
-def _behind(chain: Chain) -> np.ndarray:
+def _behind(chain: Multibody) -> np.ndarray:
     """Return for each link the mass of those after it."""
     return np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
 
@@ -47,7 +47,9 @@ def diagonal(values: np.ndarray) -> np.ndarray:
     return values[..., None] * np.eye(values.shape[-1])
 
 
-def inertial(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def inertial(
+    chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M, and what M alpha + h adds to C and to K."""
     M, Y = _coupled(chain, theta)
     apart = M * (1 - np.eye(chain.n))
@@ -55,7 +57,7 @@ def inertial(chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarr
     return M, 2 * Y * omega[..., None, :], turned - diagonal(turned.sum(-1))
 
 
-def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def conservative(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the force -V' and the stiffness V'' of gravity and springs."""
     moment, aside = chain.mass * chain.com + chain.length * _behind(chain), chain.mass * chain.offset
     s, c = np.sin(theta), np.cos(theta)
@@ -69,7 +71,7 @@ def conservative(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return force, stiffness
 
 
-def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def working(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return of each row of the ledger but the torques its force (rows, ..., N) and what it adds to C and K (rows, ..., N, N)."""
     n, D, many, names = chain.n, differences(chain.n), theta.shape[:-1], ledger()
     force = np.zeros((len(names), *many, n))
@@ -98,7 +100,7 @@ def working(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndar
     return force, C, K
 
 
-def _drag(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _drag(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the force of drag, and what it adds to C and to K."""
     J, bend = centre_jacobian(chain, theta)
     v = np.einsum("...jak,...k->...ja", J, omega)
@@ -112,7 +114,7 @@ def _drag(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarra
     return np.einsum("...jak,...ja->...k", J, F), np.einsum("...jak,...jal->...kl", J, pushed), K
 
 
-def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def centre_jacobian(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return d centre_j/d theta_k (..., N, 2, N), and its derivative by theta_k."""
     e, t = kinematics.directions(theta)
     before = np.tril(np.ones((chain.n, chain.n)), -1)
@@ -123,7 +125,7 @@ def centre_jacobian(chain: Chain, theta: np.ndarray) -> tuple[np.ndarray, np.nda
     return J, bend + np.einsum("jk,...ka->...jak", own, -chain.com[:, None] * e - chain.offset[:, None] * t)
 
 
-def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def steady_torques(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the generalised forces (..., N) of torques at rest at angles (..., N): numbers, or a function of the state at t = 0;
     refuse those that change in time.
     """
@@ -138,7 +140,7 @@ def steady_torques(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return np.broadcast_to(JointTorque.values(load, n)["constant"] @ differences(n), theta.shape)
 
 
-def feedback(chain: Chain, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def feedback(chain: Multibody, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
     """Return what a torque function of the state adds to C and K (..., N, N) at times (...)."""
     load, n = chain.load(JointTorque), chain.n
     if not (load and load.takes_state):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, choice, number
-from nlink.mechanics.chain import Chain, wrapped
+from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.kinematics import directions
 
 NEARLY = 0.05
@@ -40,19 +40,19 @@ class Assembly(NamedTuple):
     sped: float
 
 
-def gap(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def gap(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return where the last tip is, seen from the pin, (..., 2) in m; zeros without a pin."""
     if chain.pin is None:
         return np.zeros((*theta.shape[:-1], 2))
     return (chain.length[:, None] * directions(theta)[0]).sum(-2) - chain.pin
 
 
-def jacobian(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def jacobian(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the derivative (..., 2, N) of the gap by the angles."""
     return np.swapaxes(chain.length[:, None] * directions(theta)[1], -1, -2)
 
 
-def tangent(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def tangent(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis (N, freedom) of the directions in which the angles can change; all, for an open chain."""
     if chain.pin is None:
         return np.eye(chain.n)
@@ -60,16 +60,16 @@ def tangent(chain: Chain, theta: np.ndarray) -> np.ndarray:
     return rows[np.count_nonzero(sizes > SINGULAR * chain.length.sum()) :].T
 
 
-def smallest_singular_value(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def smallest_singular_value(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the smaller singular value (...) of the jacobian, as a part of the larger: zero at a dead position."""
     sizes = np.linalg.svd(jacobian(chain, theta), compute_uv=False)
     return sizes[..., 1] / sizes[..., 0]
 
 
-def assemble(chain: Chain, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
+def assemble(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
     """Return the start nearest to `theta` and `omega` that closes a pinned chain, by the smallest change of angles and of rates.
 
-    >>> from nlink.mechanics.chain import Chain, wrapped
+    >>> from nlink.mechanics.chain import Chain, Multibody, wrapped
     >>> four_bar = Chain.uniform(3, pin=(1.0, 0.0))
     >>> assemble(four_bar, [3.14, 1.57, 0.0]).moved < 0.002
     True
@@ -90,7 +90,7 @@ def assemble(chain: Chain, theta: ArrayLike, omega: ArrayLike | None = None) -> 
     return Assembly(angles, speeds, float(np.abs(angles - start).max()), float(np.abs(speeds - rates).max()))
 
 
-def nearest(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
+def nearest(chain: Multibody, start: np.ndarray, total: float) -> np.ndarray:
     """Return the angles nearest to `start` that close a chain of this total length, however far away they are."""
     theta, before = start.copy(), math.inf
     rounding = max(1e-12, 4 * float(np.spacing(np.abs(start).max())))  # of angles: after many turns a tip cannot be nearer
@@ -111,13 +111,13 @@ def nearest(chain: Chain, start: np.ndarray, total: float) -> np.ndarray:
     return theta
 
 
-def driven(chain: Chain, angle: float, branch: str = "open") -> np.ndarray:
+def driven(chain: Multibody, angle: float, branch: str = "open") -> np.ndarray:
     """Return the angles of a pinned chain whose first link stands at `angle` (rad) and whose other links bend evenly.
 
     Seen from the line between the end of the first link and the pin, they bulge away from the pivot ("open") or towards it
     ("crossed"). For a four-bar these are its two assemblies.
 
-    >>> from nlink.mechanics.chain import Chain, wrapped
+    >>> from nlink.mechanics.chain import Chain, Multibody, wrapped
     >>> driven(Chain.uniform(3, pin=(1.0, 0.0)), 3.141592653589793).round(6).tolist()
     [3.141593, 1.570796, 0.0]
     """
@@ -165,7 +165,7 @@ def _arc(lengths: np.ndarray, distance: float) -> np.ndarray:
     return halves(0.5 * (low + high), beyond)
 
 
-def zigzag(chain: Chain) -> np.ndarray:
+def zigzag(chain: Multibody) -> np.ndarray:
     """Return the angles of a pinned chain folded evenly to and fro along the line to its pin."""
     assert chain.pin is not None
     x, y = chain.pin
@@ -175,7 +175,7 @@ def zigzag(chain: Chain) -> np.ndarray:
     return nearest(chain, line + sign * fold, float(chain.length.sum()))
 
 
-def passing(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def passing(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return for motions (..., N) how the distance to the nearest dead position changes (negative: approaching), and the angle
     that is left to it: the size of that part of the row along the pin which the row across it cannot make up.
     """
@@ -188,7 +188,7 @@ def passing(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndar
     return (r * rate).sum(-1), np.sqrt((r * r).sum(-1) / square[..., 0])
 
 
-def stuck(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[str, str] | None:
+def stuck(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[str, str] | None:
     """Return why the motion of a closed chain is not determined at a state, and what to try; None if it is."""
     if chain.pin is None:
         return None
@@ -211,7 +211,7 @@ def stuck(chain: Chain, theta: np.ndarray, omega: np.ndarray) -> tuple[str, str]
     return None
 
 
-def branches(chain: Chain, signs: np.ndarray) -> list[np.ndarray]:
+def branches(chain: Multibody, signs: np.ndarray) -> list[np.ndarray]:
     """Return the rates with which three links can leave a dead position with these signs, the largest being 1.
 
     They keep the tip where it is to second order: sum s l w = 0 and sum s l w^2 = 0.
@@ -231,7 +231,7 @@ def _told(rates: np.ndarray) -> str:
     return "(" + ", ".join(f"{rate + 0.0:.3g}" for rate in np.round(rates, 12)) + ")"
 
 
-def _frame(chain: Chain, theta: np.ndarray) -> Any:
+def _frame(chain: Multibody, theta: np.ndarray) -> Any:
     """Return the angle of the line to the pin; of the longest link, if the pin is at the pivot."""
     assert chain.pin is not None
     x, y = chain.pin

@@ -17,10 +17,12 @@ from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_ea
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
-from nlink.mechanics.loads import LOADS, JointTorque, kinks, ledger
+from nlink.mechanics.loads import CONSTRAINTS, LOADS, MOTION, POINT_LOADS, JointTorque, kinks, ledger, mechanism_ledger
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.motions import knots_of
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torque_callback import TorqueCallback
 
@@ -67,12 +69,16 @@ class Formulation(ABC):
     closes: ClassVar[bool] = False
     """whether it takes a chain whose last tip is pinned"""
 
+    def of_mechanism(self, mechanism: Mechanism) -> Formulation:
+        """Return the formulation of a mechanism that goes by this name; refuse mechanisms by name if there is none."""
+        raise ModelError(f"{self.name} takes chains, not mechanisms; use recursive or projection")
+
     def described(self) -> str:
         """Return the formulation for people: its name, and its options if it has any that are not as usual."""
         return self.name if self == type(self)() else repr(self)
 
     @abstractmethod
-    def parameters(self, chain: Chain, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
     def side_by_side(self, numbers: ChainParameters) -> Any:
@@ -86,23 +92,23 @@ class Formulation(ABC):
         """Return the number of scratch rows."""
 
     @abstractmethod
-    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return the state (..., size) of angles and rates (..., N)."""
 
     @abstractmethod
-    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def decode(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates (..., N) of states (..., size)."""
 
     @abstractmethod
-    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def decode_rates(self, chain: Multibody, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the angular accelerations (..., N) held in the rates of states."""
 
     @abstractmethod
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def energy(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return kinetic and potential energy of states."""
 
     @abstractmethod
-    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+    def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
         """Return how far states are off their constraints."""
 
     @property
@@ -119,7 +125,9 @@ class Formulation(ABC):
         """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
         return np.empty((0, scratch.shape[1]))
 
-    def reactions(self, chain: Chain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+    def reactions(
+        self, chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray
+    ) -> np.ndarray:
         """Return the force on each link at its upper hinge (N, 2), and of the pin on the tip, if there is one; `scratch` is as the
         right-hand side has left it.
         """
@@ -140,24 +148,24 @@ class Formulation(ABC):
 class AngleFormulation(Formulation):
     """A formulation in angles: its state is (theta, omega), unless it says how to read its own."""
 
-    def encode(self, chain: Chain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Join angles and rates."""
         return np.concatenate([theta, omega], axis=-1)
 
-    def decode(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def decode(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Split a state into angles and rates."""
         return state[..., : chain.n], state[..., chain.n : 2 * chain.n]
 
-    def decode_rates(self, chain: Chain, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    def decode_rates(self, chain: Multibody, state: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return the second half of the rates."""
         return rates[..., chain.n : 2 * chain.n]
 
-    def energy(self, chain: Chain, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def energy(self, chain: Multibody, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return kinetic and potential energy of states."""
         theta, omega = self.decode(chain, state)
         return kinematics.energies(chain, theta, omega)
 
-    def violation(self, chain: Chain, state: np.ndarray) -> np.ndarray:
+    def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
         """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
         if chain.pin is None:
             return np.zeros(np.shape(state)[:-1])
@@ -190,7 +198,10 @@ class System:
     [-6.047, 2.016]
     """
 
-    def __init__(self, chain: Chain, formulation: Formulation) -> None:
+    def __init__(self, chain: Multibody, formulation: Formulation) -> None:
+        if isinstance(chain, Mechanism) and (plain := chain.as_chain()):
+            chain = plain
+        formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
             raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
@@ -200,11 +211,20 @@ class System:
         numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
         self.size = len(formulation.turning(chain.n))
-        self.ledger = [
-            name for name in ledger() if (chain.load(LOADS[name]) if name in LOADS else formulation.constrained or chain.pin)
-        ]
-        self._rows = numbers.ledger
+        self.rows_of_ledger = mechanism_ledger() if isinstance(chain, Mechanism) else ledger()
+        self.ledger = [name for name in self.rows_of_ledger if self._works(name)]
+        self._rows = self.parameters.chain.ledger
         self._w = self.scratch()
+
+    def _works(self, name: str) -> bool:
+        """Whether a row of the ledger is that of something that this system has."""
+        kinds = LOADS | POINT_LOADS
+        if name in kinds:
+            return self.chain.load(kinds[name]) is not None
+        if name == MOTION:
+            return isinstance(self.chain, Mechanism) and bool(self.chain.prescribed.any())
+        assert name == CONSTRAINTS
+        return self.formulation.constrained or self.chain.closed
 
     def __repr__(self) -> str:
         """Return one line: which chain, in which formulation."""
@@ -225,7 +245,8 @@ class System:
 
     @cached_property
     def _kinks(self) -> np.ndarray:
-        return kinks(self.chain.load(JointTorque))
+        own = kinks(self.chain.load(JointTorque))
+        return np.unique(np.concatenate([own, *(knots_of(body.motion) for body in self.chain.links if body.motion)]))
 
     def bounds(self, t: float, end: float) -> np.ndarray:
         """Return the step boundaries on the way from t to `end`, in order, `end` the last."""
@@ -350,7 +371,8 @@ class System:
 
     def energy(self, state: np.ndarray) -> EnergyPair:
         """Return kinetic and potential energy of a state, or of many (..., size)."""
-        if np.ndim(state) == 2 and type(self.formulation).energy is AngleFormulation.energy:
+        of_chain = isinstance(self.chain, Chain) and type(self.formulation).energy is AngleFormulation.energy
+        if np.ndim(state) == 2 and of_chain:
             theta, omega = (np.ascontiguousarray(values) for values in self.decode(state))
             out = np.empty((len(theta), 2))
             energies_many(theta, omega, self.parameters.chain, out, self._w)

@@ -14,14 +14,14 @@ from nlink.compiled.jit import entry, intrinsic, kernel
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
 from nlink.compiled.simd import alike, flat, lane, parts_of, sine, with_lane
 from nlink.compiled.views import views
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque, torques
 from nlink.mechanics.loads.torque_function import C_FUNCTION
 from nlink.mechanics.parameters import AMPLITUDE, FREQUENCY, PHASE, TORQUE
 from nlink.mechanics.scratch import FX, FY, MZ, TQ
 
 
-def tables(chain: Chain) -> tuple[np.ndarray, np.ndarray]:
+def tables(chain: Multibody) -> tuple[np.ndarray, np.ndarray]:
     """Return where each joint's knots begin and end among all (2, N), and all knots (knots, 2). Joints may share a table."""
     spans, places, knots = np.zeros((2, chain.n)), {}, [np.empty((0, 2))]
     for i, torque in enumerate(torques(chain.load(JointTorque), chain.n)):

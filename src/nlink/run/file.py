@@ -20,7 +20,7 @@ from nlink._support.endings import MODEL, NUMBERS, RUN, check_ending
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
-from nlink.mechanics.loads import ledger
+from nlink.mechanics.loads import mechanism_ledger
 from nlink.run.run import COLUMNS, Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
 from nlink.run.writer import FORMAT, KNOTS, VARIABLES, RunFileError, RunWriter, checksum, event_columns, part_name, variable
 from nlink.scenario import Scenario
@@ -167,7 +167,7 @@ def _read(file: Any, closed: bool, source: Path) -> Run:
     _refuse_unfit(data, links_in(fixed), counts, finished)
     if finished:
         _verify(data, text, line)
-    names = [name for name in (*COLUMNS, *(f"work_{name}" for name in ledger())) if name in data]
+    names = [name for name in (*COLUMNS, *(f"work_{name}" for name in mechanism_ledger())) if name in data]
     stats = entry(line, "stats", dict)
     steps = (entry(stats, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
     return Run(
@@ -230,7 +230,7 @@ def _checkpoint(data: dict[str, Any], table: dict[str, Any]) -> Checkpoint:
 
 def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
     """Refuse variables that no run has, that are missing, or of another type or length."""
-    known = {name: variable(name) for name in (*VARIABLES, *(f"work_{name}" for name in ledger()))}
+    known = {name: variable(name) for name in (*VARIABLES, *(f"work_{name}" for name in mechanism_ledger()))}
     lengths = LENGTHS | {"link": n} | (counts if finished else {})
     for name in sorted({name for name, each in known.items() if not each.optional} | set(data)):
         if name not in data or name not in {*known, *UNSUMMED}:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
 
 COLUMNS = {
     "time": "t",
@@ -137,7 +137,7 @@ class Run:
     """(T, 2): the force of the pin on the last tip, for a closed chain"""
 
     @property
-    def chain(self) -> Chain:
+    def chain(self) -> Multibody:
         """The chain that moved."""
         return self.scenario.chain
 
@@ -173,7 +173,7 @@ class Run:
             parts.append(kinematics.reactions(chain, self.theta[rows], self.omega[rows], self.alpha[rows], tip))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def _chains(self) -> list[tuple[Chain, slice]]:
+    def _chains(self) -> list[tuple[Multibody, slice]]:
         """Return the saved points that each chain has: one chain has all, unless loads were changed on the way."""
         changes = self.meta.get("loads", [])
         first = [0, *(int(np.searchsorted(self.t, t)) for t, _ in changes), len(self.t)]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlink.integrators.base import Integrator
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointSpring
 from nlink.run.run import Run, Status, columns_of
 from nlink.simulation.statuses import refined
@@ -40,7 +40,7 @@ BLOCK = 100_000
 class Balance:
     """Largest values of a run so far: its energies, residual, angles, rates and violation."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Multibody) -> None:
         self.chain = chain
         self.start: float | None = None
         self.residual = self.energy = self.kinetic = self.work = self.angle = self.rate = self.violation = 0.0

@@ -21,7 +21,8 @@ from nlink.integrators import method_for
 from nlink.integrators.base import Integrator, Restart, Stepper, steps_of
 from nlink.integrators.save_times import save_times
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import Formulation, System, rates_many
 from nlink.run.run import Run, Status
 from nlink.run.writer import Claim
@@ -51,7 +52,7 @@ class SimulationInterrupted(SimulationError, KeyboardInterrupt):
 
 @waiting()
 def simulate(
-    chain_or_system: Chain | System,
+    chain_or_system: Multibody | System,
     theta: ArrayLike | None = None,
     omega: ArrayLike | None = None,
     *,
@@ -72,7 +73,7 @@ def simulate(
 
     Parameters
     ----------
-    chain_or_system : a Chain, or the System that `formulate` returns
+    chain_or_system : a Chain, a Mechanism, or the System that `formulate` returns
     theta, omega : a number for every link, or one each
     t_end : s; negative runs backwards in time
     formulation, integrator : a name, a text like "RK4(step=0.001)", or a record
@@ -185,9 +186,9 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 
 
 def _system(chain: object, formulation: str | Formulation) -> System:
-    if not isinstance(chain, Chain):
+    if not isinstance(chain, Chain | Mechanism):
         remedy = "; a scenario has all that it needs: scenario.run()" if isinstance(chain, Scenario) else ""
-        raise ModelError(f"simulate needs a Chain or a System, got {type(chain).__name__}{remedy}")
+        raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
     return formulate(chain, formulation)
 
 
@@ -213,7 +214,7 @@ def _start(
         return _raw_start(system, np.asarray(state, float), project)
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
     start = loop_closure.assemble(system.chain, angles, rates)
-    correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.pin else {}
+    correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
     return _at_zero(system, system.encode(start.theta, start.omega)), correction
 
 
@@ -222,7 +223,7 @@ def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restar
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
     start = _at_zero(system, state)
-    if not system.formulation.constrained and not system.chain.pin:
+    if not system.formulation.constrained and not system.chain.closed:
         return start, {}
     states, gap, speed = system.settled(start.y[None], plain=True)
     correction: Correction = {"violation": gap, "rate_violation": speed, "projected": project}

@@ -15,7 +15,6 @@ from nlink._support.checks import ModelError
 from nlink._support.version import __version__
 from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes, save_times
-from nlink.mechanics.loads import ledger
 from nlink.mechanics.system import System, rates_many
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
 from nlink.scenario import Scenario
@@ -168,7 +167,7 @@ def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.
         out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
         out["violation"] = system.violation(own)
     out |= {"pin_force": tip} if system.chain.pin else {}
-    return out | {f"work_{name}": states[:, system.size + ledger().index(name)] for name in system.ledger}
+    return out | {f"work_{name}": states[:, system.size + system.rows_of_ledger.index(name)] for name in system.ledger}
 
 
 def finite_rows(columns: dict[str, np.ndarray]) -> int:

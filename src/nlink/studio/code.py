@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import tomli_w
 
-from nlink.mechanics.chain import STANDARD_GRAVITY, Chain, Link
+from nlink.mechanics.chain import STANDARD_GRAVITY, Link, Multibody
 from nlink.mechanics.loads import Load
 from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model, shape_of
@@ -45,7 +45,7 @@ def _options(settings: Settings) -> list[str]:
     return options + [f"    events=[{events}],"] * bool(events)
 
 
-def _chain(chain: Chain) -> str:
+def _chain(chain: Multibody) -> str:
     first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
     said = [_load(load) for load in chain.loads if load != STANDARD_GRAVITY]
     loads = [f"loads=[{', '.join(said)}]"] * bool(said)

@@ -24,7 +24,7 @@ from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, steps_of
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kinematics import directions
 from nlink.mechanics.loads import JointTorque, ledger
 from nlink.mechanics.parameters import TORQUE
@@ -79,7 +79,7 @@ class Live:
         self.take(scenario.chain)
         self.state = start_state(self.motion.system, scenario.theta, scenario.omega)
 
-    def take(self, chain: Chain) -> None:
+    def take(self, chain: Multibody) -> None:
         """Go on with this chain and its loads."""
         self.chain = chain
         torque = chain.load(JointTorque)

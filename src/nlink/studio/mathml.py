@@ -10,7 +10,7 @@ from sympy import Expr, Symbol
 from sympy.printing.mathml import MathMLPresentationPrinter
 
 from nlink._support.checks import ModelError
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.scenario import Scenario
 from nlink.studio.messages import shape_of
 from nlink.symbolic import derive
@@ -25,7 +25,7 @@ Name = Symbol | str
 ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "d"}
 
 
-def mathml(chain: Chain) -> tuple[str, list[dict[str, str]], str]:
+def mathml(chain: Multibody) -> tuple[str, list[dict[str, str]], str]:
     """Return a title, parts of the equations, each a heading and a table of MathML, and all of them in LaTeX."""
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from nlink.analysis.motion import Motion
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
 from nlink.run.run import EventRecord, Run, Stats, Status, fields_of
 from nlink.scenario import LostFunction, Scenario
@@ -30,7 +30,7 @@ Columns = dict[str, np.ndarray]
 class Record:
     """Points of a motion in the order of time, the oldest ones forgotten."""
 
-    def __init__(self, chain: Chain, first: Columns) -> None:
+    def __init__(self, chain: Multibody, first: Columns) -> None:
         self.most = int(min(LONGEST / SAMPLE, MOST_NUMBERS / chain.n))
         self.points: deque[Columns] = deque(maxlen=self.most)
         self.events: list[EventRecord] = []
@@ -39,7 +39,7 @@ class Record:
         self.touched = False
         self.loads: list[tuple[float, Json]] = []
         """the loads from a time on, where they have changed"""
-        self.changing: tuple[float, Chain] | None = None
+        self.changing: tuple[float, Multibody] | None = None
         """time of the last event, if it is a change, and the chain before it"""
         self.start = float(first["kinetic"][0] + first["potential"][0])
         self.add(first)
@@ -83,7 +83,7 @@ class Record:
         t, theta, omega = float(columns["time"][0]), columns["theta"][0].copy(), columns["omega"][0].copy()
         self.events.append(EventRecord(t, name, theta, omega, {}))
 
-    def change(self, old: Chain, new: Chain, before: Columns, after: Columns) -> None:
+    def change(self, old: Multibody, new: Multibody, before: Columns, after: Columns) -> None:
         """Keep a change of the loads. The potential energy goes on from its value."""
         self.shift += float(before["potential"][0] - after["potential"][0])
         t = float(after["time"][0])
@@ -121,7 +121,7 @@ class Record:
         return Run(scenario=whole, **fields_of(columns), status=status, stats=stats, meta=meta, events=events)
 
 
-def _changes(old: Chain, new: Chain) -> str:
+def _changes(old: Multibody, new: Multibody) -> str:
     """Return in words which loads are new."""
     gone = {type(load) for load in old.loads} - {type(load) for load in new.loads}
     return ", ".join([load_text(load) for load in new.loads if load not in old.loads] + [f"no {kind.label}" for kind in gone])

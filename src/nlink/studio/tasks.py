@@ -16,7 +16,7 @@ from nlink.analysis.linearize import linearize
 from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
 from nlink.formulations import formulate
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio import flips
@@ -112,8 +112,8 @@ def stability(request: Json, out: Outbox) -> None:
     )
 
 
-def _chains(model: Json, *keys: str) -> Callable[..., Chain]:
-    def chain_of(*values: float) -> Chain:
+def _chains(model: Json, *keys: str) -> Callable[..., Multibody]:
+    def chain_of(*values: float) -> Multibody:
         changed = model
         for key, value in zip(keys, values, strict=True):
             changed = with_value(changed, key, value)
@@ -122,7 +122,7 @@ def _chains(model: Json, *keys: str) -> Callable[..., Chain]:
     return chain_of
 
 
-def _critical(chain_of: Callable[..., Chain], low: float, high: float) -> Json:
+def _critical(chain_of: Callable[..., Multibody], low: float, high: float) -> Json:
     try:
         found = critical_load(chain_of, (low, high), later=True)
     except ModelError as error:

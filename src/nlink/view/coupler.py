@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 from nlink.view.sheet import LEGEND, Sheet
 from nlink.view.style import DASHES, palette
@@ -51,7 +51,7 @@ def _draw_coupler(sheet: Sheet, axes: Axes) -> None:
     sheet.legend(lines, list(POINTS))
 
 
-def _draw_linkage(axes: Axes, chain: Chain, theta: np.ndarray) -> None:
+def _draw_linkage(axes: Axes, chain: Multibody, theta: np.ndarray) -> None:
     """Draw the links faintly, with their hinges if these are few."""
     marker, width = ("o", 2.5) if chain.n <= LEGEND else ("", 1.2)
     axes.plot(
@@ -59,14 +59,14 @@ def _draw_linkage(axes: Axes, chain: Chain, theta: np.ndarray) -> None:
     )
 
 
-def _points(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def _points(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the points of a four-bar's coupler in the order of POINTS, (T, 5, 2) in m."""
     ends, middle = kinematics.hinges(chain, theta)[:, 1:3], _middles(chain, theta)[:, 1:2]
     aside = ASIDE * chain.length[1] * kinematics.directions(theta)[1][:, 1:2]
     return np.concatenate([ends, middle, middle + aside, middle - aside], axis=1)
 
 
-def _middles(chain: Chain, theta: np.ndarray) -> np.ndarray:
+def _middles(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the middles of the links, (T, N, 2) in m."""
     hinges = kinematics.hinges(chain, theta)
     return (hinges[:, :-1] + hinges[:, 1:]) / 2

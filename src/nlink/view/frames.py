@@ -10,7 +10,7 @@ from PIL import Image
 
 from nlink._support.checks import MOST_TITLE, ModelError, choice, listed, number, shown
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 from nlink.view.pen import Pen, width_of, write
 from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for
@@ -165,7 +165,7 @@ def _trail(run: Run, times: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     return np.concatenate([_traced(chain, kinematics.hinges(chain, run.at(block).theta)) for block in _blocks(times)])
 
 
-def _traced(chain: Chain, hinges: np.ndarray) -> np.ndarray:
+def _traced(chain: Multibody, hinges: np.ndarray) -> np.ndarray:
     """Return the values (F, 2) of the point that draws the trail: the last end, or the middle of a closed chain."""
     return (hinges[:, chain.n // 2] + hinges[:, (chain.n + 1) // 2]) / 2 if chain.pin else hinges[:, -1]
 

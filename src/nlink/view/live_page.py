@@ -24,7 +24,7 @@ from nlink.view.words import scenario_lines
 
 if TYPE_CHECKING:
     from nlink.integrators.tableaus import Tableau
-    from nlink.mechanics.chain import Chain
+    from nlink.mechanics.chain import Multibody
     from nlink.mechanics.parameters import Place
     from nlink.scenario import Scenario
 
@@ -114,7 +114,7 @@ def _page(scenario: Scenario, copies: int, difference: float, theme: str | None)
     return page_text(title, content, script, asset("theme.css") + asset("live.css"), theme)
 
 
-def _refuse(chain: Chain) -> None:
+def _refuse(chain: Multibody) -> None:
     """Refuse what a page cannot simulate."""
     if chain.n > MOST_LINKS:
         raise ModelError(f"a live page takes up to {MOST_LINKS} links, got {chain.n}; {PLAYED}")
@@ -150,7 +150,7 @@ def _columns(row: list[list[float]]) -> list[list[float]]:
     return [[each[k] for each in row] for k in (0, 1)]
 
 
-def _parameter(name: str, place: Place, chain: Chain, units: dict[str, float]) -> Content:
+def _parameter(name: str, place: Place, chain: Multibody, units: dict[str, float]) -> Content:
     """Return a number of the chain, or one for each link: its name, letter and value, and the control that changes it."""
     parameter, kind = place.parameter, place.record
     value = getattr(chain, place.field) if kind is Link else kind.values(chain.load(kind), chain.n)[place.field]
@@ -176,7 +176,7 @@ def _group(name: str, place: Place) -> str:
     return LOADS[name.partition(".")[0]].label.capitalize()
 
 
-def _units(chain: Chain) -> dict[str, float]:
+def _units(chain: Multibody) -> dict[str, float]:
     """Return how far controls go by their units: as far as is felt by a chain of this length and mass under gravity."""
     length, g = chain.length.sum(), abs(chain.g) or 9.81
     mass = chain.mass.sum() + (chain.inertia / chain.length**2).sum()

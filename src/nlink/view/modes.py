@@ -25,7 +25,7 @@ from nlink._support.checks import ModelError, choice, whole
 from nlink._support.endings import FORMATS
 from nlink.analysis.linearize import FLAT, PICTURED, Linearization, Mode, foremost
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
@@ -182,7 +182,7 @@ def bent(small: Linearization, change: np.ndarray) -> np.ndarray:
     return bent(small, change / 2)
 
 
-def _closed(chain: Chain, rest: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, float]:
+def _closed(chain: Multibody, rest: np.ndarray, change: np.ndarray) -> tuple[np.ndarray, float]:
     """Return angles that close, by Newton's method, and the distance from the pin that is left."""
     normal, theta = loop_closure.jacobian(chain, rest).T, rest + change
     for _ in range(20):
@@ -257,7 +257,7 @@ def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
     return rest + factor * sides[:, None, None] * move, factor / TURN
 
 
-def _draw_panel(axes: Axes, chain: Chain, rest: np.ndarray, bends: np.ndarray) -> None:
+def _draw_panel(axes: Axes, chain: Multibody, rest: np.ndarray, bends: np.ndarray) -> None:
     marker, width = ("o", stroke(1.8)) if chain.n <= LEGEND else ("", stroke(1.3))
     for points, colour, alpha in (
         (rest, palette().muted, 0.5),
@@ -274,7 +274,7 @@ def _name(small: Linearization, k: int, mode: Mode, enlarged: float) -> str:
     return minus(f"mode {k + 1}{grows}{times}\n{mode_text(mode)}")
 
 
-def _note(chain: Chain, enlarged: float) -> str:
+def _note(chain: Multibody, enlarged: float) -> str:
     pin = ", \N{MULTIPLICATION SIGN}\N{NO-BREAK SPACE}pin" if chain.pin else ""
     more = ", or displacements enlarged" if enlarged > 1 else ""
     return f"x, y in m; grey: at rest; links turned by up to {math.degrees(TURN):.0f} degrees{more}; +\N{NO-BREAK SPACE}pivot{pin}"

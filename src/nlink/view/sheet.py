@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nlink._support.checks import ModelError
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Trajectory
 from nlink.view.style import Colour, Size, blank, cut, grounds, heading, letter, link_colours, palette, within
 
@@ -225,7 +225,7 @@ def subtitle(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=letter(TITLE), color=palette().ink)
 
 
-def mark_grounds(axes: Axes, chain: Chain, sizes: tuple[float, float]) -> None:
+def mark_grounds(axes: Axes, chain: Multibody, sizes: tuple[float, float]) -> None:
     """Mark the pivot, and the pin if there is one."""
     for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
         halo = patheffects.withStroke(linewidth=3.0, foreground=palette().ground)

@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from nlink._support.checks import ModelError, choice, listed, number, shown
 from nlink._support.files import written_whole
 from nlink._support.version import __version__
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.view import THEMES as NAMES
@@ -213,7 +213,7 @@ def within(run: Run, time: float | None) -> bool:
     return time is not None and bool(run.t.min() <= time <= run.t.max())
 
 
-def grounds(chain: Chain) -> np.ndarray:
+def grounds(chain: Multibody) -> np.ndarray:
     """Return the points fixed to the ground in m: the pivot (1, 2), with a pin that too (2, 2)."""
     return np.array([(0.0, 0.0), *([chain.pin] if chain.pin else [])])
 

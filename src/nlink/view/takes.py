@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nlink._support.version import __version__
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
 from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
@@ -60,7 +60,7 @@ def _take(run: Run, sample: Sample) -> Content:
     }
 
 
-def chain_data(chain: Chain) -> Content:
+def chain_data(chain: Multibody) -> Content:
     """Return the measures of a chain that its picture needs."""
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None

@@ -9,7 +9,7 @@ import numpy as np
 from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
 from nlink.scenario import Scenario, Settings
 
@@ -38,12 +38,12 @@ SKETCH = (300.0, 60.0)
 """Width and least height of a sketch in pixels."""
 
 
-def chain_html(chain: Chain) -> str:
+def chain_html(chain: Multibody) -> str:
     """Return a sketch of a chain, stretched out to the right or held at its pin, and the system in words."""
     return table("Chain", scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
 
 
-def _sketch(chain: Chain) -> str:
+def _sketch(chain: Multibody) -> str:
     """Return links and hinges as SVG."""
     theta = loop_closure.zigzag(chain) if chain.pin else np.full(chain.n, np.pi / 2)
     hinges = kinematics.hinges(chain, theta) * [1, -1]

@@ -17,16 +17,20 @@ from nlink.mechanics.loads.joint_damper import JointDamper
 from nlink.mechanics.loads.joint_spring import JointSpring
 from nlink.mechanics.loads.joint_torque import JointTorque, Sine, Sum, Table, kinks, torques
 from nlink.mechanics.loads.link_damper import LinkDamper
+from nlink.mechanics.loads.points import PointForce, PointSpring
 from nlink.mechanics.loads.tip import FollowerForce, TipForce
 
 __all__ = [
-    "LOADS", "Drag", "Each", "FollowerForce", "Gravity", "JointDamper", "JointSpring", "JointTorque", "Law", "LinkDamper", "Load",
-    "Parameter", "Sine", "Sum", "Table", "TipForce", "each", "kinks", "ledger", "parameters_of", "register", "single", "torques",
+    "LOADS", "POINT_LOADS", "Drag", "Each", "FollowerForce", "Gravity", "JointDamper", "JointSpring", "JointTorque", "Law",
+    "LinkDamper", "Load", "Parameter", "PointForce", "PointSpring", "Sine", "Sum", "Table", "TipForce", "each", "kinks", "ledger",
+    "mechanism_ledger", "parameters_of", "register", "single", "torques",
 ]  # fmt: skip
 
 BUILT_IN = (Gravity, JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce)
 LOADS: dict[str, type] = {kind.name: kind for kind in BUILT_IN}
 """The loads by their names in model files."""
+POINT_LOADS: dict[str, type[Load]] = {kind.name: kind for kind in (PointSpring, PointForce)}
+"""Loads at points of bodies, which a Mechanism takes besides."""
 CONSTRAINTS = "constraints"
 """The row of the ledger for the constraints of a formulation that has some."""
 FIRST_ROWS = (*(kind.name for kind in (JointTorque, JointDamper, LinkDamper, Drag, FollowerForce, TipForce)), CONSTRAINTS)
@@ -54,6 +58,15 @@ def register(kind: type[Load]) -> type[Load]:
     return kind
 
 
+MOTION = "motion"
+"""The row of the ledger for the drives of prescribed motions."""
+
+
 def ledger() -> tuple[str, ...]:
-    """Return whose work is kept in the ledger, in the order of its rows."""
+    """Return whose work is kept in the ledger of a chain, in the order of its rows."""
     return *FIRST_ROWS, *(name for name, kind in LOADS.items() if kind.works() and name not in FIRST_ROWS)
+
+
+def mechanism_ledger() -> tuple[str, ...]:
+    """Return whose work is kept in the ledger of a mechanism: the rows of a chain, then its own."""
+    return *ledger(), MOTION, *POINT_LOADS

@@ -103,6 +103,8 @@ class Load:
     """whether its work is never positive"""
     moves: ClassVar[bool] = False
     """whether it depends on velocities of points, or acts at the tip"""
+    several: ClassVar[bool] = False
+    """whether a model may have several of it"""
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():

@@ -21,14 +21,15 @@ from nlink.mechanics.loads.torque_function import TorqueFunction, Torques, takes
 
 @dataclass(frozen=True)
 class Sine:
-    """The function amplitude * sin(2 pi frequency t + phase): frequency in Hz, phase in rad."""
+    """The function amplitude * sin(2 pi frequency t + phase) + offset: frequency in Hz, phase in rad."""
 
     amplitude: float
     frequency: float
     phase: float = 0.0
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase"):
+        for name in ("amplitude", "frequency", "phase", "offset"):
             object.__setattr__(self, name, number(f"Sine.{name}", getattr(self, name)))
 
 
@@ -183,5 +184,5 @@ def _parts(torque: Torque) -> Sum:
     if isinstance(torque, Sum):
         return torque
     if isinstance(torque, Sine):
-        return Sum(sine=torque)
+        return Sum(torque.offset, torque)
     return Sum(table=torque) if isinstance(torque, Table) else Sum(torque)

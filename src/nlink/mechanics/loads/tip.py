@@ -1,29 +1,46 @@
-"""Forces at the last tip: one that turns with the last link, and a constant one."""
+"""Forces at a tip, the last one's if no link is named: one that turns with its link, and a constant one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
+from nlink._support.checks import whole
 from nlink.mechanics.loads.base import Load, single
 
 
 @dataclass(frozen=True)
-class FollowerForce(Load):
-    """A force at the last tip that turns with the last link, -force * e_N: positive presses, in N."""
+class AtTip(Load):
+    """A force at the tip of a link."""
 
-    name: ClassVar[str] = "follower_force"
-    label: ClassVar[str] = "follower force"
     moves: ClassVar[bool] = True
-    force: float = single("N", "Force", "alpha", slider=(0, 20, 0.1))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        link = getattr(self, "link", None)
+        if link is not None:
+            object.__setattr__(self, "link", whole(f"{type(self).__name__}.link", link, least=0))
 
 
 @dataclass(frozen=True)
-class TipForce(Load):
-    """A constant force (fx, fy) at the last tip, in N."""
+class FollowerForce(AtTip):
+    """A force at a tip that turns with its link, -force * e in N: positive presses.
+
+    `link` may be any link of a Mechanism; the last if not given.
+    """
+
+    name: ClassVar[str] = "follower_force"
+    label: ClassVar[str] = "follower force"
+    force: float = single("N", "Force", "alpha", slider=(0, 20, 0.1))
+    link: int | None = None
+
+
+@dataclass(frozen=True)
+class TipForce(AtTip):
+    """A constant force (fx, fy) at a tip, in N. `link` may be any link of a Mechanism; the last if not given."""
 
     name: ClassVar[str] = "tip_force"
     label: ClassVar[str] = "tip force"
-    moves: ClassVar[bool] = True
     fx: float = single("N", "To the right", "F_x", odd=True, slider=(-20, 20, 0.1))
     fy: float = single("N", "Up", "F_y", usual=0.0, slider=(-20, 20, 0.1))
+    link: int | None = None

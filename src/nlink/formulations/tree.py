@@ -1,0 +1,244 @@
+"""`recursive` for mechanisms: the O(N) sweep of Newton and Euler over a tree of hinges and slides.
+
+A body needs at its origin, for the acceleration a of the origin and its angular acceleration alpha,
+
+    force = M a + h alpha + b        moment = h.a + J alpha + c
+    own:  M = m 1,  h = m p,  J = I + m (d^2 + b^2),  b = -m omega^2 r - F,  c = -mu - p.F        p = S r to the centre of mass
+
+and passes to its parent, of which it sees u = S r, g = -omega^2 r and Coriolis' 2 s' omega S d (children before parents):
+
+    hinge   u = h/J, f = c/J         M - h u^T,  0,  0,  b - h f,  0
+    slide   w = M d/D, z = h.d/D, f = (d.b - force)/D, D = d.M d     M - D w w^T,  h - D w z,  J - D z^2,  b - D w f,  c - D z f
+    given   a slide: nothing is eliminated, its acceleration is part of g; a hinge: its absolute angle is given, so that the drive's
+            moment comes from the ground, and M, b + h alpha pass
+
+then outwards the accelerations: alpha = -(f + u.a) of a hinge, s'' = -(f + w.a + z alpha) of a slide. Featherstone, Rigid Body
+Dynamics Algorithms (2008), ch. 7, in the plane. A prescribed joint's force, times its rate, is the power of its drive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike
+from nlink.mechanics.contract import right_hand_side
+from nlink.mechanics.kernels import ChainParameters
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, MASS, OFFSET
+from nlink.mechanics.scratch import FX, FY, MZ, TQ, C, S
+from nlink.mechanics.system import AngleFormulation
+from nlink.mechanics.tree import (
+    DX,
+    DY,
+    MOTION,
+    OM,
+    PARENT,
+    PRESCRIBED,
+    PUSH,
+    PX,
+    PY,
+    SLIDE,
+    TREE_ROWS,
+    WORKS,
+    TreeParameters,
+    V,
+    apply_tree_loads,
+    pose,
+    tree_numbers,
+)
+
+MXX, MXY, MYY, HX, HY, J, BX, BY, CZ, AX, AY, AL = range(TREE_ROWS, TREE_ROWS + 12)
+"""Rows: what a body needs at its origin, then u or w (HX, HY), z (J) and f (CZ); accelerations of the origin and of the angle."""
+SWEEP_ROWS = TREE_ROWS + 12
+
+
+@dataclass(frozen=True)
+class TreeFormulation(AngleFormulation):
+    """A formulation of mechanisms in the coordinates of their bodies."""
+
+    def parameters(self, chain: Mechanism, numbers: ChainParameters) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the numbers of the bodies and of the tree."""
+        works = numbers.ledger or chain.prescribed.any() or chain.closed
+        return TreeParameters(numbers._replace(ledger=WORKS if works else 0), tree_numbers(chain))
+
+    def turning(self, n: int) -> np.ndarray:
+        """Return True for the coordinates."""
+        return np.arange(2 * n) < n
+
+
+@dataclass(frozen=True)
+class TreeSweep(TreeFormulation):
+    """O(N) sweep of Newton and Euler over a tree."""
+
+    name: ClassVar[str] = "recursive"
+
+    def scratch(self, n: int) -> int:
+        """Rows of the loads, of poses and of the sweep."""
+        return SWEEP_ROWS
+
+
+@right_hand_side(TreeParameters)
+def tree_rates(t, y, p, out, w):
+    """Fill out = (q', q'', powers)."""
+    chain = p.chain
+    n = chain.n
+    pose(t, y, p, w)
+    act(t, p, w, out, 2 * n)
+    needs(p, w)
+    inward(p, w)
+    outward(p, w, out, n)
+    for i in range(n):
+        out[i] = w[V, i]
+    if chain.ledger > 0:
+        out[2 * n + MOTION] = drives(p, w, out, n)
+
+
+@kernel
+def act(t, p, w, power, row):
+    """Let the loads act."""
+    if p.chain.loaded:
+        apply_tree_loads(t, p, w, power, row)
+        return
+    for i in range(p.chain.n):
+        w[FX, i] = w[FY, i] = w[MZ, i] = w[TQ, i] = 0.0
+    for r in range(WORKS if p.chain.ledger > 0 else 0):
+        power[row + r] = 0.0
+
+
+@kernel
+def needs(p, w):
+    """Fill what each body itself needs at its origin; gravity is an acceleration g upwards of the ground."""
+    chain = p.chain
+    for i in range(chain.n):
+        s, c, square = w[S, i], w[C, i], w[OM, i] * w[OM, i]
+        mass, d, b = chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
+        px, py = d * c - b * s, d * s + b * c
+        w[MXX, i], w[MXY, i], w[MYY, i] = mass + 0.0 * s, 0.0 * s, mass + 0.0 * s
+        w[HX, i], w[HY, i], w[J, i] = mass * px, mass * py, chain.links[HINGE_INERTIA, i] + 0.0 * s
+        w[BX, i], w[BY, i] = -mass * square * py - w[FX, i], mass * square * px - w[FY, i]
+        w[CZ, i] = -w[MZ, i] - px * w[FX, i] - py * w[FY, i]
+
+
+@kernel
+def inward(p, w):
+    """Eliminate the free joints from the tips to the ground."""
+    tree = p.tree
+    for j in range(p.chain.n):
+        i = p.chain.n - 1 - j
+        if tree.bodies[SLIDE, i]:
+            slide_inward(i, tree, w)
+        else:
+            hinge_inward(i, tree, w)
+
+
+@kernel
+def hinge_inward(i, tree, w):
+    """Pass what the body needs to its parent, through a hinge."""
+    k = tree.bodies[PARENT, i]
+    hx, hy, bx, by, cz = w[HX, i], w[HY, i], w[BX, i], w[BY, i], w[CZ, i]
+    mxx, mxy, myy = w[MXX, i], w[MXY, i], w[MYY, i]
+    if tree.bodies[PRESCRIBED, i]:
+        if k >= 0:
+            bx, by = bx + hx * w[PUSH, i], by + hy * w[PUSH, i]
+            gather(i, k, w, mxx, mxy, myy, alike(0.0, hx), alike(0.0, hx), alike(0.0, hx), bx, by, alike(0.0, hx))
+        return
+    inverse = 1.0 / w[J, i]
+    ux, uy, f = hx * inverse, hy * inverse, cz * inverse
+    w[HX, i], w[HY, i], w[CZ, i] = ux, uy, f
+    if k >= 0:
+        zero = alike(0.0, hx)
+        gather(i, k, w, mxx - hx * ux, mxy - hx * uy, myy - hy * uy, zero, zero, zero, bx - hx * f, by - hy * f, zero)
+
+
+@kernel
+def slide_inward(i, tree, w):
+    """Pass what the body needs to its parent, through a slide."""
+    k = tree.bodies[PARENT, i]
+    dx, dy, rate = w[DX, i], w[DY, i], w[OM, i]
+    mxx, mxy, myy, hx, hy, j = w[MXX, i], w[MXY, i], w[MYY, i], w[HX, i], w[HY, i], w[J, i]
+    bx, by, cz = w[BX, i], w[BY, i], w[CZ, i]
+    gx, gy = -2.0 * w[V, i] * rate * dy, 2.0 * w[V, i] * rate * dx
+    if tree.bodies[PRESCRIBED, i]:
+        gx, gy = gx + w[PUSH, i] * dx, gy + w[PUSH, i] * dy
+    bx, by, cz = bx + mxx * gx + mxy * gy, by + mxy * gx + myy * gy, cz + hx * gx + hy * gy
+    if not tree.bodies[PRESCRIBED, i]:
+        wx, wy, z = mxx * dx + mxy * dy, mxy * dx + myy * dy, hx * dx + hy * dy
+        inverse = 1.0 / (dx * wx + dy * wy)
+        f = (dx * bx + dy * by - w[TQ, i]) * inverse
+        mxx, mxy, myy = mxx - wx * wx * inverse, mxy - wx * wy * inverse, myy - wy * wy * inverse
+        hx, hy, j = hx - wx * z * inverse, hy - wy * z * inverse, j - z * z * inverse
+        bx, by, cz = bx - wx * f, by - wy * f, cz - z * f
+        w[HX, i], w[HY, i], w[J, i], w[CZ, i] = wx * inverse, wy * inverse, z * inverse, f
+    if k >= 0:
+        gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz)
+
+
+@kernel
+def gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz):
+    """Add to parent k what passes the joint of body i, seen from the parent's origin."""
+    px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
+    gx, gy = -square * py, square * px
+    bx, by, cz = bx + mxx * gx + mxy * gy, by + mxy * gx + myy * gy, cz + hx * gx + hy * gy
+    tx, ty = mxx * px + mxy * py, mxy * px + myy * py
+    w[MXX, k] += mxx
+    w[MXY, k] += mxy
+    w[MYY, k] += myy
+    w[J, k] += j + 2.0 * (px * hx + py * hy) + (px * tx + py * ty)
+    w[HX, k] += hx + tx
+    w[HY, k] += hy + ty
+    w[BX, k] += bx
+    w[BY, k] += by
+    w[CZ, k] += cz + px * bx + py * by
+
+
+@kernel
+def outward(p, w, out, to):
+    """Fill out[to:] with the accelerations of the coordinates, from the ground to the tips."""
+    tree = p.tree
+    for i in range(p.chain.n):
+        k = tree.bodies[PARENT, i]
+        zero = alike(0.0, w[V, i])
+        ax, ay, alpha = zero, zero + p.chain.g, zero
+        if k >= 0:
+            px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
+            alpha = w[AL, k]
+            ax, ay = w[AX, k] + alpha * px - square * py, w[AY, k] + alpha * py + square * px
+        if tree.bodies[SLIDE, i]:
+            dx, dy, turned = w[DX, i], w[DY, i], 2.0 * w[V, i] * w[OM, i]
+            change = w[PUSH, i]
+            if not tree.bodies[PRESCRIBED, i]:
+                change = -(w[CZ, i] + w[HX, i] * ax + w[HY, i] * ay + w[J, i] * alpha)
+            ax, ay = ax + change * dx - turned * dy, ay + change * dy + turned * dx
+        else:
+            change = w[PUSH, i]
+            if not tree.bodies[PRESCRIBED, i]:
+                change = -(w[CZ, i] + w[HX, i] * ax + w[HY, i] * ay)
+            alpha = change
+        w[AX, i], w[AY, i], w[AL, i] = ax, ay, alpha
+        out[to + i] = change
+
+
+@kernel
+def drives(p, w, out, at):
+    """Return the power of the drives of all prescribed joints."""
+    tree = p.tree
+    power = alike(0.0, w[V, 0])
+    for i in range(p.chain.n):
+        if tree.bodies[PRESCRIBED, i]:
+            power += drive_force(i, tree, w) * w[V, i]
+    return power
+
+
+@kernel
+def drive_force(i, tree, w):
+    """Return the moment, or the force along a slide, that a prescribed joint's motion takes besides the loads."""
+    ax, ay, alpha = w[AX, i], w[AY, i], w[AL, i]
+    if not tree.bodies[SLIDE, i]:
+        return w[HX, i] * ax + w[HY, i] * ay + w[J, i] * alpha + w[CZ, i]
+    fx = w[MXX, i] * ax + w[MXY, i] * ay + w[HX, i] * alpha + w[BX, i]
+    fy = w[MXY, i] * ax + w[MYY, i] * ay + w[HY, i] * alpha + w[BY, i]
+    return w[DX, i] * fx + w[DY, i] * fy - w[TQ, i]
