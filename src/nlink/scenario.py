@@ -35,7 +35,7 @@ import importlib.resources
 import math
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ from nlink._support.modelfile import read_model, tables
 from nlink._support.records import MOST_LETTERS
 from nlink._support.showing import short
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import MOST_LINKS, Chain, Link, Multibody
+from nlink.mechanics.chain import LINK, MOST_LINKS, Chain, Link, Multibody
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Scenario:
             **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
             "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
             "run": {key: value for key, value in settings.items() if value is not None},
-            **({"links": self.chain.n} | asdict(first) if uniform else {"links": [asdict(link) for link in self.chain.links]}),
+            **({"links": self.chain.n} | _numbers(first) if uniform else {"links": [_numbers(link) for link in self.chain.links]}),
         }
 
     def to_toml(self) -> str:
@@ -267,6 +267,11 @@ def _link(where: str, row: Any) -> Link:
         return replace(link, **others) if others else link
     except ModelError as error:
         raise ModelError(str(error).replace("Link.", f"{where}.", 1)) from None
+
+
+def _numbers(link: Link) -> dict[str, float]:
+    """Return the numbers of a link; in a chain nothing else is said of it."""
+    return {name: getattr(link, name) for name in LINK}
 
 
 def _load(name: str, value: Any) -> Load:
