@@ -165,6 +165,15 @@ class Multibody:
         """Whether something closes a loop: a pin."""
         return False
 
+    @cached_property
+    def slides(self) -> np.ndarray:
+        """Which bodies slide (N,): none of a chain."""
+        return np.zeros(self.n, bool)
+
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        return theta, omega
+
     @property
     def g(self) -> float:
         """Gravity in m/s^2."""
