@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from nlink.compiled.jit import kernel
+from nlink.compiled.simd import alike
 from nlink.formulations.dense import solve
 from nlink.formulations.tree import TreeFormulation, act
 from nlink.mechanics.contract import right_hand_side
@@ -101,7 +102,8 @@ def accelerate(p, w):
     tree = p.tree
     for i in range(p.chain.n):
         k = tree.bodies[PARENT, i]
-        ax, ay, alpha = 0.0, p.chain.g, 0.0
+        zero = alike(0.0, w[V, i])
+        ax, ay, alpha = zero, zero + p.chain.g, zero
         if k >= 0:
             square, alpha = w[OM, k] * w[OM, k], w[AL, k]
             ax = w[AX, k] + alpha * w[PX, i] - square * w[PY, i]
@@ -120,7 +122,9 @@ def balance(p, w, matrix):
     """Fill LEFT = sum J^T (M accelerations - forces), and the matrix sum J^T M J if asked."""
     n = p.chain.n
     for i in range(n):
-        w[LEFT, i] = -w[TQ, i] if p.tree.bodies[SLIDE, i] else 0.0
+        w[LEFT, i] = 0.0
+        if p.tree.bodies[SLIDE, i]:
+            w[LEFT, i] = -w[TQ, i]
         if matrix:
             for k in range(n):
                 w[MATRIX + i, k] = 0.0

@@ -170,6 +170,11 @@ class Multibody:
         """Which bodies slide (N,): none of a chain."""
         return np.zeros(self.n, bool)
 
+    @cached_property
+    def prescribed(self) -> np.ndarray:
+        """Which joints have a prescribed motion (N,): none of a chain."""
+        return np.zeros(self.n, bool)
+
     def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
         return theta, omega
