@@ -209,7 +209,7 @@ def presets() -> list[str]:
     """Return the names of the presets."""
     folder = importlib.resources.files("nlink") / "presets"
     names = [file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")]
-    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.replace("-", " - ").split()])
+    return sorted(names, key=lambda name: [part.zfill(4) if part.isdigit() else part for part in name.replace("-", " - ").split()])
 
 
 def preset_table(name: str) -> dict[str, Any]:

@@ -201,6 +201,8 @@ class System:
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
         if isinstance(chain, Mechanism) and (plain := chain.as_chain()):
             chain = plain
+        self.asked = formulation
+        """the formulation by the name that people and files know it by; of a mechanism another record does the work"""
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"

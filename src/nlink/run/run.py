@@ -111,10 +111,11 @@ class Checkpoint:
 
 @dataclass
 class Run:
-    """The motion of a chain at the saved times.
+    """The motion of a chain or a mechanism at the saved times.
 
-    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time; `events`;
-    `status`; `stats`; `meta` (version, date, command, method); `scenario`; `trusted_until` (None until asked for).
+    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
+    sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
+    `trusted_until` (None until asked for).
     """
 
     scenario: Scenario
@@ -138,7 +139,7 @@ class Run:
 
     @property
     def chain(self) -> Multibody:
-        """The chain that moved."""
+        """The chain or mechanism that moved."""
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
@@ -235,7 +236,7 @@ class Run:
         from nlink.run.writer import attributes
 
         data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link")}
+        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")
@@ -320,7 +321,8 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
-        return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+        bodies = "bodies" if self.chain.slides.any() else "links"
+        return f"<Run of {self.chain.n} {bodies} to {end}, {len(self.t)} points, {self.status.code}>"
 
 
 def columns_of(run: Run) -> dict[str, Any]:
