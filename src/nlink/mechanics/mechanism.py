@@ -174,7 +174,7 @@ class Mechanism(Multibody):
     def located(self, point: Point) -> tuple[int, float, float]:
         """Return the body of a point, and where it is in its frame: along and left in m."""
         if isinstance(point, At):
-            return point.link, *self.lever(point.link, None if point.along is None else (point.along, point.left))
+            return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
 
     @property
@@ -303,7 +303,7 @@ def _between(load: Load, n: int) -> Load:
 
 
 for _name in (
-    "hinges", "hinge_velocities", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions",
+    "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
+    "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))

@@ -15,6 +15,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.points import Point, checked_points
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
@@ -149,6 +150,24 @@ class Run:
     def velocities(self) -> np.ndarray:
         """Return the velocities of the pivot and the link ends, (T, N+1, 2) in m/s."""
         return kinematics.hinge_velocities(self.chain, self.theta, self.omega)
+
+    def angles(self) -> np.ndarray:
+        """Return the angles of the bodies, (T, N) in rad: those of links, and of sliders those of their parents."""
+        return kinematics.angles(self.chain, self.theta)
+
+    def segments(self) -> np.ndarray:
+        """Return both ends of each body, its joint first, (T, N, 2, 2) in m."""
+        return kinematics.segments(self.chain, self.theta)
+
+    def points(self, *places: Point) -> np.ndarray:
+        """Return where points are: `At(link, along, left)` of bodies or (x, y) of the ground, (T, K, 2) in m.
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(1), [0.0], t_end=1.0, save=0.5)
+        >>> run.points(nlink.At(0, 0.5))[0].tolist()
+        [[0.0, -0.5]]
+        """
+        return kinematics.points(self.chain, self.theta, checked_points("points", places, self.chain.n))
 
     def centres(self) -> np.ndarray:
         """Return the centres of mass, (T, N, 2) in m."""
