@@ -166,6 +166,11 @@ class Multibody:
         return False
 
     @cached_property
+    def parents(self) -> np.ndarray:
+        """The number of the body on which each hangs (N,), GROUND for the ground: in a chain the one before."""
+        return np.arange(-1, self.n - 1)
+
+    @cached_property
     def slides(self) -> np.ndarray:
         """Which bodies slide (N,): none of a chain."""
         return np.zeros(self.n, bool)
