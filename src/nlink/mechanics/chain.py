@@ -184,9 +184,9 @@ class Multibody:
             return found
         return spread(name, angle_or_each(name, values), self.n, "links")
 
-    def begun(self, theta: tuple[float, ...], omega: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
-        """Return a start as theta and omega; where motions are prescribed, theirs."""
-        return {"theta": theta, "omega": omega}
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        return theta, omega
 
     @property
     def g(self) -> float:
