@@ -97,7 +97,7 @@ def _motion_text(motion: Motion) -> str:
     if isinstance(motion, tuple):
         return " + ".join(map(_motion_text, motion))
     if isinstance(motion, Ramp):
-        return f"{motion.start:g} + {motion.rate:g} t"
+        return f"{motion.start:g} {'-' if motion.rate < 0 else '+'} {abs(motion.rate):g} t"
     return f"a spline of {len(motion.times)} points" if isinstance(motion, Spline) else _value_text(motion)
 
 
