@@ -167,7 +167,7 @@ class Mechanism(Multibody):
     def located(self, point: Point) -> tuple[int, float, float]:
         """Return the body of a point, and where it is in its frame: along and left in m."""
         if isinstance(point, At):
-            return point.link, *self.lever(point.link, None if point.along is None else (point.along, point.left))
+            return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
 
     def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -263,6 +263,8 @@ class Mechanism(Multibody):
 
     def _check_load(self, load: Load) -> None:
         name = type(load).__name__
+        if load.several:
+            name += f"[{[other for other in self.loads if type(other) is type(load)].index(load)}]"
         link = getattr(load, "link", None)
         if link is not None:
             self._check_body(f"{name}.link", link)
@@ -302,7 +304,8 @@ def _between(load: Load, n: int) -> Load:
 
 
 for _name in (
-    "hinges", "hinge_velocities", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
+    "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
+    "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
+    "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
+from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
@@ -422,5 +422,4 @@ class System:
         plain, most = type(values) is np.ndarray and values.dtype == float, WIDEST_ANGLE if name == "theta" else LARGEST
         if plain and values.shape == (self.chain.n,) and np.abs(values).max() <= most:  # also if called a million times
             return values.copy()
-        check = angle_or_each if name == "theta" else number_or_each
-        return np.array(spread(name, check(name, values), self.chain.n, "links"))
+        return np.array(self.chain.coordinates(name, values))

@@ -157,7 +157,7 @@ def _simulate(
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
-    scenario = replace(scenario, settings=replace(settings, formulation=system.asked, integrator=method))
+    scenario = replace(scenario, chain=system.chain, settings=replace(settings, formulation=system.asked, integrator=method))
     times = save_times(settings.save, settings.t_end)
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
