@@ -15,7 +15,8 @@ from nlink.integrators import INTEGRATORS, integrator_record
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS
-from nlink.scenario import LINK_KEYS, Scenario
+from nlink.models.systems import JOINT_KEYS, LINK_KEYS
+from nlink.scenario import Scenario
 
 Json = dict[str, Any]
 """A table of JSON that the page sent or will get; its values are not checked."""
@@ -208,10 +209,16 @@ def _dotted(path: str) -> str:
 def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
     table = scenario.to_dict()
-    rows = [_row(link) for link in scenario.chain.links]
-    for key in (*LINK_KEYS, "links"):
+    bodies = table.pop("links")
+    joints = [{key: row[key] for key in JOINT_KEYS if key in row} for row in bodies] if listed(bodies) else [{}] * scenario.chain.n
+    rows = [
+        joint | _row(body) if isinstance(body, Link) else row
+        for body, joint, row in zip(scenario.chain.links, joints, bodies if listed(bodies) else joints, strict=True)
+    ]
+    for key in LINK_KEYS:
         table.pop(key, None)
-    first = {"links": len(rows)} | rows[0] if rows.count(rows[0]) == len(rows) else {"links": rows}
+    same = rows.count(rows[0]) == len(rows) and not any(joints)
+    first = {"links": len(rows)} | rows[0] if same else {"links": rows}
     closed = loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     start = {"theta": closed.theta.tolist(), "omega": closed.omega.tolist()}
     return {"title": table.pop("title"), **first, **table, "start": start}
