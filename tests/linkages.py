@@ -1,5 +1,5 @@
-"""Linkages for tests: builders, each with a state that closes it, or nearly. Dimensions as in `tests/data/mechanisms` and the sources
-named below; bars are uniform rods of 1 kg/m unless said otherwise.
+"""Linkages for tests: builders, each with a state that closes it, or nearly. Dimensions as in `tests/data/mechanisms`, whose files
+name their sources, and as said below; bars are uniform rods of 1 kg/m unless said otherwise.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def a02(n: int) -> Linkage:
 
 
 def peaucellier() -> Linkage:
-    """The straight-line linkage of `peaucellier_driven.json`: crank, two long arms, a rhombus; the tip of body 5 stays on x = 3.375."""
+    """The straight-line linkage of `peaucellier_driven.json`: crank, long arms, a rhombus; the tip of body 5 stays on x = 3.375."""
     bars = [bar(1.0).on(GROUND, (1.0, 0.0)), bar(3.0).on(GROUND), bar(3.0).on(GROUND)]
     bars += [bar(1.5).on(arm) for arm in (1, 2, 1, 2)]
     near = [float(x) for x in reference("peaucellier_driven")["results"]["0"]["theta"]]
@@ -131,8 +131,8 @@ def _corner(base: float, near: float, far: float) -> tuple[float, float]:
 def andrews() -> Linkage:
     """Andrews' squeezing mechanism: seven bodies, three loops, one spring, a constant torque; without gravity.
 
-    Numbers of Schiehlen (ed.), Multibody Systems Handbook (1990), as in Hairer and Wanner, Solving Ordinary Differential Equations II
-    (1996), section VII.7. Bodies: K1, K2 on it, K3 with the spring, K5 and K4 on it, K7 and K6 on it.
+    Numbers of Schiehlen (ed.), Multibody Systems Handbook (1990), as in Hairer and Wanner, Solving Ordinary Differential
+    Equations II (1996), section VII.7. Bodies: K1, K2 on it, K3 with the spring, K5 and K4 on it, K7 and K6 on it.
     """
     a, b, c = (-0.06934, -0.00227), (-0.03635, 0.03273), (0.014, 0.072)
     bodies = [

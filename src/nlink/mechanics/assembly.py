@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 CLOSED = 1e-12
 """Gap, as a part of the size, below which a state is closed: rounding of a few dozen bodies."""
 DEPENDENT = 1e-6
-"""Singular value, as a part of the largest, below which rows depend on each other. Off special positions others are above 1e-4. Those
-of spare rows are rounding, or up to the root of CLOSED where states close only to second order.
+"""Singular value, as a part of the largest, below which rows depend on each other. Off special positions others are above 1e-4.
+Those of spare rows are rounding, or up to the root of CLOSED where states close only to second order.
 """
 AS_NEAR = 1e-10
 """rad: a step towards the guess that is none."""
@@ -82,7 +82,7 @@ def closing(model: Mechanism, q: np.ndarray, free: np.ndarray, rounds: int = ROU
 
     A step is the smallest that closes to first order, damped by the gap (Levenberg, Marquardt), and halved until the gap shrinks.
     """
-    (rows, columns), at = scales(model), np.ascontiguousarray(q.T)
+    (rows, columns), at = scales(model), q.T.copy()
     widths, gap = columns[free, None], gaps(model, at) / rows[:, None]
     far, going = np.sqrt((gap**2).sum(0)), np.arange(len(q))
     for _ in range(rounds):
@@ -190,7 +190,8 @@ def _unclosed(model: Mechanism, guess: np.ndarray, end: np.ndarray, free: np.nda
         return f"{where}: {told(model, gaps(model, end))} at best; it closes from other guesses, as near {near}"
     least = closed[np.argmin(gap)] if gap.min() < miss else end
     told_of = f"{told(model, gaps(model, least))} at best, from {len(gap)} random guesses too"
-    return f"{where}: {told_of}; its pins are out of reach: give other lengths or points"
+    others = "lengths, points or motions" if model.prescribed.any() else "lengths or points"
+    return f"{where}: {told_of}; its pins are out of reach: give other {others}"
 
 
 def _listed(q: np.ndarray) -> str:

@@ -34,7 +34,7 @@ from nlink.mechanics.loop_closure import NEARLY, Assembly
 if TYPE_CHECKING:
     from nlink.mechanics.mechanism import Mechanism
 
-NUDGE, TRIES = 0.1, 5
+NUDGE, TRIES = 0.1, 12
 """rad: how far a state is moved, along its freedom, to see its rank off special positions; how often."""
 ENOUGH, PATIENCE = 8, 60
 """States whose freedom is looked at; rounds after which a guess is given up."""
@@ -47,27 +47,30 @@ class Mobility(NamedTuple):
     spare: int
 
 
-def mobility(model: Mechanism, theta: np.ndarray, free: np.ndarray | None = None) -> Mobility:
+def mobility(model: Mechanism, theta: np.ndarray, free: np.ndarray | None = None, rates: np.ndarray | None = None) -> Mobility:
     """Return the freedom of the branch on which a closed state (N,) lies, and its spare rows: by the largest rank of the state and
-    of states nearby, since rows may depend on each other at special positions.
+    of states nearby, since rows may depend on each other at special positions. Where branches meet, `rates` say which is meant.
     """
     free = ~model.prescribed if free is None else free
-    rank = _rank(model, theta, free)
+    rank = _rank(model, theta, free, rates)
     return Mobility(int(free.sum()) - rank, model.rows - rank)
 
 
-def _rank(model: Mechanism, theta: np.ndarray, free: np.ndarray) -> int:
+def _rank(model: Mechanism, theta: np.ndarray, free: np.ndarray, rates: np.ndarray | None) -> int:
     if not model.closed or not free.any():
         return 0
     rng, widths = np.random.default_rng(1), scales(model).columns[free]
     basis, _, rank = directions(model, theta, free)
-    ranks, tries = [rank], np.tile(theta, (TRIES, 1))
-    if basis.shape[1]:
-        along = rng.normal(size=(len(tries), basis.shape[1]))
-        tries[:, free] += NUDGE * (along / np.linalg.norm(along, axis=1, keepdims=True)) @ basis.T * widths
-        closed, gap = closing(model, tries, free)
-        ranks += [directions(model, q, free)[2] for q in closed[gap <= CLOSED]]
-    return max(ranks)
+    if not basis.shape[1] or rank == model.rows:
+        return rank
+    along = rng.normal(size=(TRIES, basis.shape[1]))
+    if rates is not None and np.abs(rates[free]).max() > 0:
+        along = np.outer([1.0, -1.0, 0.5, -0.5], basis.T @ (rates[free] / widths))
+    step = along @ basis.T
+    tries = np.tile(theta, (len(step), 1))
+    tries[:, free] += NUDGE * step / np.maximum(np.abs(step).max(1, keepdims=True), 1e-300) * widths
+    closed, gap = closing(model, tries, free)
+    return max([rank, *(directions(model, q, free)[2] for q in closed[gap <= CLOSED])])
 
 
 def any_mobility(model: Mechanism) -> Mobility:
@@ -129,7 +132,7 @@ def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> No
     """Refuse a motion from a closed state that cannot move, or whose prescribed motions ask for what the pins do not let happen."""
     if not model.closed:
         return
-    found, free = mobility(model, theta), ~model.prescribed
+    found, free = mobility(model, theta, rates=omega), ~model.prescribed
     if found.freedom == 0 and free.all():
         raise ModelError(
             f"the mechanism is over-constrained: its {model.n} coordinates have {model.rows} rows of pins that hold all of them, "

@@ -37,8 +37,8 @@ SHARP = 1e-6
 """Smallest singular value of a state from which poses can be followed."""
 NEAR = 1e-14
 """Distance in the driven coordinates that is none."""
-CORRECTIONS, ONCE_MORE = 4, 1e-8
-"""Rounds of Newton's method for poses between nodes, and the step after which another one is needed."""
+ROUNDS, CORRECTIONS, ONCE_MORE = 8, 4, 1e-8
+"""Rounds of Newton's method for nodes and for poses between them, and the step after which another one is needed."""
 BLOCK = 16_384
 """Poses that are corrected at once: what the cache of a processor holds."""
 
@@ -252,22 +252,17 @@ def _next(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], u: np.nd
     if len(nodes) > 1:
         q = _hermite(nodes[-2], nodes[-1], u)
     q[list(driven)] = u
-    moved, last = np.zeros(int(free.sum())), np.inf
-    for _ in range(10):
+    moved = np.zeros(np.count_nonzero(free))
+    for _ in range(ROUNDS):
         J = jacobians(model, q)[:, free] / rows[:, None] * columns[free]
-        step = -np.linalg.pinv(J, rcond=1e-12) @ (gaps(model, q) / rows)
+        step = np.linalg.lstsq(J, -gaps(model, q) / rows, rcond=None)[0]
         q[free] += step * columns[free]
         moved += step
         size = float(np.abs(step).max(initial=0.0))
-        if size > 1.0 or (size >= last and size < 1e-11) or size == 0:
+        if size < ONCE_MORE or not size < 1.0:
             break
-        last = size
-    else:
-        return None
-    if last > 1e-9 and size > 1e-9:
-        return None
     found = _tangent(model, driven, q)
-    return found if np.abs(moved).max(initial=0.0) <= TRUSTED * found.sigma else None
+    return found if size < ONCE_MORE and np.abs(moved).max(initial=0.0) <= TRUSTED * found.sigma else None
 
 
 def _hermite(a: Node, b: Node, u: np.ndarray) -> np.ndarray:
@@ -292,7 +287,7 @@ def _between(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], track
             at = sign * u[:, 0] if track.shape[1] == 1 else np.full(len(u), ends[-1])
             k = np.clip(np.searchsorted(sign * ends, at) - 1, 0, len(nodes) - 2)
             q, near = _interpolated(nodes, k, u), shy[k] | shy[k + 1]
-        q = np.ascontiguousarray(q.T)
+        q = q.T.copy()
         q[which] = u.T
         _correct(model, driven, q, near)
         out[first : first + BLOCK] = q.T
