@@ -339,7 +339,7 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
-        return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+        return f"<Run of {self.chain.made_of} to {end}, {len(self.t)} points, {self.status.code}>"
 
 
 def columns_of(run: Run) -> dict[str, Any]:

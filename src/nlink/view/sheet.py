@@ -17,7 +17,8 @@ from matplotlib.lines import Line2D
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Trajectory
-from nlink.view.style import Colour, Size, blank, cut, grounds, heading, letter, link_colours, palette, within
+from nlink.view.outline import ground_marks
+from nlink.view.style import Colour, Size, blank, cut, heading, letter, link_colours, palette, within
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
@@ -226,10 +227,11 @@ def subtitle(axes: Axes, text: str) -> None:
 
 
 def mark_grounds(axes: Axes, chain: Multibody, sizes: tuple[float, float]) -> None:
-    """Mark the pivot, and the pin if there is one."""
-    for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
+    """Mark the pivots and the pins on the ground."""
+    for mark, points, size in zip("+x", ground_marks(chain), sizes, strict=True):
         halo = patheffects.withStroke(linewidth=3.0, foreground=palette().ground)
-        axes.plot(x, y, mark, color=palette().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        for x, y in points:
+            axes.plot(x, y, mark, color=palette().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
 def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) -> None:
