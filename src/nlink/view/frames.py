@@ -16,7 +16,7 @@ from nlink.run.run import Run
 from nlink.view.outline import centre_of_mass, outline, traced
 from nlink.view.pen import Pen, width_of, write
 from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for
-from nlink.view.strokes import Paint, Stroke, joints, motors, moving, still
+from nlink.view.strokes import Paint, Stroke, joints, moving, still
 from nlink.view.style import Colour, heading, link_colours, minus, mixed, named_theme, refuse_empty
 
 STYLES = ("bar", "line")
@@ -160,12 +160,10 @@ class Frames:
         """Draw the bodies with their places at these pixels, (P, 2)."""
         for stroke in moving(self.outline, at, self.pencil):
             self._draw(stroke)
-        for disc in joints(self.outline, at, self.pencil) if self.look.hinges else ():
+        for disc in joints(self.outline, at, self.pencil, self.look.hinges):
             if disc.radius >= HOLE:
                 colour = self._colour(disc.paint)
                 self.pen.disc(disc.at, disc.radius, colour, colour)
-        for stroke in motors(self.outline, at, self.pencil):
-            self._draw(stroke)
 
     def _draw(self, stroke: Stroke) -> None:
         colour = self._colour(stroke.paint)

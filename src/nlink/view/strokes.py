@@ -18,8 +18,8 @@ HATCH = 0.7
 """Between the lines of hatching, and half their length, in thicknesses."""
 COILS, COIL = 9, 0.55
 """Corners of a spring, and how far they stand out, in thicknesses."""
-RING = 0.62
-"""Radius of the ring about a joint with a prescribed motion, in thicknesses."""
+MOTOR = 0.45
+"""Radius of the mark of a joint with a prescribed motion, in thicknesses."""
 PLATE = 0.35
 """Share of a link's colour in its plate."""
 
@@ -69,23 +69,13 @@ def moving(drawn: Outline, at: np.ndarray, pencil: Pencil) -> Iterator[Stroke]:
         yield Stroke(coil, "muted", 1.5 * pencil.hair)
 
 
-def joints(drawn: Outline, at: np.ndarray, pencil: Pencil) -> Iterator[Disc]:
-    """Yield the hinges."""
-    radius, paint = (1.4 * pencil.width, "ink") if pencil.thin else (0.25 * pencil.width, "stage")
-    for point in drawn.hinges:
-        yield Disc(at[point], radius, paint)
-
-
-def motors(drawn: Outline, at: np.ndarray, pencil: Pencil) -> Iterator[Stroke]:
-    """Yield the marks of joints with a prescribed motion: a ring about a hinge, an edge around a slider."""
-    turns = np.linspace(0, 2 * np.pi, 25)
-    blocks = {block.point: block for block in drawn.blocks}
+def joints(drawn: Outline, at: np.ndarray, pencil: Pencil, hinges: bool = True) -> Iterator[Disc]:
+    """Yield the marks of joints with a prescribed motion, and the hinges."""
     for point in drawn.driven:
-        if point in blocks:
-            corners = _corners(at, blocks[point], BLOCK, pencil.thickness)
-        else:
-            corners = at[point] + RING * pencil.thickness * np.stack([np.cos(turns), np.sin(turns)], -1)
-        yield Stroke(corners, "accent", max(1.5 * pencil.hair, 0.16 * pencil.thickness))
+        yield Disc(at[point], MOTOR * pencil.thickness, "accent")
+    radius, paint = (1.4 * pencil.width, "ink") if pencil.thin else (0.25 * pencil.width, "stage")
+    for point in drawn.hinges if hinges else ():
+        yield Disc(at[point], radius, paint)
 
 
 def still(drawn: Outline, at: np.ndarray, pencil: Pencil) -> Iterator[Stroke]:

@@ -11,6 +11,7 @@ from nlink.analysis.cycle import limit_cycle
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
+from nlink.mechanics.points import At, Point
 from nlink.scenario import Scenario, Settings
 
 if TYPE_CHECKING:
@@ -57,6 +58,14 @@ def _sketch(chain: Multibody) -> str:
     discs = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in dots)
     line = f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
     return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{line}{discs}</svg>'
+
+
+def place_text(point: Point) -> str:
+    """Return a point in words."""
+    if not isinstance(point, At):
+        return f"({point[0]:g}, {point[1]:g}) m"
+    along = "tip" if point.along is None else f"{point.along:g} m"
+    return f"link {point.link + 1}, {along}" + (f", {point.left:+g} m left" if point.left else "")
 
 
 def saved_text(settings: Settings) -> str:
