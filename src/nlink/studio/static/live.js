@@ -6,7 +6,6 @@ import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
 import { drawDisc, drawLine, el, picture } from "/web/dom.js";
-import { heldPoint } from "./poser.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
 const EVERY = 120;
@@ -127,16 +126,16 @@ export class LivePlayer extends Player {
     Object.assign(this.stage, { motion, chain: motion.chain });
   }
 
-  // A line from the point that the hand holds to the hand: { link, along, left, x, y } or null.
-  pullBy(hand) {
-    this.hand = hand;
+  // A line from the point of the linkage that the hand holds to the hand: { link, along, left, x, y } or null.
+  pullBy(hand, linkage) {
+    Object.assign(this, { hand, linkage });
     this.request();
   }
 
   drawHand(context) {
     const { stage, hand } = this;
     if (!hand) return;
-    const from = heldPoint(stage, hand), to = stage.pixel(hand.x, hand.y);
+    const { x, y } = this.linkage.point(this.linkage.frames(stage.motion.angles), hand), from = stage.pixel(x, y), to = stage.pixel(hand.x, hand.y);
     context.setLineDash([4, 4]);
     drawLine(context, from, to, stage.colours.accent, 1.8);
     context.setLineDash([]);

@@ -10,7 +10,6 @@ import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
 import { Tour } from "./tour.js";
-import { closed } from "./pulling.js";
 import { button, definitions, dialog, el, select } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
@@ -134,12 +133,11 @@ class Studio {
     this.judged = this.model.table;
   }
 
-  // A pin or a length that moved leaves the start open: turn the links until it closes, once.
+  // A pin or a length that moved leaves the start open: move the bodies until it closes, once.
   reclose({ path }) {
-    const { table } = this.model, theta = table.start?.theta;
-    if (!path.startsWith("start") || !table.pin || !Array.isArray(theta) || this.reclosed === table) return false;
-    const length = theta.map((_, i) => (Array.isArray(table.links) ? table.links[i].length : table.length));
-    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta);
+    const { table, linkage } = this.model, theta = table.start?.theta;
+    if (!path.startsWith("start") || !linkage.closures.length || theta?.length !== linkage.n || this.reclosed === table) return false;
+    const found = linkage.closed(theta);
     if (!found || !found.every(Number.isFinite)) return false;
     this.reclosed = { ...table, start: { ...table.start, theta: [...found] } };
     this.model.settle(this.reclosed);
@@ -161,7 +159,7 @@ class Studio {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();
     } else if (how === "pose") {
-      if (answer.chain.pin && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
+      if (this.model.linkage.closures.length && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
       this.editor.refresh();
     }
     const { title, ...model } = answer.model, start = JSON.stringify([model.start, answer.chain.n, answer.chain.pin]), whole = JSON.stringify(model);
