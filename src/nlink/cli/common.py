@@ -12,10 +12,11 @@ import numpy as np
 
 from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
 from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES, RUN
-from nlink._support.modelfile import DEEP, MOST_DEPTH, refuse_large, tables
+from nlink._support.modelfile import DEEP, MOST_DEPTH, read_model, refuse_large, tables
 from nlink.mechanics.chain import LINK
 from nlink.mechanics.loads import LOADS
-from nlink.scenario import Scenario, preset_table, presets, read_model, warn_of_degrees
+from nlink.models.starts import warn_of_degrees
+from nlink.scenario import Scenario, preset_table, presets
 
 if TYPE_CHECKING:
     from nlink.mechanics.chain import Multibody
@@ -78,7 +79,7 @@ def changed(name: str, table: Table, changes: Table, settings: list[str] | None)
     if told and title and table.get("title") == title:
         table["title"] = printable(f"{name}, changed: {told}")[:MOST_TITLE]
     scenario = Scenario.from_dict(table, where=name)
-    warn_of_degrees(table, name)
+    warn_of_degrees(table, scenario.chain, name)
     return scenario
 
 

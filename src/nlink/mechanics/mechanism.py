@@ -25,7 +25,7 @@ from nlink.mechanics import kinematics, tree_kinematics
 from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
-from nlink.mechanics.motions import Motion
+from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
 
 BEYOND = 1e-9
@@ -132,6 +132,15 @@ class Mechanism(Multibody):
         """Which joints have a prescribed motion (N,)."""
         return np.array([body.motion is not None for body in self.links])
 
+    def begun(self, theta: tuple[float, ...], omega: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
+        """Return a start as theta and omega; where motions are prescribed, theirs at t = 0."""
+        start = list(zip(theta, omega, strict=True))
+        for i, body in enumerate(self.links):
+            if body.motion is not None:
+                q, v, _ = motion_at(body.motion, np.zeros(1))
+                start[i] = float(q[0]), float(v[0])
+        return dict(zip(("theta", "omega"), zip(*start, strict=True), strict=True))
+
     @cached_property
     def turners(self) -> np.ndarray:
         """The number of the link whose angle each body has (N,): its own, a slider's that of its parent, GROUND for none."""
@@ -165,7 +174,7 @@ class Mechanism(Multibody):
     def located(self, point: Point) -> tuple[int, float, float]:
         """Return the body of a point, and where it is in its frame: along and left in m."""
         if isinstance(point, At):
-            return point.link, *self.lever(point.link, None if point.along is None else (point.along, point.left))
+            return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
 
     @property
@@ -251,6 +260,8 @@ class Mechanism(Multibody):
 
     def _check_load(self, load: Load) -> None:
         name = type(load).__name__
+        if load.several:
+            name += f"[{[other for other in self.loads if type(other) is type(load)].index(load)}]"
         link = getattr(load, "link", None)
         if link is not None:
             self._check_body(f"{name}.link", link)
@@ -292,7 +303,7 @@ def _between(load: Load, n: int) -> Load:
 
 
 for _name in (
-    "hinges", "hinge_velocities", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions",
+    "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
+    "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))

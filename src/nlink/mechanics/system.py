@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
+from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
@@ -201,6 +201,8 @@ class System:
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
         if isinstance(chain, Mechanism) and (plain := chain.as_chain()):
             chain = plain
+        self.asked = formulation
+        """the formulation by the name that people and files know it by; of a mechanism another record does the work"""
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
@@ -396,5 +398,4 @@ class System:
         plain, most = type(values) is np.ndarray and values.dtype == float, WIDEST_ANGLE if name == "theta" else LARGEST
         if plain and values.shape == (self.chain.n,) and np.abs(values).max() <= most:  # also if called a million times
             return values.copy()
-        check = angle_or_each if name == "theta" else number_or_each
-        return np.array(spread(name, check(name, values), self.chain.n, "links"))
+        return np.array(self.chain.coordinates(name, values))

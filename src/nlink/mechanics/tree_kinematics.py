@@ -11,6 +11,7 @@ r the vector from the parent's origin to its own,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -103,16 +104,38 @@ def relative(model: Mechanism, values: np.ndarray) -> np.ndarray:
     return np.where(model.slides, values, values - before)
 
 
+def angles(model: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return the angles of the bodies, (..., N) in rad: a slider's is that of its parent."""
+    return _turned(model, np.asarray(q, float))
+
+
+def points(model: Mechanism, q: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return where points of bodies and of the ground are, (..., K, 2) in m."""
+    return _spots(model, frames(model, q), places, 0)
+
+
+def point_velocities(model: Mechanism, q: np.ndarray, v: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return the velocities of points of bodies and of the ground, (..., K, 2) in m/s."""
+    return _spots(model, frames(model, q, v), places, 1)
+
+
+def _spots(model: Mechanism, at: Frames, places: Sequence[Point], which: int) -> np.ndarray:
+    """Return where points are (0), or their velocities (1)."""
+    found = [spot(model, at, place)[which] for place in places]
+    return np.stack(found, -2) if found else np.zeros((*at.angle.shape[:-1], 0, 2))
+
+
 def segments(model: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Return both ends of each body, (..., N, 2, 2): of a slider, the origin of its rail and its own."""
+    """Return both ends of each body, its joint first, (..., N, 2, 2) in m: of a slider the place of the joint on its parent and its
+    own origin.
+    """
     at = frames(model, q)
+    slides = model.slides[:, None]
     tips = at.place(model.length, np.zeros(model.n))
-    rails = frames(model, np.where(model.slides, 0.0, q)) if model.slides.any() else at
-    first = np.where(model.slides[:, None], _rails(model, at), at.origin) if model.slides.any() else rails.origin
-    return np.stack([first, np.where(model.slides[:, None], at.origin, tips)], -2)
+    return np.stack([np.where(slides, _joints(model, at), at.origin), np.where(slides, at.origin, tips)], -2)
 
 
-def _rails(model: Mechanism, at: Frames) -> np.ndarray:
+def _joints(model: Mechanism, at: Frames) -> np.ndarray:
     """Return where each joint lies on its parent, (..., N, 2)."""
     e, t = at.axes()
     along, left = model.levers

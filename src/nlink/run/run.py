@@ -15,6 +15,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.points import Point, checked_points
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
@@ -111,10 +112,11 @@ class Checkpoint:
 
 @dataclass
 class Run:
-    """The motion of a chain at the saved times.
+    """The motion of a chain or a mechanism at the saved times.
 
-    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time; `events`;
-    `status`; `stats`; `meta` (version, date, command, method); `scenario`; `trusted_until` (None until asked for).
+    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
+    sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
+    `trusted_until` (None until asked for).
     """
 
     scenario: Scenario
@@ -138,7 +140,7 @@ class Run:
 
     @property
     def chain(self) -> Multibody:
-        """The chain that moved."""
+        """The chain or mechanism that moved."""
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
@@ -148,6 +150,24 @@ class Run:
     def velocities(self) -> np.ndarray:
         """Return the velocities of the pivot and the link ends, (T, N+1, 2) in m/s."""
         return kinematics.hinge_velocities(self.chain, self.theta, self.omega)
+
+    def angles(self) -> np.ndarray:
+        """Return the angles of the bodies, (T, N) in rad: those of links, and of sliders those of their parents."""
+        return kinematics.angles(self.chain, self.theta)
+
+    def segments(self) -> np.ndarray:
+        """Return both ends of each body, its joint first, (T, N, 2, 2) in m."""
+        return kinematics.segments(self.chain, self.theta)
+
+    def points(self, *places: Point) -> np.ndarray:
+        """Return where points are: `At(link, along, left)` of bodies or (x, y) of the ground, (T, K, 2) in m.
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(1), [0.0], t_end=1.0, save=0.5)
+        >>> run.points(nlink.At(0, 0.5))[0].tolist()
+        [[0.0, -0.5]]
+        """
+        return kinematics.points(self.chain, self.theta, checked_points("points", places, self.chain.n))
 
     def centres(self) -> np.ndarray:
         """Return the centres of mass, (T, N, 2) in m."""
@@ -235,7 +255,7 @@ class Run:
         from nlink.run.writer import attributes
 
         data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link")}
+        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")
@@ -320,7 +340,8 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
-        return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+        bodies = "bodies" if self.chain.slides.any() else "links"
+        return f"<Run of {self.chain.n} {bodies} to {end}, {len(self.t)} points, {self.status.code}>"
 
 
 def columns_of(run: Run) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk, Stepper
 from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, flip_room
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import wrapped
+from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.system import System
 from nlink.run.run import EventRecord
 
@@ -133,7 +133,7 @@ class Watches:
     def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
         self.system, n = system, system.chain.n
         for event in events:
-            _check(event, n)
+            _check(event, system.chain)
         compiled = events and stepper.powers and len(system.angle_rows)
         self._flips = [event for event in events if isinstance(event, Flip) and compiled]
         self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
@@ -141,9 +141,11 @@ class Watches:
         for flip in self._flips:
             links = slice(None) if flip.link is None else flip.link
             ends[links] = np.maximum(ends[links], flip.terminal)
+        ends[system.chain.slides] = -1
         self.links = np.flatnonzero(ends >= 0)
         self.start = system.decode(state[None, : system.size])[0][0]
-        self.leaving = np.flatnonzero(upside_down(self.start) & any(isinstance(event, Flip) for event in events))
+        flips = any(isinstance(event, Flip) for event in events)
+        self.leaving = np.flatnonzero(upside_down(self.start) & ~system.chain.slides & flips)
         rows = system.angle_rows[self.links] if len(self.links) else self.links
         self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
@@ -196,11 +198,13 @@ class Watches:
         ]
 
 
-def _check(event: object, n: int) -> None:
+def _check(event: object, chain: Multibody) -> None:
     if not isinstance(event, Event | Flip):
         raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
-    if isinstance(event, Flip) and event.link is not None and event.link >= n:
-        raise ModelError(f"Flip.link must be below the number of links, {n}, got {event.link}")
+    if isinstance(event, Flip) and event.link is not None and event.link >= chain.n:
+        raise ModelError(f"Flip.link must be below the number of links, {chain.n}, got {event.link}")
+    if isinstance(event, Flip) and event.link is not None and chain.slides[event.link]:
+        raise ModelError(f"Flip.link must be a link: body {event.link} is a slider, which turns with its parent; use Event")
 
 
 def _too_many(chunk: Chunk) -> ModelError:
@@ -241,7 +245,8 @@ class Watch:
         """Return the marks (K, columns) at K times; `before` are those just before the first."""
         theta, omega = self.system.decode(states[:, : self.system.size])
         if isinstance(self.event, Flip):
-            return turns(theta if self.event.link is None else theta[:, [self.event.link]])
+            angles = np.where(self.system.chain.slides, 0.0, theta)
+            return turns(angles if self.event.link is None else angles[:, [self.event.link]])
         signs = np.sign(self._values(t, theta, omega))
         known = np.isfinite(signs) & (signs != 0)
         last = np.maximum.accumulate(np.where(known, np.arange(len(t)), -1))

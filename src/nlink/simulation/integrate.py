@@ -93,11 +93,12 @@ def simulate(
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation)
         start, correction = _start(system, theta, omega, state, project)
-        given = np.ravel([] if theta is None else np.asarray(theta))
-        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         angles, rates = system.decode(start.y[: system.size])
+        given = np.ravel([] if theta is None else np.asarray(theta))
+        given = given[~system.chain.slides] if len(given) == system.chain.n else given
+        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
-        settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
+        settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
         scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
@@ -157,7 +158,7 @@ def _simulate(
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
-    scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
+    scenario = replace(scenario, chain=system.chain, settings=replace(settings, formulation=system.asked, integrator=method))
     times = save_times(settings.save, settings.t_end)
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
