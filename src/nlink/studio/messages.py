@@ -205,7 +205,10 @@ PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b(?:start|run)\.(\w+)"), lambda found: LABELS.get(found[1], found[1])),
     (re.compile(r"\bloads\.(\w+)\[(\d+)\]\.(\w+)"), _of_point_load),
     (re.compile(r"\bloads\.(\w+)"), lambda found: LOADS[found[1]].label if found[1] in LOADS else found[0]),
-    (re.compile(r"\bpins\[(\d+)\](?:\.([\w.]+))?"), lambda found: (found[2].replace(".", "'s ") + " of " if found[2] else "") + f"pin {int(found[1]) + 1}"),
+    (
+        re.compile(r"\bpins\[(\d+)\](?:\.([\w.]+))?"),
+        lambda found: (found[2].replace(".", "'s ") + " of " if found[2] else "") + f"pin {int(found[1]) + 1}",
+    ),
     (re.compile(r"\bpin\.([xy])\b"), r"pin \1"),
 ]
 """Places as the library writes them, and what the page calls them."""

@@ -46,18 +46,25 @@ export class LivePlayer extends Player {
   constructor(root, content) {
     super(root, content, { header: false });
     this.setGhosts(content.others || []);
+    Object.assign(this, { over: [], more: {} });
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
       this.lay();
       paint(context, width, height, t);
       this.drawGhosts(context, t);
       this.drawHand(context);
+      for (const draw of this.over) draw(context);
     };
     this.cards = new Map();
   }
 
   motionOf({ chain, t, theta, omega }) {
     return new Steady(chain, t, theta, omega);
+  }
+
+  // Keys of what is drawn over the stage come first.
+  actions() {
+    return { ...super.actions(), ...this.more };
   }
 
   // Go on with a motion that is longer; its links are where they are at once, for the pointer.

@@ -1,11 +1,13 @@
 // The pane of the motion: the model runs at each change, is watched while it is computed, and goes on from the pose in a hand.
 
+import { Drive } from "./drive.js";
 import { Endless } from "./endless.js";
 import { Hand } from "./hand.js";
 import { LivePlayer, still } from "./live.js";
 import { Pane } from "./pane.js";
 import { Progress } from "./progress.js";
 import { Series } from "./series.js";
+import { Tools } from "./tools.js";
 import { decoded } from "/web/data.js";
 import { el, wantsCalm } from "/web/dom.js";
 import { paceOf } from "/web/player.js";
@@ -26,6 +28,8 @@ export class MotionPane extends Pane {
     this.onward = el("button", { type: "button", class: "word", hidden: true, title: "Go on with the run that was stopped", onclick: () => this.goOn() }, "Go on");
     this.hand = new Hand(this);
     this.endless = new Endless(this);
+    this.tools = new Tools(this);
+    this.drive = new Drive(this);
     Object.assign(this, { next: null, run: null, shows: false, wishes: {} });
   }
 
@@ -77,6 +81,8 @@ export class MotionPane extends Pane {
     const root = el("div", { class: "player" });
     this.body.replaceChildren(root);
     this.player = new LivePlayer(root, content);
+    this.tools.attach(this.player);
+    this.drive.attach(this.player, this.tools.node);
     this.hand.attach(this.player);
   }
 

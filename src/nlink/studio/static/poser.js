@@ -1,7 +1,7 @@
 // Grab a linkage on the stage, at any point of any body. One in no loop moves by itself, and those behind keep their angles (with Shift
 // they turn with it, with Alt those before it follow the hand). Loops stay closed and on their branch.
 
-import { pulled, thrown } from "./pulling.js";
+import { dragged, thrown } from "./pulling.js";
 import { placeIn } from "/web/dom.js";
 
 const JOINT = 12;
@@ -66,19 +66,10 @@ export class Poser {
     }
     if (!held.moved && Math.hypot(place[0] - held.from[0], place[1] - held.from[1]) < SLOP) return;
     held.moved = true;
-    held.theta = this.turned(held, this.stage.world(place), event);
+    held.theta = dragged(held.linkage, held.theta, held.grip, this.stage.world(place), { course: held.course, together: event.shiftKey, all: event.altKey });
     held.poses.push({ time: event.timeStamp, theta: held.theta });
     if (held.poses.length > 60) held.poses.shift();
     this.pose(held.theta);
-  }
-
-  turned({ linkage, theta, grip, course }, hand, { shiftKey, altKey }) {
-    const { link } = grip, { bodies, touched } = linkage;
-    if (touched[link]) return pulled(linkage, theta, grip, hand, { turns: (i) => touched[i], course });
-    const behind = (i) => i >= 0 && (i === link || behind(bodies[i].parent)), before = linkage.before(link);
-    const next = pulled(linkage, theta, grip, hand, { turns: (i) => !touched[i] && (altKey ? before.includes(i) : i === link), course });
-    if (shiftKey && !bodies[link].slides) for (let i = link + 1; i < linkage.n; i++) if (behind(i) && !bodies[i].slides && linkage.free[i]) next[i] += next[link] - theta[link];
-    return next;
   }
 
   up(event) {

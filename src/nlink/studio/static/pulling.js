@@ -95,6 +95,17 @@ export function pulled(linkage, q, grip, hand, { turns = () => true, course = {}
   return far(second) < far(found) - NUDGE * NUDGE * linkage.size ? second : found;
 }
 
+// The same for a body in the hand: in loops all that is in loops moves; else the body alone, those behind keep their angles, or turn
+// with it (together), and those before it follow (all).
+export function dragged(linkage, q, grip, hand, { course, together = false, all = false }) {
+  const { link } = grip, { bodies, touched } = linkage;
+  if (touched[link]) return pulled(linkage, q, grip, hand, { turns: (i) => touched[i], course });
+  const behind = (i) => i >= 0 && (i === link || behind(bodies[i].parent)), before = linkage.before(link);
+  const next = pulled(linkage, q, grip, hand, { turns: (i) => !touched[i] && (all ? before.includes(i) : i === link), course });
+  if (together && !bodies[link].slides) for (let i = link + 1; i < linkage.n; i++) if (behind(i) && !bodies[i].slides && linkage.free[i]) next[i] += next[link] - q[link];
+  return next;
+}
+
 // Go on along the closed poses until a crank has turned by so much, without masses. With one freedom the linkage follows its curve:
 // where the crank can turn no further, it turns back, and the linkage goes on. course holds the direction, and in `blocked` whether
 // the crank could not turn on.

@@ -166,6 +166,7 @@ class Studio {
     if (this.opening) this.opening = false;
     else if (whole !== this.ran) this.motion.renew(answer, { hold: start === this.started, play: this.playNext });
     else this.motion.calm();
+    this.motion.tools.tell();
     Object.assign(this, { ran: whole, started: start, playNext: null });
   }
 
