@@ -80,7 +80,8 @@ def test_points_of_bodies_are_those_of_the_library(page):
     model, theta = model_of(EVERYTHING), np.random.default_rng(1).uniform(-3, 3, (5, 6))
     points = [nlink.At(link, 0.3, -0.2) for link in range(6)]
     told = """const [table, thetas, points] = given, linkage = linkageOf(table);
-      return thetas.map((q) => { const frames = linkage.frames(q); return points.map((point) => { const { x, y } = linkage.point(frames, point); return [x, y]; }); });"""
+      const place = (frames) => (point) => { const { x, y } = linkage.point(frames, point); return [x, y]; };
+      return thetas.map((q) => points.map(place(linkage.frames(q))));"""
     found = asked(page, told, EVERYTHING, theta.tolist(), [vars(point) for point in points])
     frames = tree_kinematics.frames(model, theta)
     expected = np.stack([tree_kinematics.spot(model, frames, point)[0] for point in points], 1)
@@ -203,7 +204,10 @@ def rungs(n: int) -> dict[str, Any]:
 def test_several_loops_pass_their_dead_positions_at_once(page):
     told = """const [table, start] = given, linkage = linkageOf(table), course = {};
       let q = linkage.closed(start), gap = 0;
-      for (let k = 0; k < 160; k++) { q = driven(linkage, q, 0, 0.05, course); gap = Math.max(gap, linkage.closing(q, { rounds: 0 }).gap); }
+      for (let k = 0; k < 160; k++) {
+        q = driven(linkage, q, 0, 0.05, course);
+        gap = Math.max(gap, linkage.closing(q, { rounds: 0 }).gap);
+      }
       return [[...q], gap];"""
     n = 4
     q, gap = asked(page, told, rungs(n), [2.0] * (n + 1) + [np.pi / 2] * n)
@@ -220,13 +224,24 @@ def test_several_loops_pass_their_dead_positions_at_once(page):
         (PEAUCELLIER, PEAUCELLIER_START, "7 links, 3 loops, 1 freedom"),
         (rungs(2), [np.pi / 2] * 5, "5 links, 2 loops, 1 freedom, near a dead position"),
         (
-            {"links": [*rungs(2)["links"][:3], {"length": 2.0, "parent": 0}], "pins": [{"a": {"link": 3, "along": 1.0}, "b": {"link": 1}}, {"a": {"link": 3}, "b": {"link": 2}}]},
+            {
+                "links": [*rungs(2)["links"][:3], {"length": 2.0, "parent": 0}],
+                "pins": [{"a": {"link": 3, "along": 1.0}, "b": {"link": 1}}, {"a": {"link": 3}, "b": {"link": 2}}],
+            },
             [2.0, 2.0, 2.0, np.pi / 2],
             "4 links, 2 loops, 1 freedom, 1 spare row: its reactions are not unique",
         ),
-        ({"links": 2, "length": 1.0, "pin": {"x": 1.0, "y": 0.0}}, [np.pi / 2 + np.pi / 3, np.pi / 2 - np.pi / 3], "2 links, 1 loop; over-determined: cannot move"),
+        (
+            {"links": 2, "length": 1.0, "pin": {"x": 1.0, "y": 0.0}},
+            [np.pi / 2 + np.pi / 3, np.pi / 2 - np.pi / 3],
+            "2 links, 1 loop; over-determined: cannot move",
+        ),
         ({"links": [{"kind": "slider"}, {"length": 1.0}]}, [0.0, 0.1], "1 link, 1 slider, 2 freedoms"),
-        ({"links": [{"kind": "slider", "motion": {"start": 0, "rate": 1}}, {"length": 1.0}]}, [0.0, 0.1], "1 link, 1 slider, 1 driven, 1 freedom"),
+        (
+            {"links": [{"kind": "slider", "motion": {"start": 0, "rate": 1}}, {"length": 1.0}]},
+            [0.0, 0.1],
+            "1 link, 1 slider, 1 driven, 1 freedom",
+        ),
     ],
 )  # fmt: skip
 def test_the_line_says_what_a_linkage_is(page, table, theta, line):
@@ -247,7 +262,8 @@ def test_a_pose_under_the_hand_stays_closed_and_comes_near(page):
 DRAWING = """const [table] = given, { withLink, withPin, withSlider, withGuide, withSpring, without } = building;
   const places = (point) => point;
   let model = withLink(table, [1, 0], { x: 1, y: 0.8 }, null, places);
-  model = withPin({ ...model, start: { ...model.start, theta: [Math.PI, Math.PI / 2, Math.PI] } }, { link: 1, along: 1, left: 0 }, { link: 2, along: 0.8, left: 0 });
+  model = { ...model, start: { ...model.start, theta: [Math.PI, Math.PI / 2, Math.PI] } };
+  model = withPin(model, { link: 1, along: 1, left: 0 }, { link: 2, along: 0.8, left: 0 });
   const slid = withGuide(withSlider(model, { link: 0, along: 0.5, left: 0 }, 0.3), { link: 3, along: 0, left: 0.1 }, [0, 0.5], 0);
   const sprung = withSpring(slid, { link: 1, along: 0.5, left: 0 }, [0, 2], 1.2);
   let refused = "";
