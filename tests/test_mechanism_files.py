@@ -207,7 +207,7 @@ def test_a_displacement_is_not_taken_for_degrees(tmp_path):
         (CART + "[start]\ntheta = 0.5", "start.theta must be a list for a mechanism with sliders, a value for each body"),
         (CART + "[start]\ntheta = [1]", "start.theta has 1 value for 2 bodies"),
         (CART + "[start]\ndrive = 1", "start.drive belongs to a chain with a pin; give start.theta"),
-        ('[[links]]\nkind = "slider"', "links[0] makes the mass matrix singular: nothing with mass resists this slider"),
+        ('[[links]]\nkind = "slider"', "links[0] makes the mass matrix singular: in some configuration"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(text, message):

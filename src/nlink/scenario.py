@@ -56,6 +56,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from nlink._support import checks
 from nlink._support.checks import ModelError
 from nlink._support.endings import MODEL, check_ending
@@ -134,9 +136,9 @@ class Scenario:
     title: str = ""
 
     def __post_init__(self) -> None:
-        given = {name: self.chain.coordinates(name, getattr(self, name)) for name in ("theta", "omega")}
-        for name, values in self.chain.begun(**given).items():
-            object.__setattr__(self, name, values)
+        theta, omega = (np.array(self.chain.coordinates(name, getattr(self, name))) for name in ("theta", "omega"))
+        for name, values in zip(("theta", "omega"), self.chain.given(0.0, theta, omega), strict=True):
+            object.__setattr__(self, name, tuple(values.tolist()))
         if isinstance(self.title, str) and self.title.splitlines() != [self.title]:
             object.__setattr__(self, "title", " ".join(self.title.split()))
         checks.line("title", self.title)

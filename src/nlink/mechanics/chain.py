@@ -166,6 +166,11 @@ class Multibody:
         return False
 
     @cached_property
+    def parents(self) -> np.ndarray:
+        """The number of the body on which each hangs (N,), GROUND for the ground: in a chain the one before."""
+        return np.arange(-1, self.n - 1)
+
+    @cached_property
     def slides(self) -> np.ndarray:
         """Which bodies slide (N,): none of a chain."""
         return np.zeros(self.n, bool)
@@ -179,9 +184,9 @@ class Multibody:
             return found
         return spread(name, angle_or_each(name, values), self.n, "links")
 
-    def begun(self, theta: tuple[float, ...], omega: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
-        """Return a start as theta and omega; where motions are prescribed, theirs."""
-        return {"theta": theta, "omega": omega}
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        return theta, omega
 
     @property
     def g(self) -> float:

@@ -18,15 +18,17 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
 from nlink.mechanics import kinematics, tree_kinematics
 from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
-from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, PointForce, PointSpring, each
+from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
 from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
+from nlink.mechanics.resistance import unresisted
 
 BEYOND = 1e-9
 """Part of a link's length by which a point may lie beyond its ends: rounding."""
@@ -95,7 +97,7 @@ class Mechanism(Multibody):
     def floating(cls, links: Sequence[Link | Slider], loads: Any = ()) -> Mechanism:
         """Return links that float free: two massless sliders carry the first of them, along x and y.
 
-        A spring, damper or torque that is given as one number acts between the links, not on the sliders or on the first link.
+        A load at joints that is given once acts between the links; any other, once or for each link, not on the sliders.
 
         >>> Mechanism.floating([Link.rod(1.0, 1.0)] * 2, loads=Gravity(0.0)).n
         4
@@ -132,15 +134,6 @@ class Mechanism(Multibody):
         """Which joints have a prescribed motion (N,)."""
         return np.array([body.motion is not None for body in self.links])
 
-    def begun(self, theta: tuple[float, ...], omega: tuple[float, ...]) -> dict[str, tuple[float, ...]]:
-        """Return a start as theta and omega; where motions are prescribed, theirs at t = 0."""
-        start = list(zip(theta, omega, strict=True))
-        for i, body in enumerate(self.links):
-            if body.motion is not None:
-                q, v, _ = motion_at(body.motion, np.zeros(1))
-                start[i] = float(q[0]), float(v[0])
-        return dict(zip(("theta", "omega"), zip(*start, strict=True), strict=True))
-
     @cached_property
     def turners(self) -> np.ndarray:
         """The number of the link whose angle each body has (N,): its own, a slider's that of its parent, GROUND for none."""
@@ -176,6 +169,16 @@ class Mechanism(Multibody):
         if isinstance(point, At):
             return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
+
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        if not self.prescribed.any():
+            return theta, omega
+        theta, omega = theta.copy(), omega.copy()
+        for i, body in enumerate(self.links):
+            if body.motion is not None:
+                theta[..., i], omega[..., i], _ = motion_at(body.motion, np.asarray(t, float))
+        return theta, omega
 
     @property
     def closed(self) -> bool:
@@ -272,21 +275,14 @@ class Mechanism(Multibody):
             check_lengths(load, self.n)
 
     def _refuse_singular(self) -> None:
-        """Refuse bodies that nothing with mass resists, in some configuration.
-
-        If every free link has inertia about its hinge and every free slider has mass, all is well; else the pivots of the mass
-        matrix are looked at in some configurations.
-        """
+        """Refuse bodies that nothing with mass resists, in some configuration; all is well where each resists its own joint."""
         own = np.where(self.slides, self.mass, [body.hinge_inertia for body in self.links])
-        if (own[~self.prescribed] > 0).all():
-            return
-        sizes = tree_kinematics.pivots(self)
-        for i in np.flatnonzero(~self.prescribed & (sizes.min(0) <= 1e-12 * np.maximum(sizes.max(), 1e-300))).tolist():
-            what = "slider" if self.slides[i] else "link"
-            axis = "along its direction" if self.slides[i] else "about its joint"
+        i = None if (own[~self.prescribed] > 0).all() else unresisted(self)
+        if i is not None:
+            what, away = ("slider along its direction", "") if self.slides[i] else ("link about its joint", " away from its hinge")
             raise ModelError(
-                f"Mechanism.links[{i}] makes the mass matrix singular: nothing with mass resists this {what} {axis}; "
-                "give it a mass (away from its hinge) or an inertia, or hang something heavy on it"
+                f"Mechanism.links[{i}] makes the mass matrix singular: in some configuration nothing with mass resists this "
+                f"{what}; give it a mass{away} or an inertia, or hang a body with both on it"
             )
 
 
@@ -295,15 +291,21 @@ def _names(closure: Closure) -> tuple[str, str]:
 
 
 def _between(load: Load, n: int) -> Load:
-    """Return a load of floating links whose single numbers at joints act between the links."""
-    if not (load.law and load.law.on == "joint"):
-        return load
-    single = {name: getattr(load, name) for name in load.parameters() if not isinstance(getattr(load, name), tuple)}
-    return replace(load, **{name: (0.0,) * 3 + (value,) * (n - 1) for name, value in single.items()})
+    """Return a load on n floating links as one on their mechanism: at joints it acts between links, and never on the sliders."""
+    names = [name for name, parameter in load.parameters().items() if not parameter.single]
+    if isinstance(load, JointTorque):
+        names = [] if callable(load.torque) else ["torque"]
+    first = isinstance(load, JointTorque) or bool(load.law and load.law.on == "joint")
+
+    def spread(value: Any) -> tuple[Any, ...]:
+        return value if isinstance(value, tuple) else (0.0,) * first + (value,) * (n - first)
+
+    return replace(load, **{name: (0.0, 0.0, *spread(getattr(load, name))) for name in names})
 
 
 for _name in (
     "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
     "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
+    "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))

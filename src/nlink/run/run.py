@@ -181,6 +181,14 @@ class Run:
         gained = done - done[0] if len(total) else done
         return Energy(self.kinetic, self.potential, total - start - gained, self.work)
 
+    def momentum(self) -> np.ndarray:
+        """Return the momentum of all links, (T, 2) in kg m/s."""
+        return kinematics.momentum(self.chain, self.theta, self.omega)
+
+    def angular_momentum(self) -> np.ndarray:
+        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s."""
+        return kinematics.angular_momentum(self.chain, self.theta, self.omega)
+
     def violation(self) -> np.ndarray:
         """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
         return self.drift

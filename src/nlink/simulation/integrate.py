@@ -94,8 +94,7 @@ def simulate(
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation)
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
-        given = np.ravel([] if theta is None else np.asarray(theta))
-        given = given[~system.chain.slides] if len(given) == system.chain.n else given
+        given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
         warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
@@ -214,6 +213,7 @@ def _start(
     if state is not None:
         return _raw_start(system, np.asarray(state, float), project)
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
+    angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.assemble(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
     return _at_zero(system, system.encode(start.theta, start.omega)), correction
@@ -223,7 +223,7 @@ def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restar
     """Return the start from a raw state, brought onto its constraints if asked."""
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
-    start = _at_zero(system, state)
+    start = _at_zero(system, system.given(0.0, state))
     if not system.formulation.constrained and not system.chain.closed:
         return start, {}
     states, gap, speed = system.settled(start.y[None], plain=True)

@@ -15,9 +15,9 @@ from nlink.integrators import INTEGRATORS, integrator_record
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Body, Link
 from nlink.mechanics.loads import LOADS, POINT_LOADS
-from nlink.mechanics.mechanism import Mechanism, Slider
-from nlink.models.systems import JOINT_KEYS
-from nlink.scenario import LINK_KEYS, Scenario
+from nlink.mechanics.mechanism import Slider
+from nlink.models.systems import JOINT_KEYS, LINK_KEYS
+from nlink.scenario import Scenario
 
 Json = dict[str, Any]
 """A table of JSON that the page sent or will get; its values are not checked."""
@@ -221,14 +221,13 @@ def _dotted(path: str) -> str:
 def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
     table = scenario.to_dict()
-    rows, said = [_row(link) for link in scenario.chain.links], table.get("links")
-    for key in (*LINK_KEYS, "links"):
+    bodies, rows = table.pop("links"), [_row(link) for link in scenario.chain.links]
+    if listed(bodies):
+        rows = [{key: body[key] for key in JOINT_KEYS if key in body} | row for body, row in zip(bodies, rows, strict=True)]
+    for key in LINK_KEYS:
         table.pop(key, None)
-    if isinstance(scenario.chain, Mechanism) and isinstance(said, list):
-        joints = [{key: body[key] for key in JOINT_KEYS if key in body} for body in said]
-        first = {"links": [row | joint for row, joint in zip(rows, joints, strict=True)]}
-    else:
-        first = {"links": len(rows)} | rows[0] if rows.count(rows[0]) == len(rows) else {"links": rows}
+    same = rows.count(rows[0]) == len(rows) and "kind" not in rows[0]
+    first = {"links": len(rows)} | rows[0] if same else {"links": rows}
     closed = loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     start = {"theta": closed.theta.tolist(), "omega": closed.omega.tolist()}
     return {"title": table.pop("title"), **first, **table, "start": start}
