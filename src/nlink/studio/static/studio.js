@@ -48,6 +48,7 @@ class Studio {
   build() {
     this.motion = new MotionPane(this);
     this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
+    this.editor.refused = (text) => this.motion.say(text);
     this.files = new Files(this);
     this.tour = new Tour(this.root);
     const again = el("button", { type: "button", class: "word", onclick: () => { this.help.close(); this.tour.start(true); } }, "Show the tour");
