@@ -39,7 +39,7 @@ export class Bodies {
     const heads = ["", "shape", "length m", "mass kg", "on", "at m", ...(own ? ["com m", "offset m", "inertia"] : []), ""];
     const rows = links.flatMap((row, i) => {
       const slides = row.kind === "slider", name = nameOf(row, i), path = `links.${i}`, on = row.parent ?? i - 1;
-      const shape = slides ? el("td", {}, "slider at ", this.editor.cell(`Direction of ${name} in degrees`, `${path}.direction`, { kind: "degrees" }), "\u00b0") : el("td", {}, this.shape(path, name));
+      const shape = slides ? el("td", { class: "rail" }, "slider ", this.editor.cell(`Direction of ${name} in degrees`, `${path}.direction`, { kind: "degrees" }), "\u00b0") : el("td", {}, this.shape(path, name));
       const parents = [[-1, "ground"], ...links.slice(0, i).map((each, k) => [k, nameOf(each, k)])];
       const parent = el("td", {}, select(`What ${name} hangs on`, parents, on, (value) => this.hang(i, Number(value))));
       const others = own ? ["com", "offset", "inertia"].map((key) => (key in row ? this.cell(`${key} of ${name}`, `${path}.${key}`) : el("td", {}, "\u2013"))) : [];

@@ -77,6 +77,11 @@ export class Drive {
     this.node.hidden = !on;
   }
 
+  // The path belongs to another model.
+  forget() {
+    if (!this.on) this.path = [];
+  }
+
   clear() {
     this.path = [];
     this.player.request();
@@ -122,6 +127,7 @@ export class Drive {
     this.path.push([x, y]);
     if (this.path.length > MOST) this.path.shift();
     this.player.hold(theta, this.pane.studio.valid.chain);
+    this.player.widen();
   }
 
   // The pose in which it stands becomes the start.

@@ -28,7 +28,7 @@ export class Editor {
     const active = this.node.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     for (const part of this.node.querySelectorAll("details")) this.open[part.dataset.name] = part.open;
     this.node.replaceChildren(...[["Chain", this.chain()], ["Start", this.start()], ["Loads", this.loads()], ["Run", this.run()]].map(([name, rows]) =>
-      el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name), el("div", { class: "rows" }, ...rows))));
+      el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name === "Chain" && isMechanism(this.table) ? "Mechanism" : name), el("div", { class: "rows" }, ...rows))));
     this.tellMethod(this.method);
     if (active) this.node.querySelector(`[data-path="${CSS.escape(active)}"]`)?.focus();
   }

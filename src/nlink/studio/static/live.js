@@ -17,8 +17,23 @@ export function still(chain, theta, omega, title) {
   return { title, about: "", words: [], takes: [{ ...take, energy: null, events: [], trusted: null, step: 1 }] };
 }
 
+// Boxes of mechanisms: one grows with what it is given, and stays for the next run of the same bodies.
+const boxes = new Map();
+const AIR = 0.6;
+
+function boxOf({ n, length, outline: { parent, levers, unit } }, swept, grows) {
+  const key = JSON.stringify([n, length, parent, levers]), air = AIR * unit, padded = swept.map((side, k) => side + (k < 2 ? -air : air));
+  const box = boxes.get(key) ?? padded;
+  if (!grows && boxes.has(key)) return box;
+  const grown = box.map((side, k) => (k < 2 ? Math.min(side, padded[k]) : Math.max(side, padded[k])));
+  boxes.set(key, grown);
+  return grown;
+}
+
 // The view has room for every pose, so that it stays where it is from one run to the next.
-function widened(swept, { length, pin }) {
+function widened(swept, chain, grows) {
+  if (chain.outline) return { ...swept, box: boxOf(chain, swept.box, grows) };
+  const { length, pin } = chain;
   const reach = length.reduce((sum, one) => sum + one, 0), half = pin ? 0.5 * (reach + Math.hypot(...pin)) : reach;
   const [x, y] = pin ? [pin[0] / 2, pin[1] / 2] : [0, 0];
   return { ...swept, box: [x - half, y - half, x + half, y + half] };
@@ -26,7 +41,7 @@ function widened(swept, { length, pin }) {
 
 class Steady extends Motion {
   path() {
-    this.wide ??= widened(super.path(), this.chain);
+    this.wide ??= widened(super.path(), this.chain, this.count > 1);
     return this.wide;
   }
 }
@@ -37,7 +52,7 @@ class Window extends Motion {
     if (this.wide) return this.wide;
     const points = this.count, x = new Float32Array(points), y = new Float32Array(points);
     for (let k = 0; k < points; k++) [x[k], y[k]] = this.at(this.t[k]).traced();
-    this.wide = widened({ x, y, points }, this.chain);
+    this.wide = widened({ x, y, points, box: super.path().box }, this.chain, true);
     return this.wide;
   }
 }
@@ -127,10 +142,15 @@ export class LivePlayer extends Player {
     this.request();
   }
 
+  // Room for the pose that is held, also when it is gone.
+  widen() {
+    this.posed.wide = widened(Motion.prototype.path.call(this.posed), this.posed.chain, true);
+  }
+
   // What lies on the stage.
   lay() {
     const motion = this.posed || this.motion;
-    Object.assign(this.stage, { motion, chain: motion.chain });
+    this.stage.lay(motion);
   }
 
   // A line from the point of the linkage that the hand holds to the hand: { link, along, left, x, y } or null.

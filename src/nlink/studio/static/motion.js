@@ -33,6 +33,11 @@ export class MotionPane extends Pane {
     Object.assign(this, { next: null, run: null, shows: false, wishes: {} });
   }
 
+  // Whether the stage shows a pose, not the motion: one in the hand, driven, or drawn on.
+  get occupied() {
+    return this.hand.full || this.drive.on || this.tools.tool !== "pose";
+  }
+
   // The model is valid: run it. hold: keep the time that is shown; play: play from the start.
   renew(valid, { hold = true, play = null } = {}) {
     if (!this.player) this.build(still(valid.chain, valid.model.start.theta, valid.model.start.omega, valid.model.title || "Chain"));
@@ -65,7 +70,7 @@ export class MotionPane extends Pane {
   // A run that takes its time shows its start, under the plots of the one before.
   showStart() {
     const { valid } = this.under;
-    if (valid && !this.shows && !this.hand.full) this.player.hold(valid.model.start.theta, valid.chain);
+    if (valid && !this.shows && !this.occupied) this.player.hold(valid.model.start.theta, valid.chain);
   }
 
   begin(kind, request, under) {
@@ -215,12 +220,12 @@ export class MotionPane extends Pane {
   showFirst(content) {
     const { player, under } = this, opening = player.motion.count === 1;
     this.shows = true;
-    if (!this.hand.full) player.hold(null);
+    if (!this.occupied) player.hold(null);
     player.show(content, { hold: true });
     if (!under.hold) player.elapsed = 0;
     const play = this.wishes.play ?? under.play ?? (opening ? true : null);
     this.wishes = {};
-    if (play !== null && !wantsCalm() && !this.hand.full) player.setPlaying(play && player.motion.span > 0);
+    if (play !== null && !wantsCalm() && !this.occupied) player.setPlaying(play && player.motion.span > 0);
     requestAnimationFrame(() => { this.latency = performance.now() - under.from; });
   }
 
@@ -265,7 +270,7 @@ export class MotionPane extends Pane {
   // Nothing new is on its way: the chain is shown as it moves.
   calm() {
     const { player } = this;
-    if (!player || this.next || this.hand.full || (this.job && !this.shows)) return;
+    if (!player || this.next || this.occupied || (this.job && !this.shows)) return;
     player.hold(null);
     if (this.wishes.play && !player.playing) {
       player.jump(0);

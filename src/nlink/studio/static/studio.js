@@ -67,7 +67,7 @@ class Studio {
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
@@ -107,6 +107,8 @@ class Studio {
   // The model has changed: show it, and let the server check it: at once, but not more often than it can be seen.
   changed(how) {
     if (how === "whole") this.editor.render();
+    if (this.motion.tools.fresh) this.motion.tools.leave();
+    if (how !== "pose") this.motion.drive.forget();
     this.undoButton.disabled = !this.model.past.length;
     this.redoButton.disabled = !this.model.future.length;
     clearTimeout(this.timer);
@@ -167,7 +169,7 @@ class Studio {
     if (this.opening) this.opening = false;
     else if (whole !== this.ran) this.motion.renew(answer, { hold: start === this.started, play: this.playNext });
     else this.motion.calm();
-    this.motion.tools.tell();
+    this.motion.tools.took();
     Object.assign(this, { ran: whole, started: start, playNext: null });
   }
 

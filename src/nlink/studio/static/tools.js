@@ -2,6 +2,7 @@
 
 import { Refused, natureText, withGuide, withLink, withPin, withSlider, withSpring, without, withoutClosure, withoutSpring } from "./building.js";
 import { dragged } from "./pulling.js";
+import { linkageOf } from "./linkage.js";
 import { roundStep } from "/web/axes.js";
 import { button, drawDisc, drawLine, el, placeIn } from "/web/dom.js";
 
@@ -10,6 +11,7 @@ const LINE = 9;
 const FINGER = 1.8;
 const SLOP = 5;
 const CELLS = 8;
+const ACROSS = 4;
 const FIFTEEN = Math.PI / 12;
 const LEVEL = Math.PI / 2;
 const TOOLS = [
@@ -30,8 +32,20 @@ export class Tools {
     this.line = el("p", { class: "nature", role: "status" });
   }
 
+  // The model that is drawn on: the one of the page, or an empty one.
   get model() {
-    return this.pane.studio.model;
+    return this.fresh ?? this.pane.studio.model;
+  }
+
+  // An empty stage, until something is drawn or chosen.
+  begin() {
+    const { run } = this.pane.studio.model.table, table = { title: "", links: [], loads: { gravity: 9.81 }, start: { theta: [], omega: [] }, ...(run ? { run } : {}) };
+    this.choose("link");
+    const { stage } = this.player;
+    stage.camera = { scale: Math.min(stage.width, stage.height) / ACROSS, x: 0, y: 0 };
+    this.fresh = { table, linkage: linkageOf({ links: [] }) };
+    this.line.textContent = "";
+    this.pane.hand.tell("Press anywhere and drag");
   }
 
   attach(player) {
@@ -49,6 +63,7 @@ export class Tools {
   choose(name) {
     this.tool = name;
     this.held = this.near = null;
+    if (name === "pose") this.leave();
     for (const [key, node] of Object.entries(this.buttons)) node.setAttribute("aria-pressed", String(key === name));
     this.player.stage.canvas.classList.toggle("drawing", name !== "pose");
     this.pane.hand.tell(TOOLS.find(([key]) => key === name)[4]);
@@ -56,18 +71,40 @@ export class Tools {
       this.pane.drive.stop();
       this.player.pause();
       this.player.jump(0);
-      if (!this.player.posed) this.player.hold(this.model.table.start.theta, this.pane.studio.valid.chain);
+      this.hold();
+      this.player.stage.fitted = false;
+    } else {
+      this.player.hold(null);
+      this.player.stage.fit();
     }
     this.player.request();
   }
 
+  // Back from an empty stage.
+  leave() {
+    this.fresh = this.told = null;
+    this.tell();
+  }
+
+  // The server has taken the model.
+  took() {
+    this.tell();
+    if (this.tool !== "pose") this.hold();
+  }
+
   // The model has changed: say what it is.
   tell() {
-    const { table, linkage } = this.model, theta = table.start?.theta;
+    const { table, linkage } = this.pane.studio.model, theta = table.start?.theta;
     if (theta?.length !== linkage.n || !theta.every(Number.isFinite) || this.told === table) return;
     this.told = table;
     this.line.textContent = natureText(linkage, theta);
     this.marks = this.marks.filter(({ link }) => link < linkage.n);
+  }
+
+  // Show the start.
+  hold() {
+    const { model: { table }, valid } = this.pane.studio;
+    if (table.start.theta?.length === valid.chain.n) this.player.hold(table.start.theta, valid.chain);
   }
 
   pose() {
@@ -188,11 +225,13 @@ export class Tools {
   act(held) {
     try {
       const table = { ...this.model.table, start: { ...this.model.table.start, theta: [...held.theta] } }, next = this[`use_${this.tool}`](table, held);
-      if (next) this.model.load(next);
-      else this.player.hold(this.model.table.start.theta, this.pane.studio.valid.chain);
+      if (next) {
+        this.fresh = null;
+        this.pane.studio.model.load(next);
+      } else this.hold();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      this.player.hold(this.model.table.start.theta, this.pane.studio.valid.chain);
+      this.hold();
       this.pane.hand.tell(error.message[0].toUpperCase() + error.message.slice(1));
     }
   }
@@ -228,7 +267,7 @@ export class Tools {
     const { linkage } = this.model, { stage } = this.player, frames = linkage.frames(this.pose()), [wx, wy] = stage.world(place);
     let { point } = from;
     if (point.link === undefined) {
-      const near = stage.linkAt(...place, 80);
+      const near = this.fresh ? -1 : stage.linkAt(...place, 80);
       if (near < 0) return null;
       const { along, left } = linkage.grip(frames, near, wx, wy), unit = this.unit();
       point = { link: near, along: rounded(along, unit), left: rounded(left, unit) };
@@ -249,12 +288,17 @@ export class Tools {
     if (here >= 0) return withoutClosure(table, here);
     const spring = springsOf(table).findIndex(({ a, b }) => apartFrom(at(a), at(b), place) < LINE);
     if (spring >= 0) return withoutSpring(table, spring);
-    const body = from.kind === "ground" ? stage.linkAt(...place) : from.point.link ?? -1;
+    const body = from.kind === "ground" && !this.fresh ? stage.linkAt(...place) : from.point.link ?? -1;
     return body >= 0 ? without(table, body) : null;
   }
 
   draw(context) {
     const { stage } = this.player, { held, near } = this, { colours } = stage;
+    if (this.fresh) {
+      context.fillStyle = colours.ground;
+      context.fillRect(0, 0, stage.width, stage.height);
+      stage.drawGrid();
+    }
     if (this.tool !== "pose") for (const { x, y } of this.targets()) drawDisc(context, stage.pixel(x, y), 3, colours.accent);
     const mark = held ? held.to : this.tool !== "pose" && near;
     if (mark) {

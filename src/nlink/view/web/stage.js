@@ -26,9 +26,13 @@ export class Stage {
   }
 
   show(motion) {
-    this.motion = motion;
-    this.chain = motion.chain;
+    this.lay(motion);
     this.fit();
+  }
+
+  // What is drawn.
+  lay(motion) {
+    Object.assign(this, { motion, chain: motion.chain });
   }
 
   fit() {
