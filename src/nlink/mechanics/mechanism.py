@@ -108,16 +108,20 @@ class Mechanism(Multibody):
 
     def __repr__(self) -> str:
         """Return one line: how many links and sliders, how heavy, what acts on them and what closes them."""
-        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
-        counts = " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
         names = dict.fromkeys(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0))
         closed = f", {len(self.pins)} pin{'s' * (len(self.pins) > 1)}" if self.pins else ""
-        return f"<Mechanism of {counts}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
+        return f"<Mechanism of {self.made_of}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
 
     @shown_by("words.chain_html")
     def _repr_html_(self) -> str:
         """Return a sketch and the system in words, for a notebook."""
         ...
+
+    @property
+    def made_of(self) -> str:
+        """What the mechanism is made of, in words: "2 links and 1 slider"."""
+        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
+        return " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
 
     @cached_property
     def parents(self) -> np.ndarray:
