@@ -205,10 +205,10 @@ class System:
     """the formulation as it was asked for, which a scenario keeps: for mechanisms `formulation` is another record"""
 
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
-        self.asked = formulation
         if isinstance(chain, Mechanism):
             chain.check_masses()
             chain = chain.as_chain() or chain
+        self.asked = formulation
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
