@@ -335,6 +335,14 @@ def test_unlike_links_are_told_one_by_one(client):
     assert client.post("/api/check", json={"model": UNLIKE}).json()["chain"]["point"] == [False, True]
 
 
+def test_every_preset_stands_in_one_group(client):
+    groups = client.get("/api/presets").json()["groups"]
+    names = [entry["name"] for group in groups for entry in group["presets"]]
+    assert sorted(names) == sorted(nlink.presets())
+    assert groups[0]["presets"][0]["label"] == "double pendulum"
+    assert "Others" not in [group["name"] for group in groups]
+
+
 def test_model_files_are_read_and_never_run(client):
     answer = client.post("/api/read", json={"text": 'links = 2\nstart = "zigzag"'}).json()
     assert answer["model"]["start"]["theta"] == pytest.approx([np.pi / 2, np.pi])

@@ -100,6 +100,11 @@ def fill(page: Any, label: str, value: str) -> None:
     page.get_by_role("textbox", name=label, exact=True).fill(value)
 
 
+def choose(page: Any, preset: str) -> None:
+    page.get_by_role("button", name="Presets", exact=True).click()
+    page.locator(".gallery button", has=page.get_by_text(preset, exact=True)).click()
+
+
 def settled(page: Any) -> None:
     """Wait until the server has answered about the model."""
     wait(page, f"{STUDIO}.judged === {STUDIO}.model.table")
@@ -138,7 +143,7 @@ def test_load_build_and_run(browser, address):
 
 def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
     with Tab(browser, address) as page:
-        page.get_by_label("Preset").select_option("nice-3")
+        choose(page, "nice-3")
         wait(page, f"{STUDIO}.model.table.title.includes('zero energy') || {STUDIO}.model.table.start.theta[2] < 0.79")
         ran(page)
         before = page.evaluate(f"{STUDIO}.model.table.start.theta")
@@ -159,6 +164,24 @@ def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
         page.keyboard.press("Control+z")
         page.keyboard.press("Control+z")
         assert page.evaluate(f"{STUDIO}.model.table.title").startswith("3 unit rods from an upward")
+
+
+def test_presets_are_pictures_in_groups_and_the_chosen_one_stands_out(browser, address):
+    with Tab(browser, address) as page:
+        marked = page.locator(".gallery [aria-pressed=true]")
+        page.get_by_role("button", name="Presets", exact=True).click()
+        page.get_by_role("region", name="First steps").get_by_text("double pendulum").wait_for()
+        assert marked.get_attribute("aria-label") == "chaotic-3: three rods"
+        assert page.locator(".gallery svg polyline").count() == len(nlink.presets())
+        page.get_by_role("button", name="point-2: double pendulum").click()
+        wait(page, f"{PLAYER}.stage.motion.n === 2")
+        ran(page)
+        page.get_by_role("button", name="Presets", exact=True).click()
+        assert marked.get_attribute("aria-label") == "point-2: double pendulum"
+        page.keyboard.press("Escape")
+        fill(page, "Run until", "4")
+        page.get_by_role("button", name="Presets", exact=True).click()
+        assert marked.count() == 0
 
 
 def drag(page: Any, link: int, dx: float, dy: float, release: bool = True) -> None:
@@ -242,7 +265,7 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
 
 def test_the_throw_of_a_closed_chain_keeps_it_closed(browser, address):
     with playing(browser, address) as page:
-        page.get_by_label("Preset").select_option("five-bar")
+        choose(page, "five-bar")
         wait(page, f"{PLAYER}.motion.chain.pin")
         ran(page)
         x, y = grabbed(page, 1, f"Boolean({MOTION}.hand.full)")
@@ -334,7 +357,7 @@ def test_the_theme_is_remembered(browser, address):
 
 def test_fields_show_degrees_and_no_rounding_errors(browser, address):
     with Tab(browser, address) as page:
-        page.get_by_label("Preset").select_option("four-bar")
+        choose(page, "four-bar")
         wait(page, f"{STUDIO}.model.table.pin && {STUDIO}.judged === {STUDIO}.model.table")
         shown = [page.get_by_label(f"Angle of link {i} in degrees").input_value() for i in (1, 2, 3)]
         assert shown == ["180", "90", "0"]
@@ -351,7 +374,7 @@ def test_the_other_branch_closes_too(browser, address):
     with Tab(browser, address) as page:
         button = page.get_by_role("button", name="Other branch")
         assert button.is_hidden()
-        page.get_by_label("Preset").select_option("five-bar")
+        choose(page, "five-bar")
         wait(page, f"{PLAYER}.motion.chain.pin")
         ran(page)
         before = page.evaluate(f"{STUDIO}.model.table.start.theta")

@@ -322,7 +322,7 @@ class LostFunction:
 
 
 def _load_table(load: Load) -> Any:
-    table = {f.name: _plain(getattr(load, f.name)) for f in fields(load)}
+    table = {f.name: _plain(getattr(load, f.name)) for f in fields(load) if getattr(load, f.name) is not None}
     return next(iter(table.values())) if isinstance(load, Gravity | JointTorque) else table
 
 

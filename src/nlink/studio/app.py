@@ -21,9 +21,10 @@ from nlink._support.modelfile import tables
 from nlink._support.version import __version__
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
-from nlink.scenario import Scenario, preset, preset_table, presets
+from nlink.scenario import Scenario, preset
 from nlink.studio import code
 from nlink.studio.form import load_forms
+from nlink.studio.gallery import gallery
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
 from nlink.studio.messages import FieldError, Json, Malformed, checked, page_model, parsed
@@ -105,12 +106,15 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "loads": load_forms(), "version": __version__}
-    titles = {name: preset_table(name)["title"] for name in presets()}
-    shown = {**_checked(start), "opens": opens, **known, "presets": titles}
+    shown = {**_checked(start), "opens": opens, **known}
 
     @app.get("/api/start")
     def first() -> Json:
         return shown
+
+    @app.get("/api/presets")
+    def groups() -> Json:
+        return {"groups": gallery()}
 
     @app.get("/api/presets/{name}")
     def one(name: str) -> Json:
