@@ -187,7 +187,10 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 
 def _system(chain: object, formulation: str | Formulation) -> System:
     if not isinstance(chain, Chain | Mechanism):
-        remedies = {Scenario: "; a scenario has all that it needs: scenario.run()", str: "; a preset by its name: preset(name).run()"}
+        remedies = {
+            Scenario: "; a scenario has all that it needs: scenario.run()",
+            str: "; a preset by its name: preset(name).run()",
+        }
         remedy = next((text for kind, text in remedies.items() if isinstance(chain, kind)), "")
         raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
     return formulate(chain, formulation)
