@@ -646,11 +646,52 @@ def test_dark_keys_and_names(browser, address):
         assert page.get_by_role("tab", name="Copies").get_attribute("aria-selected") == "true"
 
 
-def test_without_a_token_the_page_is_refused_in_a_sentence(browser, address):
-    answer = browser.new_page()
-    answer.goto(address.split("?")[0])
-    assert "open the address that nlink studio printed" in answer.content()
-    answer.close()
+def test_a_run_its_plots_and_its_model_are_taken_along(browser, address, tmp_path):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "1")
+        run(page)
+        page.get_by_role("button", name="Take along", exact=True).click()
+        page.get_by_label("Plot", exact=True).select_option("phase")
+        page.get_by_label("Format", exact=True).select_option("svg")
+        for button, ending in (("Numbers (CSV)", "chaos.csv"), ("Download the plot", "chaos-phase.svg"), ("Python", "chaos.py")):
+            with page.expect_download() as found:
+                page.get_by_role("button", name=button).click()
+            assert found.value.suggested_filename.endswith(ending)
+            found.value.save_as(tmp_path / ending)
+        assert len((tmp_path / "chaos.csv").read_text().splitlines()) == 102
+        assert "nlink.Chain.uniform(3)" in (tmp_path / "chaos.py").read_text()
+
+
+def test_a_link_holds_the_model_and_opens_the_studio(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Links", "2")
+        fill(page, "Title", "50 % \N{GREEK SMALL LETTER THETA} & more")
+        ran(page)
+        page.get_by_role("button", name="Take along", exact=True).click()
+        link, model = page.get_by_label("Address with the model").input_value(), page.evaluate(f"{STUDIO}.model.table")
+        assert "token" not in link
+        other = page.context.new_page()  # of the same browser, which knows the token
+        other.goto(link)
+        wait(other, f"{STUDIO}?.model.table.title === '50 % \N{GREEK SMALL LETTER THETA} & more'")
+        assert other.evaluate(f"{STUDIO}.model.table") == model
+        assert other.url == address.split("?")[0]
+        other.evaluate("location.hash = '#model=%7Bno'")
+        other.get_by_text("the model of the link cannot be taken: it is not whole").wait_for()
+        other.evaluate("location.hash = '#model=%7B%22links%22%3A-1%7D'")
+        other.get_by_text("the model of the link cannot be taken: links must be").wait_for()
+        assert other.evaluate(f"{STUDIO}.model.table") == model
+        other.close()
+
+
+def test_without_a_token_the_page_says_what_to_open_and_keeps_the_model_of_a_link(browser, address):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(address.split("?")[0] + "#model=%7B%22links%22%3A4%7D")
+    page.get_by_text("open the address that nlink studio printed when it started; the model of this link will be there").wait_for()
+    page.goto(address)
+    page.wait_for_selector(".editor details")
+    wait(page, f"{STUDIO}.model.table.links === 4")
+    context.close()
 
 
 def test_fifty_clients_while_two_runs_compute(browser, address):

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -27,7 +28,7 @@ from nlink.studio.form import load_forms
 from nlink.studio.gallery import gallery
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
-from nlink.studio.messages import FieldError, Json, Malformed, checked, page_model, parsed
+from nlink.studio.messages import FieldError, Json, Malformed, Missing, checked, page_model, parsed
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
 from nlink.view.takes import chain_data
@@ -155,6 +156,13 @@ def _add_runs(app: FastAPI, shelf: Shelf) -> None:
     @app.get("/api/runs/{name}")
     def download(name: str) -> Response:
         return FileResponse(shelf.file(name), media_type="application/x-netcdf", filename=f"{name}{RUN}")
+
+    @app.get("/api/taken/{session}/{job}/{kind}")
+    def taken(session: str, job: str, kind: str) -> Response:
+        if not (plain(session) and plain(job)):
+            raise Missing("there is no such file", "")
+        path = shelf.taken(f"{session}-{job}", kind)
+        return FileResponse(path, filename=path.name, background=BackgroundTask(path.unlink))
 
     @app.delete("/api/runs/{name}")
     def delete(name: str) -> Json:

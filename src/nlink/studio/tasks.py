@@ -25,6 +25,7 @@ from nlink.studio.mathml import mathml
 from nlink.studio.messages import Json, checked, counted, ranged, with_value
 from nlink.studio.motion import SERIES, SLICE, continued, motion, opened
 from nlink.studio.prepare import prepare
+from nlink.studio.taking import take
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
@@ -183,6 +184,7 @@ TASKS: dict[str, Callable[[Json, Outbox], None]] = {
     "endless": endless,
     "prepare": prepare,
     "open": opened,
+    "take": take,
     "copies": copies,
     "compare": compared,
     "modes": modes,

@@ -10,7 +10,9 @@ import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
+import { Taking } from "./taking.js";
 import { Tour } from "./tour.js";
+import { brought, keep, tablesOf } from "./brought.js";
 import { closed } from "./pulling.js";
 import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
@@ -29,9 +31,10 @@ class Studio {
   }
 
   async begin() {
-    const first = await this.line.ask("/api/start");
+    const first = await this.line.ask("/api/start"), given = brought();
     if (first.error) {
-      this.root.replaceChildren(el("p", { class: "error" }, first.error.text), this.state);
+      if (given) keep(given);
+      this.root.replaceChildren(el("p", { class: "error" }, first.error.text + (given ? "; the model of this link will be there" : "")), this.state);
       return;
     }
     this.known = first;
@@ -42,7 +45,9 @@ class Studio {
     this.took(first);
     const kept = this.model.kept();
     this.model.load(kept?.links ? kept : first.model, { remember: false });
-    if (first.opens && !kept) this.openRun(first.opens);
+    if (given) await this.bring(given);
+    else if (first.opens && !kept) this.openRun(first.opens);
+    addEventListener("hashchange", () => { const text = brought(); if (text) this.bring(text); });
     document.addEventListener("keydown", (event) => this.key(event));
     this.tour.offer();
   }
@@ -51,6 +56,7 @@ class Studio {
     this.motion = new MotionPane(this);
     this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
     this.files = new Files(this);
+    this.taking = new Taking(this);
     this.gallery = new Gallery(() => this.line.ask("/api/presets"), (model) => this.preset(model));
     this.tour = new Tour(this.root);
     const again = el("button", { type: "button", class: "word", onclick: () => { this.help.close(); this.tour.start(true); } }, "Show the tour");
@@ -59,7 +65,7 @@ class Studio {
     this.motion.controls.remove();
     const go = el("div", { class: "gobar" }, this.motion.button, this.motion.endless.button, this.motion.onward, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
-    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving, this.gallery.node, this.tour.node);
+    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving, this.taking.node, this.gallery.node, this.tour.node);
     this.show("Motion");
   }
 
@@ -67,8 +73,15 @@ class Studio {
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
+  }
+
+  // Take over the model of a link, if it is one.
+  async bring(text) {
+    const table = tablesOf(text), answer = table ? await this.line.ask("/api/check", { model: table }) : { error: { text: "it is not whole" } };
+    if (answer.error) this.state.textContent = `the model of the link cannot be taken: ${answer.error.text}`;
+    else this.preset(answer.model);
   }
 
   preset(model) {
