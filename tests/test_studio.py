@@ -27,7 +27,7 @@ pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 from fastapi import WebSocketDisconnect
 from fastapi.testclient import TestClient
 
-from nlink.studio import code, flips, jobs
+from nlink.studio import code, flips, jobs, ranges
 from nlink.studio.app import studio_app
 from nlink.studio.guard import MOST_BODY
 from nlink.studio.mathml import mathml
@@ -716,6 +716,26 @@ def test_the_stability_diagram_finds_ziegler(client):
 
 
 @pytest.mark.parametrize(
+    ("name", "key", "low", "high"),
+    [
+        ("follower-5", "loads.follower_force", 0.0, 0.29),  # flutter at 0.1832 N
+        ("chaotic-3", "loads.follower_force", 0.0, None),
+        ("nice-3", "loads.gravity", 0.0, 39.0),
+        ("five-bar", "pin.x", -0.3, 3.3),
+    ],
+)
+def test_the_range_of_a_stability_diagram_is_chosen_from_the_chain(name, key, low, high):
+    table = model(name)
+    found = ranges.ends({"model": table}, key, lambda value: Scenario.from_dict(with_value(table, key, value)).chain, "low", "high")
+    assert found[0] == pytest.approx(low)
+    assert high is None or found[1] == pytest.approx(high)
+    assert found[0] < found[1] < 1e3
+    assert ranges.ends(
+        {"model": table, "low": 0.1, "high": ""}, key, lambda v: Scenario.from_dict(with_value(table, key, v)).chain, "low", "high"
+    ) == (0.1, found[1])
+
+
+@pytest.mark.parametrize(
     ("kind", "request_", "path", "text"),
     [
         ("copies", {"copies": 1, "apart": 1e-6}, "copies", "copies must be a whole number, at least 2"),
@@ -724,7 +744,7 @@ def test_the_stability_diagram_finds_ziegler(client):
         ("stability", {"vary": "title", "low": 0, "high": 1}, "vary", "what is varied must be one of"),
         ("stability", {"vary": "loads.gravity", "low": 1, "high": 0}, "high", "high must be above low, 1; got 0"),
         ("flips", {"across": 1, "up": 1, "size": 8, "t_end": 1.0}, "up", "up must be another link than across"),
-        ("flips", {"across": 0, "up": 1, "size": 8, "t_end": 1e9}, "t_end", "t_end must be at most 200 s"),
+        ("flips", {"across": 0, "up": 1, "size": 8, "t_end": 1e9}, "t_end", "Until must be at most 200"),
         ("run", {"model": {"links": -1}}, "links", "links must be a whole number"),
         (
             "run",
@@ -744,20 +764,56 @@ def test_wrong_requests_are_told(client, kind, request_, path, text):
     assert failed["path"] == path
 
 
-def test_the_flip_map_is_that_of_the_library(client):
+def test_the_flip_map_is_that_of_the_library_in_finer_passes(client):
     with Tab(client, "flips") as tab:
-        tab.start("j1", "flips", model=model("nice-3"), across=0, up=2, size=9, t_end=3.0)
-        done = tab.until("j1")
-    cells = [cell for message in [*tab.heard["j1"], done] if "cells" in message for cell in message["cells"]]
-    seen = {(row, column): time for row, column, _, time in cells}
-    assert len(seen) == 81
-    scenario, angle = preset("nice-3"), np.radians(np.linspace(-160, 160, 9))
-    for row, column in ((0, 0), (4, 4), (8, 3)):
-        theta = [angle[column], scenario.theta[1], angle[row]]
-        run = nlink.simulate(scenario.chain, theta, t_end=3.0, events=[Flip(terminal=True)])
-        first = run.events[-1].t if run.status.code == "event" else None
-        assert seen[row, column] == (first if first is None else pytest.approx(first, abs=1e-4))
-    assert sorted((row, column) for row, column, _ in flips._order(9)) == sorted(seen)
+        tab.start("j1", "flips", model=model("nice-3"), across=0, up=2, size=33, t_end=3.0)
+        assert tab.until("j1")["type"] == "done"
+    sizes = [message["content"]["x"]["count"] for message in tab.heard["j1"] if message["type"] == "plane"]
+    assert sizes == [24, 33]
+    scenario, request = preset("nice-3"), {"across": 0, "up": 2, "size": 9, "t_end": 3.0, "region": [-180, 180, 0, 90]}
+    grid = flips.Grid.of(request, scenario.chain)
+    (content,) = flips.passes(scenario, grid)
+    times = content["layers"][0]["values"].reshape(9, 9)
+    np.testing.assert_allclose(content["x"], np.linspace(-160, 160, 9), atol=1e-12)
+    np.testing.assert_allclose(content["y"], np.linspace(5, 85, 9))
+    assert (times == -np.inf).any()
+    for row, column in ((0, 0), (4, 4), (8, 7)):
+        start = flips.start_at(scenario, grid, np.radians(content["x"][column]), np.radians(content["y"][row]))
+        run = nlink.simulate(scenario.chain, start["theta"], t_end=3.0, events=[Flip(terminal=True)])
+        if run.status.code == "event":
+            assert times[row, column] == pytest.approx(run.events[-1].t, abs=1e-7)
+        else:
+            assert not np.isfinite(times[row, column])
+
+
+def test_the_flip_map_of_a_closed_chain_has_the_plane_of_its_freedoms():
+    four, five = preset("four-bar"), preset("five-bar")
+    for scenario, x, y in ((four, four.theta[0], four.omega[0]), (five, *five.theta[:2])):
+        grid = flips.Grid.of({"across": 0, "up": 1, "size": 4}, scenario.chain)
+        start = flips.start_at(scenario, grid, x, y)
+        np.testing.assert_allclose(start["theta"], scenario.theta, atol=1e-12)
+        np.testing.assert_allclose(start["omega"], scenario.omega, atol=1e-12)
+    start = flips.start_at(five, grid, 2.5, 2.0)
+    assert start["theta"][:2] == [2.5, 2.0]
+    assert np.abs(nlink.mechanics.loop_closure.gap(five.chain, np.array(start["theta"]))).max() < 1e-14
+    with pytest.raises(FieldError, match="the loop does not close there"):
+        flips.start_at(five, grid, -1.5, -1.5)
+    (content,) = flips.passes(five, flips.Grid.of({"across": 0, "up": 1, "size": 4, "t_end": 0.5}, five.chain))
+    times, first = (np.asarray(getattr(layer["values"], "values", layer["values"])).reshape(4, 4) for layer in content["layers"])
+    assert ((times == -np.inf) == (first == 0)).all()
+    assert 0 < (first == 0).sum() < 16
+    assert content["square"]
+    rigid = Chain.uniform(2, pin=(1.0, 0.0))
+    with pytest.raises(FieldError, match="this chain cannot move"):
+        flips.Grid.of({"size": 4}, rigid)
+
+
+def test_a_place_on_the_map_is_a_start(client):
+    asked = {"model": model("point-2"), "across": 1, "up": 0, "size": 4, "t_end": ""}
+    answer = client.post("/api/cell", json=asked | {"x": 30, "y": -90}).json()
+    assert answer["start"] == {"theta": pytest.approx([-np.pi / 2, np.pi / 6]), "omega": [0.0, 0.0]}
+    told = client.post("/api/cell", json=asked | {"x": "far", "y": 0}).json()["error"]
+    assert told["text"] == "a request here needs 'x', a number"
 
 
 def test_equations_are_mathml_of_what_derive_gives():

@@ -556,6 +556,9 @@ def test_every_view_shows_something(browser, address):
             if name == "Compare":
                 page.get_by_label("maximal").uncheck()
                 page.get_by_label("natural").uncheck()
+            if name == "Map":
+                fill(page, "Cells a side", "40")
+                page.locator(".pane:not([hidden])").get_by_label("Until").fill("3")
             if press:
                 page.get_by_role("button", name=press, exact=True).click()
             page.locator(f".pane:not([hidden]) {inside}").first.wait_for(timeout=60_000)
@@ -569,11 +572,18 @@ def test_every_view_shows_something(browser, address):
         assert told.inner_text() == "Copied" or "\\theta" in page.get_by_label("LaTeX").inner_text()
         page.get_by_role("tab", name="Map").click()
         box = page.locator(".plane canvas").bounding_box()
-        page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.3)
+        plane = f"{STUDIO}.panes.find((pane) => pane.name === 'Map').plane"
+        x, y = page.evaluate(f"(({{ x, y, width, height }}) => [x + 0.75 * width, y + 0.3 * height])({plane}.box())")
+        page.mouse.click(box["x"] + x, box["y"] + y)
         wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)
         theta = np.degrees(page.evaluate(f"{STUDIO}.model.table.start.theta"))
-        assert 50 < theta[0] < 110
-        assert 60 < theta[1] < 110
+        assert theta[:2] == pytest.approx([90, 72], abs=6)
+        page.get_by_role("tab", name="Map").click()
+        page.get_by_role("button", name="Zoom in (+)").last.click()
+        page.get_by_role("button", name="Finer here").click()
+        wait(page, f"{plane}.edges[0][1] < 179 && {plane}.content.x.length === 40")
+        page.get_by_role("button", name="Whole plane").click()
+        assert page.evaluate(f"{plane}.edges[0][1]") == pytest.approx(180)
 
 
 def test_runs_and_models_are_saved_and_opened(browser, address, tmp_path):

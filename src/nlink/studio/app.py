@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,10 +54,14 @@ async def _sent(request: Request) -> Json:
 Sent = Annotated[Json, Depends(_sent)]
 
 
-def _of(sent: Json, name: str, kind: type[Any]) -> Any:
+KINDS = {dict: "table", str: "text"}
+"""Kinds of values, in words."""
+
+
+def _of(sent: Json, name: str, kind: Any) -> Any:
     """Return a value of a request, if it is of this kind."""
     if not isinstance(sent.get(name), kind):
-        raise Malformed(f"a request here needs {name!r}, a {'table' if kind is dict else 'text'}", name)
+        raise Malformed(f"a request here needs {name!r}, a {KINDS.get(kind, 'number')}", name)
     return sent[name]
 
 
@@ -124,6 +129,14 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     @app.post("/api/check")
     def check(sent: Sent) -> Json:
         return _checked(checked(_of(sent, "model", dict)))
+
+    @app.post("/api/cell")
+    def cell(sent: Sent) -> Json:
+        from nlink.studio import flips  # ensembles, which the server needs for nothing else
+
+        scenario = checked(_of(sent, "model", dict))
+        x, y = (math.radians(_of(sent, name, float | int)) for name in ("x", "y"))
+        return {"start": flips.start_at(scenario, flips.Grid.of(sent, scenario.chain), x, y)}
 
     @app.post("/api/read")
     def read(sent: Sent) -> Json:

@@ -189,11 +189,10 @@ class Studio {
     if (over) this.model.last = { path: "", time: 0 };
   }
 
-  // Start with some angles, in degrees, as they were pressed on the map.
-  turn(angles) {
-    const theta = this.model.table.start.theta.map((angle, i) => (i in angles ? (angles[i] * Math.PI) / 180 : angle));
+  // Start at a place that was pressed on the map.
+  startAt(start) {
     this.playNext = true;
-    this.model.set("start.theta", theta, "whole");
+    this.model.set("start", start, "whole");
     this.show("Motion");
   }
 
