@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, sincos
+from nlink.compiled.simd import alike, sincos, where
 from nlink.mechanics.kernels import (
     DRAGGED,
     DRIVEN,
@@ -30,6 +30,7 @@ from nlink.mechanics.kernels import (
     TIP_Y,
     TIPPED,
     ChainParameters,
+    joint_energy,
     joint_moment,
     joint_start,
     joint_store,
@@ -43,7 +44,7 @@ from nlink.mechanics.loads import POINT_LOADS, FollowerForce, PointForce, PointS
 from nlink.mechanics.loads.base import Load
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.motions import numbers_of
-from nlink.mechanics.parameters import COM, LENGTH, OFFSET
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.points import GROUND
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, TQ, C, S
 from nlink.mechanics.torques import drive
@@ -154,13 +155,18 @@ def spline(t, first, tree, q, v, a, end):
     last = first
     while last + 1 < end and (tree.pieces[last + 1, 0] > tree.pieces[last, 0] or last == first):
         last += 1
-    k = first
+    begin, c0 = alike(tree.pieces[first, 0], t), alike(tree.pieces[first, 1], t)
+    c1, c2, c3 = alike(tree.pieces[first, 2], t), alike(tree.pieces[first, 3], t), alike(tree.pieces[first, 4], t)
     for j in range(first + 1, last + 1):
-        if tree.pieces[j, 0] <= t:
-            k = j
-    u = t - tree.pieces[k, 0]
-    c1, c2, c3 = tree.pieces[k, 2], tree.pieces[k, 3], tree.pieces[k, 4]
-    q += tree.pieces[k, 1] + u * (c1 + u * (c2 + u * c3))
+        behind = t >= tree.pieces[j, 0]
+        begin, c0 = where(behind, tree.pieces[j, 0], begin), where(behind, tree.pieces[j, 1], c0)
+        c1, c2, c3 = (
+            where(behind, tree.pieces[j, 2], c1),
+            where(behind, tree.pieces[j, 3], c2),
+            where(behind, tree.pieces[j, 4], c3),
+        )
+    u = t - begin
+    q += c0 + u * (c1 + u * (c2 + u * c3))
     v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
     a += 2.0 * c2 + 6.0 * c3 * u
     return q, v, a, last + 1
@@ -328,3 +334,28 @@ def apply_point_loads(p, w, power, row):
         push(i, at[A_ALONG, k], at[A_LEFT, k], fx, fy, chain, w)
     if chain.ledger > 0:
         power[row + SPRUNG], power[row + PUSHED] = lost, done
+
+
+@kernel
+def tree_energies(y, p, w):
+    """Return kinetic and potential energy of a state, prescribed coordinates being those of the state."""
+    chain, tree = p.chain, p.tree
+    for i in range(chain.n):
+        w[Q, i], w[V, i] = y[i], y[chain.n + i]
+    moving = resting = alike(0.0, y[0])
+    for i in range(chain.n):
+        place(i, tree, w)
+        k = tree.bodies[PARENT, i]
+        _, yy, vx, vy = point_of(i, chain.links[COM, i], chain.links[OFFSET, i], w)
+        bent = w[Q, i]
+        if k >= 0 and not tree.bodies[SLIDE, i]:
+            bent = bent - w[TH, k]
+        moving += 0.5 * (chain.links[MASS, i] * (vx * vx + vy * vy) + chain.links[INERTIA, i] * w[OM, i] * w[OM, i])
+        resting += chain.links[MASS, i] * chain.g * yy + joint_energy(i, bent, chain)
+    for k in range(len(tree.points[0])):
+        at = tree.points
+        x, yy, _, _ = point_of(tree.ends[BODY_A, k], at[A_ALONG, k], at[A_LEFT, k], w)
+        ox, oy, _, _ = point_of(tree.ends[BODY_B, k], at[B_ALONG, k], at[B_LEFT, k], w)
+        stretch = math.sqrt((x - ox) * (x - ox) + (yy - oy) * (yy - oy)) - at[REST, k]
+        resting += 0.5 * at[STIFFNESS, k] * stretch * stretch
+    return moving, resting
