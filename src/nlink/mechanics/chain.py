@@ -160,11 +160,6 @@ class Multibody:
         """Number of links."""
         return len(self.links)
 
-    @cached_property
-    def slides(self) -> np.ndarray:
-        """Which bodies slide (N,)."""
-        return np.zeros(self.n, bool)
-
     @property
     def made_of(self) -> str:
         """What the model is made of, in words."""
