@@ -39,6 +39,7 @@ from nlink.formulations.factors import (
     RATES,
     RIGHT,
     SIGMA,
+    SPARE,
     UNDETERMINED,
     Z,
     along_q,
@@ -95,6 +96,7 @@ from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.mechanics.parameters import COM, INERTIA, MASS, OFFSET
 from nlink.mechanics.points import At, Closure, Distance, Gear, Pin, ends
 from nlink.mechanics.scratch import FX, FY, MZ, TQ
+from nlink.mechanics.system import System, rates
 from nlink.mechanics.tree import (
     A_ALONG,
     A_LEFT,
@@ -128,18 +130,22 @@ ROUNDS = 4
 """Most corrections of a state."""
 FINE = 3e-9
 """A correction below this part of the distance to a dead position leaves nothing to correct: its square is rounding."""
-COARSE = 1e-3
-"""After a larger correction the rows are factored again, away from dead positions too."""
+COARSE, SAME = 1e-3, 1e-13
+"""After a larger correction the rows are factored again: away from dead positions, and, as a part of the distance, near them."""
 WHOLE = 1e-13
 """Smallest correction of a step that is measured by the masses; what is less costs no energy."""
 AT_REST = 1e-10
 """Speed below which a mechanism rests on a dead position."""
 APART = 1e-4
 """How far the states are apart from which the derivative of a row along the motion is taken."""
-TRIES, SEARCH, ASIDE, RANK = 3, 100, 0.2, 1e-5
+TRIES, SEARCH, ASIDE, RANK = 4, 100, 0.05, 1e-6
 """Closed states at which the rows are counted, and states around each; steps of Newton's method to each; how far around, as angles;
-and singular values that count as none.
+and pivots that count as none.
 """
+BLOCKED = 1e-3
+"""Distance to a dead position below which a linkage that is driven through all of its freedom is at the end of its way."""
+NEARLY = 1e-9
+"""Part of its scale by which a row may be missed at a state that counts as closed."""
 RESTING, SPLIT = 1, 2
 """Why accelerations are not determined: no speed on a dead position; rates that no smooth motion has there."""
 
@@ -169,6 +175,30 @@ class ClosedSweep(TreeFormulation):
         """Whether states are closed after each step: they are."""
         return True
 
+    def begun(self, chain: Mechanism, parameters: Any, state: np.ndarray) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the parameters with as many spare rows as the mechanism has the way it is assembled in a state."""
+        rank = Rows(chain).rank_near(state[: chain.n], chain)
+        return parameters._replace(rows=parameters.rows._replace(spare=chain.rows - rank)) if rank else parameters
+
+    def stuck(self, system: System, t: float, y: np.ndarray) -> tuple[str, str] | None:
+        """Return why the motion is not determined at a state, and what to try; None if it is."""
+        chain, w = system.chain, system.scratch()
+        assert isinstance(chain, Mechanism)
+        rates(float(t), y, system.parameters, np.empty(system.full_size), w)
+        if w[INFO, UNDETERMINED] == RESTING:
+            where = "a loop is on a dead position, and without speed nothing says on which branch to go on"
+            return where, "start with a speed along one of them, or elsewhere"
+        if w[INFO, UNDETERMINED] == SPLIT:
+            where = "a loop is on a dead position, and no smooth motion has these rates"
+            return where, "start with the rates of one of the branches"
+        freedom = int((~chain.prescribed).sum()) - chain.rows + int(w[INFO, SPARE])
+        if chain.prescribed.any() and freedom == 0 and w[INFO, SIGMA] < BLOCKED:
+            places = ", ".join(
+                f"link {i} at {y[i]:.4g} {'m' if chain.slides[i] else 'rad'}" for i in np.flatnonzero(chain.prescribed)
+            )
+            return f"the drive asks for what the linkage cannot do: {places} is the end of its way", "drive it within its limits"
+        return None
+
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Close states (K, size + ledger), in place; return the largest miss and rate of it before."""
         return settle_closures(states, parameters, scratch)
@@ -193,7 +223,7 @@ class ClosedSweep(TreeFormulation):
         Where rows are spare the forces are not unique: these are the smallest.
         """
         at, held, forces = tree_kinematics.frames(chain, theta), np.zeros((chain.n, 2)), np.zeros((len(chain.pins), 2))
-        numbers = row_numbers(chain, spare_rows(chain))
+        numbers = row_numbers(chain, int(scratch[INFO, SPARE]))
         for r, size in enumerate(_multipliers(numbers, scratch)):
             number = int(numbers.whole[CLOSURE, r])
             forces[number] += size * _direction(chain, at, number, int(numbers.whole[AXIS, r]))
@@ -323,11 +353,11 @@ def close(p, w):
         least = nearest(p, w)
         if largest > 0.0:
             place_all(p, w)
-            if near or largest > COARSE:
+            if largest > (SAME * least if near else COARSE):
                 kept = factor(p, w)
         if largest <= FINE * least:
             break
-    w[INFO, SIGMA], w[INFO, KEPT] = nearest(p, w), kept
+    w[INFO, SIGMA], w[INFO, KEPT], w[INFO, SPARE] = nearest(p, w), kept, rows.spare
     return kept
 
 
@@ -568,6 +598,25 @@ def settle_closures(y, p, w):
 
 
 @entry("what closes mechanisms")
+def rank_at(q, p, w):
+    """Return the number of rows that do not follow from the others at the closed state near q; 0 if none is found."""
+    q, p, w = views(q), views(p), views(w)
+    rows = p.rows
+    for i in range(p.chain.n):
+        w[Q, i], w[V, i] = q[i], 0.0
+    place_all(p, w)
+    for _ in range(ROUNDS):
+        close(p, w)
+    rank = 0
+    for k in range(rows.count):
+        r = int(w[ORDER, k])
+        if abs(miss(r, p, w)) > NEARLY * rows.places[SCALE, r]:
+            return 0
+        rank += w[PIVOT, k] > RANK * rows.places[SCALE, r]
+    return rank
+
+
+@entry("what closes mechanisms")
 def rows_of(q, p, values, gradients, w):
     """Fill the misses (rows,) and gradients (rows, N) of the rows at coordinates q."""
     q, p, values, gradients, w = views(q), views(p), views(values), views(gradients), views(w)
@@ -604,34 +653,37 @@ class Rows:
         rows_of(np.array(q, float), self.parameters, values, gradients, self.w)
         return values, gradients
 
+    def rank_near(self, q: ArrayLike, model: Mechanism) -> int:
+        """Return the rank of the rows near a state, where it is not on a dead position; 0 if none closes near it."""
+        q, rng = np.array(q, float), np.random.default_rng(1)
+        aside = ASIDE * self.parameters.rows.unit * ~model.prescribed
+        return max(int(rank_at(q + aside * rng.uniform(-1, 1, len(q)), self.parameters, self.w)) for _ in range(TRIES))
+
 
 def room(model: Mechanism) -> np.ndarray:
     """Return scratch for a closed mechanism: rows as wide as there are bodies or rows, and places in INFO."""
-    return np.zeros((MATRICES + 4 * model.rows, max(model.n, model.rows, 3)))
+    return np.zeros((MATRICES + 4 * model.rows, max(model.n, model.rows, 4)))
 
 
 def spare_rows(model: Mechanism) -> int:
-    """Return how many rows of the constraints follow from the others wherever the mechanism can be and move."""
+    """Return how many rows of the constraints follow from the others wherever the mechanism can be and move.
+
+    A mechanism may have several ways to be assembled, with other numbers: see `ClosedSweep.begun`.
+    """
     return _spare_rows(model.links, model.pins)
 
 
 @lru_cache(maxsize=64)
 def _spare_rows(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> int:
     model = Mechanism(links, pins=pins)
-    rows, rng = Rows(model), np.random.default_rng(0)
+    rows, rng, ranks = Rows(model), np.random.default_rng(0), [0]
     unit = rows.parameters.rows.unit
-    ranks = []
     for _ in range(TRIES):
         q = _closed_somewhere(rows, rng.uniform(-math.pi, math.pi, model.n) * unit, unit)
-        if q is not None:
-            around = [_closed_somewhere(rows, q + rng.uniform(-ASIDE, ASIDE, model.n) * unit, unit) for _ in range(TRIES)]
-            ranks.append(max(_rank(rows, each, unit * ~model.prescribed) for each in (q, *around) if each is not None))
-    return model.rows - min(ranks) if ranks else 0
-
-
-def _rank(rows: Rows, q: np.ndarray, unit: np.ndarray) -> int:
-    sizes = np.linalg.svd(rows(q)[1] * unit, compute_uv=False)
-    return int(np.count_nonzero(sizes > RANK * sizes[0]))
+        ranks.append(0 if q is None else rows.rank_near(q, model))
+        if ranks[-1] == model.rows:
+            break
+    return model.rows - (max(ranks) or model.rows)
 
 
 def _closed_somewhere(rows: Rows, q: np.ndarray, unit: np.ndarray) -> np.ndarray | None:

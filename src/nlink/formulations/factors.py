@@ -43,14 +43,16 @@ MATRICES = SHARP_ROWS + 12
 """Where the four matrices begin, each with a row for each row of the constraints: gradients, those in reflection, the combined
 gradients, and how they are combined.
 """
-SIGMA, KEPT, UNDETERMINED = range(3)
-"""Places in INFO: the smallest pivot against the scale of its row, how many rows are kept, why accelerations are not determined."""
-ZONE = 0.15
+SIGMA, KEPT, SPARE, UNDETERMINED = range(4)
+"""Places in INFO: the smallest pivot against the scale of its row, how many rows are kept and spare, and why accelerations are not
+determined.
+"""
+ZONE = 0.1
 """Part of its scale at which a row is put off."""
 HIT = 1e-8
 """Part of its scale at which the derivative of a row takes its place."""
-FAINT = 1e-9
-"""Parts of combined rows that are left out: what they add is far below the rounding of the others."""
+FAINT = 0.01
+"""Parts of a combined row that are left out, against what is left of it: what they round is less than what is left does."""
 POSITIONS, RATES, ALL = range(3)
 """What is solved for: corrections of positions, of rates, or accelerations."""
 
@@ -180,7 +182,8 @@ def put_off(kept, p, w):
             for l in range(j + 1, kept):  # noqa: E741
                 total -= w[matrix + l, j] * w[parts + k, l]
             w[parts + k, j] = total / w[DIAGONAL, j]
-        combine(k, kept, p, w)
+        r = int(w[ORDER, k])
+        combine(k, kept, FAINT * left_over(k, kept, n, matrix, w) / p.rows.places[SCALE, r], p, w)
     for k in range(kept, m):
         load(k, combined + k, p, w)
         mirror(k, 0, kept, matrix, w)
@@ -199,12 +202,12 @@ def put_off(kept, p, w):
 
 
 @apart
-def combine(k, kept, p, w):
-    """Fill the gradient of row k, that was put off, combined with the rows kept."""
+def combine(k, kept, faint, p, w):
+    """Fill the gradient of row k, that was put off, combined with the rows kept; smaller parts than `faint` are left out."""
     _, _, combined, parts = matrices(p)
     lean_sharply(int(w[ORDER, k]), 1.0, p, w)
     for j in range(kept):
-        if abs(w[parts + k, j]) < FAINT:
+        if abs(w[parts + k, j]) < faint:
             w[parts + k, j] = 0.0
         else:
             lean_sharply(int(w[ORDER, j]), -w[parts + k, j], p, w)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlink._support.checks import ModelError
 from nlink.compiled.digits import sine_table
 from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import LoopNumbers, lever_loop, loop_numbers
@@ -252,11 +253,18 @@ def whiten_all(row, at, p, w):
     for k in range(p.chain.n):
         i = p.chain.n - 1 - k
         w[OWN, i] = w[row, i]
-        w[at, p.rows.column[i]] = taken_whole(i, p, w)
+        idle = w[PULLX, i] == 0.0 and w[PULLY, i] == 0.0 and w[TWIST, i] == 0.0 and w[OWN, i] == 0.0
+        w[at, p.rows.column[i]] = 0.0 if idle else taken_whole(i, p, w)
 
 
 def row_numbers(model: Mechanism, spare: int) -> RowNumbers:
     """Return the rows of the closures of a mechanism as numbers, of which `spare` follow from the others."""
+    for number, closure in enumerate(model.pins):
+        if (isinstance(closure, Distance) and closure.length is None) or (isinstance(closure, Gear) and closure.offset is None):
+            what = "length" if isinstance(closure, Distance) else "offset"
+            raise ModelError(
+                f"Mechanism.pins[{number}].{what} must be known here, got None; give it, or assemble the mechanism first"
+            )
     every = [(number, closure, axis) for number, closure in enumerate(model.pins) for axis in range(closure.rows)]
     column = _columns(model)
     paths = [_paths(model, closure) for closure in model.pins]
@@ -323,9 +331,9 @@ def _places(closure: Closure, where: tuple[tuple[int, float, float], ...]) -> li
     if isinstance(closure, Guide):
         normal = -math.cos(closure.direction), -math.sin(closure.direction)
     elif isinstance(closure, Distance):
-        size = closure.length or math.nan
+        size = closure.length or 1.0
     elif isinstance(closure, Gear):
-        size, rest = closure.ratio, math.nan if closure.offset is None else closure.offset
+        size, rest = closure.ratio, closure.offset or 0.0
     return [*a, *b, *normal, size, rest, 0.0]
 
 

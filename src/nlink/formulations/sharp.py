@@ -218,7 +218,8 @@ def gradient_sharply(row, p, w):
     """Fill `row` of w with what the forces of the bodies do along all coordinates, and take them off."""
     for k in range(p.chain.n):
         i = p.chain.n - 1 - k
-        w[row, i] = taken_sharply(i, p, w)
+        idle = w[PULLX, i] == 0.0 and w[PULLY, i] == 0.0 and w[TWIST, i] == 0.0 and w[OWN, i] == 0.0
+        w[row, i] = 0.0 if idle else taken_sharply(i, p, w)
 
 
 @apart

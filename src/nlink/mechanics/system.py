@@ -125,6 +125,14 @@ class Formulation(ABC):
         """The record of the integrator that this formulation brings with it, or None."""
         return None
 
+    def begun(self, chain: Multibody, parameters: Any, state: np.ndarray) -> Any:
+        """Return the parameters for a run from a state: the same, unless they depend on how a mechanism is assembled."""
+        return parameters
+
+    def stuck(self, system: System, t: float, y: np.ndarray) -> tuple[str, str] | None:
+        """Return why the motion is not determined at a state with its ledger, and what to try; None if it is."""
+        return loop_closure.stuck(system.chain, *self.decode(system.chain, y[: system.size]))
+
     def multipliers(self, scratch: np.ndarray) -> np.ndarray:
         """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
         return np.empty((0, scratch.shape[1]))
@@ -242,6 +250,10 @@ class System:
     def full_size(self) -> int:
         """Length of a state with its ledger."""
         return self.size + self._rows
+
+    def begin(self, state: np.ndarray) -> None:
+        """Make ready for a run from a state."""
+        self.parameters = self.formulation.begun(self.chain, self.parameters, state)
 
     def breaks(self) -> np.ndarray:
         """Return the times at which the loads have kinks: step boundaries."""
