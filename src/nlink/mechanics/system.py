@@ -93,6 +93,10 @@ class Formulation(ABC):
     def scratch(self, n: int) -> int:
         """Return the number of scratch rows."""
 
+    def room(self, chain: Multibody) -> np.ndarray:
+        """Return new scratch for a chain."""
+        return np.zeros((self.scratch(chain.n), chain.n))
+
     @abstractmethod
     def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return the state (..., size) of angles and rates (..., N)."""
@@ -122,6 +126,14 @@ class Formulation(ABC):
     def method(self) -> Any:
         """The record of the integrator that this formulation brings with it, or None."""
         return None
+
+    def begun(self, chain: Multibody, parameters: Any, state: np.ndarray) -> Any:
+        """Return the parameters for a run from a state: the same, unless they depend on how a mechanism is assembled."""
+        return parameters
+
+    def stuck(self, system: System, t: float, y: np.ndarray) -> tuple[str, str] | None:
+        """Return why the motion is not determined at a state with its ledger, and what to try; None if it is."""
+        return loop_closure.stuck(system.chain, *self.decode(system.chain, y[: system.size]))
 
     def multipliers(self, scratch: np.ndarray) -> np.ndarray:
         """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
@@ -240,12 +252,16 @@ class System:
 
     def scratch(self) -> np.ndarray:
         """Return new scratch rows for the compiled functions."""
-        return np.zeros((self.formulation.scratch(self.chain.n), self.chain.n))
+        return self.formulation.room(self.chain)
 
     @property
     def full_size(self) -> int:
         """Length of a state with its ledger."""
         return self.size + self._rows
+
+    def begin(self, state: np.ndarray) -> None:
+        """Make ready for a run from a state."""
+        self.parameters = self.formulation.begun(self.chain, self.parameters, state)
 
     def breaks(self) -> np.ndarray:
         """Return the times at which the loads have kinks: step boundaries."""

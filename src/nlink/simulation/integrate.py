@@ -163,6 +163,7 @@ def _simulate(
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
     with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
+        system.begin(start.y)
         stepper = method.stepper(system, start, settings.t_end)
         watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
         _compile(system, stepper, settings.t_end, watches.dense)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, STEP_TOO_SMALL, Chunk, FixedStep, Integrator
-from nlink.mechanics import loop_closure
 from nlink.mechanics.system import System
 from nlink.run.run import EventRecord, Status
 
@@ -23,7 +22,7 @@ def stopped_by(event: EventRecord) -> Status:
 
 def stuck(system: System, t: float, state: np.ndarray) -> Status | None:
     """Return the status of a run that has come to a state beyond which its motion is not determined, if it has."""
-    reason = loop_closure.stuck(system.chain, *system.decode(state[: system.size]))
+    reason = system.formulation.stuck(system, t, state)
     return Status("undetermined", f"stopped at t = {t:g} s: {reason[0]}", reason[1]) if reason else None
 
 
