@@ -286,6 +286,16 @@ class Mechanism(Multibody):
             )
 
 
+def plain_chain(what: str, model: Any, remedy: str) -> Chain:
+    """Return the chain that a model is; refuse a mechanism by name, and say what to do instead of `what`."""
+    found = model.as_chain() if isinstance(model, Mechanism) else model
+    if isinstance(found, Chain):
+        return found
+    if isinstance(model, Mechanism):
+        raise ModelError(f"{what} takes chains, not mechanisms; {remedy}")
+    raise ModelError(f"{what} needs a Chain, got {type(model).__name__}")
+
+
 def _names(closure: Closure) -> tuple[str, str]:
     return ("point", "through") if isinstance(closure, Guide) else ("a", "b")
 
