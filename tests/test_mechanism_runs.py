@@ -102,7 +102,7 @@ def test_xarray_knows_the_sliders(run, tmp_path):
 
 
 def test_chains_are_written_as_before(tmp_path):
-    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1, integrator="RK4(step=0.01)").save(tmp_path / "run.nc")
+    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1).save(tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc") as file:
         assert file.attrs["nlink_format"] == 2
         assert "kind" not in file
