@@ -144,7 +144,8 @@ def _squares(linear: Linearization) -> tuple[float, float]:
     real = mu.real[mu.imag == 0]
     sizes = np.sort(np.abs(mu))
     other = sizes[1] if len(sizes) > 1 else 1.0
-    lowest = float(real.min() / (abs(real.min()) + other)) if len(real) else 1.0
+    size = abs(real.min()) + other if len(real) else 0.0
+    lowest = float(real.min() / size) if size else 0.0 if len(real) else 1.0
     if linear.conservative or len(mu) < 2:
         return lowest, 1.0
     return lowest, float(_half_differences(mu).min())

@@ -17,11 +17,10 @@ from nlink.compiled.jit import entry
 from nlink.compiled.simd import lane, value_of
 from nlink.compiled.views import views
 from nlink.formulations.tree import act
-from nlink.formulations.tree_projection import CHANGE, LEFT, MATRIX, TreeProjection, accelerate, balance
-from nlink.mechanics.chain import Multibody
+from nlink.formulations.tree_projection import CHANGE, LEFT, TreeProjection, accelerate, balance
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.tree import PRESCRIBED, pose
+from nlink.mechanics.tree import pose
 
 LANES = (0,) * 8
 """As long as the number of directions that are followed side by side."""

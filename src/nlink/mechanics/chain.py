@@ -161,6 +161,11 @@ class Multibody:
         return len(self.links)
 
     @property
+    def made_of(self) -> str:
+        """What the model is made of, in words."""
+        return f"{self.n} link{'s' * (self.n > 1)}"
+
+    @property
     def closed(self) -> bool:
         """Whether something closes a loop: a pin."""
         return False

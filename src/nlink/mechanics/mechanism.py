@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
-from nlink.mechanics import kinematics, tree_kinematics
+from nlink.mechanics import assembly, branches, kinematics, loop_closure, mobility, tree_kinematics
 from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
@@ -91,7 +91,6 @@ class Mechanism(Multibody):
             self._check_load(load)
         for i, closure in enumerate(self.pins):
             self._check_closure(f"Mechanism.pins[{i}]", closure)
-        self._refuse_singular()
 
     @classmethod
     def floating(cls, links: Sequence[Link | Slider], loads: Any = ()) -> Mechanism:
@@ -108,16 +107,20 @@ class Mechanism(Multibody):
 
     def __repr__(self) -> str:
         """Return one line: how many links and sliders, how heavy, what acts on them and what closes them."""
-        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
-        counts = " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
         names = dict.fromkeys(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0))
         closed = f", {len(self.pins)} pin{'s' * (len(self.pins) > 1)}" if self.pins else ""
-        return f"<Mechanism of {counts}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
+        return f"<Mechanism of {self.made_of}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
 
     @shown_by("words.chain_html")
     def _repr_html_(self) -> str:
         """Return a sketch and the system in words, for a notebook."""
         ...
+
+    @property
+    def made_of(self) -> str:
+        """What the mechanism is made of, in words: "2 links and 1 slider"."""
+        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
+        return " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
 
     @cached_property
     def parents(self) -> np.ndarray:
@@ -190,6 +193,37 @@ class Mechanism(Multibody):
         """Number of rows of the constraints."""
         return sum(closure.rows for closure in self.pins)
 
+    @property
+    def loops(self) -> int:
+        """Number of loops that are closed: a gear closes none."""
+        return sum(not isinstance(closure, Gear) for closure in self.pins)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom, by the rank of the rows of the pins at an assembled state; `spare` rows are not needed."""
+        return self._mobility.freedom
+
+    @property
+    def spare(self) -> int:
+        """Rows of the pins that depend on others: those of a redundant bar."""
+        return self._mobility.spare
+
+    @cached_property
+    def _mobility(self) -> mobility.Mobility:
+        return mobility.any_mobility(self)
+
+    def as_assembled(self, theta: ArrayLike) -> Mechanism:
+        """Return the mechanism with the bars and gears whose length or offset is not given as they fit at these coordinates.
+
+        >>> Mechanism([Link.rod(1.0, 1.0)], pins=Distance(At(0), (2.0, -1.0))).as_assembled(0.0).pins[0].length
+        2.0
+        """
+        return assembly.as_assembled(self, theta)
+
+    def check_masses(self) -> None:
+        """Refuse a motion of bodies that nothing with mass resists, in some configuration; to be posed they need no mass."""
+        self._refuse_singular()
+
     def as_chain(self) -> Chain | None:
         """Return the Chain that this mechanism is: links at the tips of those before, with at most one pin of the last tip."""
         line = (self.parents == np.arange(self.n) - 1).all() and not self.slides.any() and not self.prescribed.any()
@@ -245,11 +279,28 @@ class Mechanism(Multibody):
         if isinstance(closure, Gear):
             for name in ("i", "j"):
                 self._check_body(f"{where}.{name}", getattr(closure, name))
+            self._check_free(where, closure)
             return
         places = [self._check_end(f"{where}.{name}", point) for name, point in zip(_names(closure), ends(closure), strict=True)]
         if places[0][0] == places[1][0]:
             owner = "the ground" if places[0][0] == GROUND else f"body {places[0][0]}"
             raise ModelError(f"{where} joins two points of {owner}, which are held by it already; take points of two bodies")
+        self._check_free(where, closure)
+
+    def _check_free(self, where: str, closure: Closure) -> None:
+        """Refuse a closure that no free joint can serve."""
+        bodies = (closure.i, closure.j) if isinstance(closure, Gear) else [self.located(point)[0] for point in ends(closure)]
+        movers = {mover for body in bodies for mover in self._movers(body)}
+        if all(self.prescribed[mover] for mover in movers):
+            raise ModelError(f"{where} closes a loop of prescribed joints only; leave one of them free, or leave out the pin")
+
+    def _movers(self, body: int) -> list[int]:
+        """Return the coordinates that move a body."""
+        found = []
+        while body != GROUND:
+            found += [body, int(self.turners[body])] if self.turners[body] >= 0 else [body]
+            body = int(self.parents[body])
+        return found
 
     def _check_end(self, where: str, point: Point) -> tuple[int, float, float]:
         if isinstance(point, At):
@@ -319,3 +370,8 @@ for _name in (
     "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))
+for _name, _module in (
+    ("gap", assembly), ("jacobian", assembly), ("tangent", assembly), ("assemble", assembly),
+    ("started", mobility), ("driven", branches),
+):  # fmt: skip
+    getattr(loop_closure, _name).register(Mechanism, getattr(_module, _name))

@@ -83,7 +83,7 @@ class Formulation(ABC):
     def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
-    def side_by_side(self, numbers: ChainParameters) -> Any:
+    def side_by_side(self, parameters: Any) -> Any:
         """Return what evaluates many chains at once, if anything does: a function (t, states, out, to) that fills out[to:] with
         their accelerations and what is before with their rates.
         """
@@ -168,10 +168,11 @@ class AngleFormulation(Formulation):
         return kinematics.energies(chain, theta, omega)
 
     def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
-        """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
-        if chain.pin is None:
+        """Return how far the pins are from being closed, in m (of gears in rad): coordinates cannot leave their joints."""
+        if not chain.closed:
             return np.zeros(np.shape(state)[:-1])
-        return np.hypot(*np.moveaxis(loop_closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
+        gap = loop_closure.gap(chain, self.decode(chain, state)[0])
+        return np.hypot(*np.moveaxis(gap, -1, 0)) if chain.pin else np.sqrt((gap**2).sum(-1))
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the first n components."""
@@ -204,8 +205,9 @@ class System:
     """the formulation as it was asked for, which a scenario keeps: for mechanisms `formulation` is another record"""
 
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
-        if isinstance(chain, Mechanism) and (plain := chain.as_chain()):
-            chain = plain
+        if isinstance(chain, Mechanism):
+            chain.check_masses()
+            chain = chain.as_chain() or chain
         self.asked = formulation
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
@@ -307,10 +309,12 @@ class System:
 
     @cached_property
     def _side_by_side(self) -> Any:
-        return self.formulation.side_by_side(self.parameters.chain)
+        return self.formulation.side_by_side(self.parameters)
 
     def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
-        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
+        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains and trees in
+        `recursive`.
+        """
         states = self._in_columns(states)
         out = np.empty_like(states)
         if self._side_by_side:

@@ -280,6 +280,7 @@ class Run:
         kind: str = "angles",
         *,
         links: Iterable[int] | None = None,
+        trace: Iterable[Point] | None = None,
         t: tuple[float | None, float | None] | None = None,
         ax: Axes | Sequence[Axes] | None = None,
         size: tuple[float, float] | str | None = None,
@@ -291,8 +292,9 @@ class Run:
         ----------
         kind : angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions
         links : the links that are shown, from 0; all if not given, in a phase portrait the last
+        trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
         t : first and last time that are shown, in s; None for the end of the run
-        ax : Matplotlib axes to draw into; energy, positions and velocities take two
+        ax : Matplotlib axes to draw into; energy, positions and velocities take two, as angles and rates if there are sliders
         size : inches, (8, 5) if not given; or "column", for the column of a journal
         theme : light or dark; as Matplotlib's style if not given
 
@@ -317,6 +319,7 @@ class Run:
         centres: bool = False,
         style: str = "bar",
         theme: str | None = None,
+        trace: Point | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Path:
         """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
@@ -330,6 +333,7 @@ class Run:
         hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
         style : "bar" or "line"
         theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
+        trace : the point that draws the trail in place of the last end: At(link, along, left)
         progress : called with (done, total) after each frame
         """
         ...
@@ -348,8 +352,7 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
-        bodies = "bodies" if self.chain.slides.any() else "links"
-        return f"<Run of {self.chain.n} {bodies} to {end}, {len(self.t)} points, {self.status.code}>"
+        return f"<Run of {self.chain.made_of} to {end}, {len(self.t)} points, {self.status.code}>"
 
 
 def columns_of(run: Run) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def simulate(
     ('finished', (201, 3))
     """
     with _claimed(file):
-        system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation)
+        system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
@@ -108,7 +108,8 @@ def simulate_scenario(
 ) -> Run:
     """Simulate a scenario; see Scenario.run."""
     with _claimed(file):
-        system = _system(scenario.chain, scenario.settings.formulation)
+        system = _system(scenario.chain, scenario.settings.formulation, scenario.theta)
+        scenario = replace(scenario, chain=system.chain) if system.chain.closed else scenario
         start, correction = _start(system, scenario.theta, scenario.omega)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
@@ -185,10 +186,17 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
     return nullcontext() if file is None else Claim(file, going_on)
 
 
-def _system(chain: object, formulation: str | Formulation) -> System:
+def _system(chain: object, formulation: str | Formulation, theta: ArrayLike | None = None) -> System:
+    """Return the system of a model, of a mechanism as it is assembled at theta."""
     if not isinstance(chain, Chain | Mechanism):
-        remedy = "; a scenario has all that it needs: scenario.run()" if isinstance(chain, Scenario) else ""
+        remedies = {
+            Scenario: "; a scenario has all that it needs: scenario.run()",
+            str: "; a preset by its name: preset(name).run()",
+        }
+        remedy = next((text for kind, text in remedies.items() if isinstance(chain, kind)), "")
         raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
+    if isinstance(chain, Mechanism) and theta is not None:
+        chain = chain.as_assembled(theta)
     return formulate(chain, formulation)
 
 
@@ -214,7 +222,7 @@ def _start(
         return _raw_start(system, np.asarray(state, float), project)
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
     angles, rates = system.chain.given(0.0, angles, rates)
-    start = loop_closure.assemble(system.chain, angles, rates)
+    start = loop_closure.started(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
     return _at_zero(system, system.encode(start.theta, start.omega)), correction
 
