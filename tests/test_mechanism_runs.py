@@ -102,7 +102,7 @@ def test_xarray_knows_the_sliders(run, tmp_path):
 
 
 def test_chains_are_written_as_before(tmp_path):
-    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1, integrator="RK4(step=0.01)").save(tmp_path / "run.nc")
+    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1).save(tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc") as file:
         assert file.attrs["nlink_format"] == 2
         assert "kind" not in file
@@ -217,7 +217,6 @@ def test_a_body_is_changed_by_its_number():
     [
         (lambda m: nlink.chaos_map(m), "chaos_map takes chains, not mechanisms; simulate it from each start"),
         (lambda m: nlink.poincare(m, [[0.0, 0.0]], t_end=1.0), "poincare takes chains, not mechanisms; give simulate an Event"),
-        (lambda m: nlink.simulate_many(m, [[0.0, 0.0]], t_end=1.0), "simulate_many takes chains, not mechanisms; call simulate"),
         (lambda m: nlink.on_energy(m, 1.0, [0.0, 0.0]), "on_energy takes chains, not mechanisms; choose the rates by hand"),
         (lambda m: nlink.starts_on_energy(m, 1.0, 2), "starts_on_energy takes chains, not mechanisms; draw starts by hand"),
         (lambda m: nlink.lqr(m), "lqr takes chains, not mechanisms; give simulate a torque function of the state"),

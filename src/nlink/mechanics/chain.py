@@ -351,7 +351,9 @@ def _chain_loads(loads: Any, n: int) -> tuple[Load, ...]:
     for load in loads:
         link = getattr(load, "link", None)
         if link not in (None, n - 1):
-            raise ModelError(f"{load.name}: link must be the last link of a chain, {n - 1}, got {link}; use Mechanism for others")
+            raise ModelError(
+                f"{load.name}: link must be the last link of a chain, {n - 1}, got {shown(link)}; use Mechanism for others"
+            )
         check_lengths(load, n)
     return loads
 
