@@ -16,9 +16,10 @@ from nlink.cli.common import Table, changed, load_run, model_table
 from nlink.cli.options import Json, models
 from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
-from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.scenario import Scenario
+from nlink.view.outline import ground_marks, outline
 from nlink.view.words import saved_text
 
 
@@ -68,7 +69,7 @@ def _text(scenario: Scenario, name: str, state: Table, method: str) -> str:
     facts += [("tolerance", f"rtol {settings.rtol:g}, atol {settings.atol:g}")]
     facts += [("state", f"{state['message']}; {state['points']:,} points saved")] if state else []
     lines = [*([] if scenario.title else [name]), *system_lines(scenario, facts), "", *_links(scenario), ""]
-    last = "X pin" if scenario.chain.pin else "O last end"
+    last = "X pin" if scenario.chain.closed else "# slider" if scenario.chain.slides.any() else "O last end"
     lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)
 
@@ -86,9 +87,10 @@ def _links(scenario: Scenario) -> list[str]:
 
 
 def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
-    """Draw a chain in characters: the pivot as +, a pin as X, link ends as o, the last of an open chain as O, links dotted."""
-    points, pins = kinematics.hinges(chain, theta), np.array([chain.pin] if chain.pin else []).reshape(-1, 2)
-    seen = np.concatenate([points, pins])
+    """Draw a model in characters: pivots +, pins X, link ends o, the last of an open chain O, sliders #, links dotted."""
+    drawn, (pivots, pins) = outline(chain, theta), ground_marks(chain)
+    points = drawn.places(theta)
+    seen = np.concatenate([points, pivots, pins])
     low, high = seen.min(0), seen.max(0)
     cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
     columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1
@@ -98,12 +100,15 @@ def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 1
         column, row = round((point[0] - low[0]) / cell), round((high[1] - point[1]) / (2 * cell))
         grid[min(row, rows - 1)][min(column, columns - 1)] = mark
 
-    for a, b in pairwise(points):
+    lines, last = drawn.lines(points), -1 if chain.closed or isinstance(chain, Mechanism) else chain.n
+    for a, b in [pair for pair in pairwise(lines) if np.isfinite(pair).all()]:
         for share in np.linspace(0, 1, 2 + int(4 * np.hypot(*(b - a)) / cell)):
             dot(a + share * (b - a), ".")
-    for i, point in enumerate(points):
-        dot(point, "o" if i < chain.n or chain.pin else "O")
-    for pin in pins:
-        dot(pin, "X")
-    dot(points[0], "+")
+    for point in dict.fromkeys(p for shape in drawn.shapes for p in shape):
+        dot(points[point], "O" if point == last else "o")
+    for block in drawn.blocks:
+        dot(points[block.point], "#")
+    for mark, grounds in zip("X+", (pins, pivots), strict=True):
+        for point in grounds:
+            dot(point, mark)
     return "\n".join("    " + "".join(row).rstrip() for row in grid)

@@ -8,11 +8,13 @@ import numpy as np
 
 from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
-from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
-from nlink.mechanics.points import At, Point
+from nlink.mechanics.loads import FollowerForce, JointTorque, Load, PointForce, PointSpring, Sine, Table, kinks
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.points import GROUND, At, Distance, Gear, Guide, Pin, Point
 from nlink.scenario import Scenario, Settings
+from nlink.view.outline import outline
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
@@ -27,37 +29,74 @@ SLIGHT = 1e-9
 
 def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the system in words."""
-    chain = scenario.chain
+    chain, loads = scenario.chain, ("loads", "; ".join(map(load_text, scenario.chain.loads)))
+    if isinstance(chain, Mechanism):
+        moved = [f"{'slider' if chain.slides[i] else 'link'} {i + 1}" for i in np.flatnonzero(chain.prescribed)]
+        driven = [("driven", f"prescribed motion of {', '.join(moved)}")] if moved else []
+        kinds = [CLOSED_BY[type(pin)] for pin in chain.pins]
+        counts = ", ".join(f"{kinds.count(kind)} {kind}{'s' * (kinds.count(kind) > 1)}" for kind in dict.fromkeys(kinds))
+        closed = [("closed by", counts)] if kinds else []
+        return [("system", f"{chain.made_of}, {chain.mass.sum():g} kg in all"), *driven, *closed, loads]
     uniform = chain.links.count(chain.links[0]) == chain.n
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
-    return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
+    return [("system", total), *pin, loads]
 
 
+CLOSED_BY = {Pin: "pin", Guide: "guide", Distance: "bar", Gear: "gear"}
+"""What closes a mechanism, in words."""
 SKETCH = (300.0, 60.0)
 """Width and least height of a sketch in pixels."""
+FAN = 0.9
+"""Angle in rad between links on one body in a sketch."""
 
 
 def chain_html(chain: Multibody) -> str:
     """Return a sketch of a chain, stretched out to the right or held at its pin, and the system in words."""
-    return table("Chain", scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
+    kind = "Mechanism" if isinstance(chain, Mechanism) else "Chain"
+    return table(kind, scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
 
 
 def _sketch(chain: Multibody) -> str:
-    """Return links and hinges as SVG."""
-    theta = loop_closure.zigzag(chain) if chain.pin else np.full(chain.n, np.pi / 2)
-    hinges = kinematics.hinges(chain, theta) * [1, -1]
-    low, extent = hinges.min(0), np.ptp(hinges, axis=0)
+    """Return links and hinges as SVG; of a mechanism that is closed as it would be without what closes it."""
+    theta = spread_out(chain) if isinstance(chain, Mechanism) else np.full(chain.n, np.pi / 2)
+    theta = loop_closure.zigzag(chain) if chain.pin else theta
+    drawn = outline(chain, theta)
+    places = drawn.places(theta) * [1, -1]
+    low, extent = places.min(0), np.ptp(places, axis=0)
     (wide, least), margin = SKETCH, 10.0
     scale = (wide - 2 * margin) / max(extent.max(), 1e-300)
     high = max(least, scale * extent[1] + 2 * margin)
-    points = scale * (hinges - low) + [margin, (high - scale * extent[1]) / 2]
+    points = scale * (places - low) + [margin, (high - scale * extent[1]) / 2]
+    paths = np.ma.clump_unmasked(np.ma.masked_invalid(drawn.lines(points)[:, 0]))
+    lines = "".join(_polyline(drawn.lines(points)[path]) for path in paths)
+    hinges = points if not isinstance(chain, Mechanism) else points[list(drawn.hinges)]
+    discs = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in (hinges if chain.n <= MOST_HINGES else hinges[[0, -1]])
+    )
+    blocks = "".join(
+        f'<rect x="{x - 9:.1f}" y="{y - 6:.1f}" width="18" height="12"/>' for x, y in points[[b.point for b in drawn.blocks]]
+    )
+    return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{lines}{blocks}{discs}</svg>'
+
+
+def spread_out(model: Mechanism) -> np.ndarray:
+    """Return coordinates (N,) in which the links of a mechanism can be told apart: those on one body spread like a fan."""
+    theta = np.zeros(model.n)
+    for i in np.flatnonzero(~model.slides).tolist():
+        parent = int(model.parents[i])
+        beside = np.flatnonzero((model.parents == parent) & ~model.slides)
+        turner = int(model.turners[parent]) if parent >= 0 else GROUND
+        first = theta[turner] if turner >= 0 else np.pi / 2
+        first -= np.pi / 4 if parent >= 0 and model.slides[parent] else 0.0
+        theta[i] = first + FAN * (np.searchsorted(beside, i) - (len(beside) - 1) / 2) * (parent >= 0)
+    return theta
+
+
+def _polyline(points: np.ndarray) -> str:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = points if chain.n <= MOST_HINGES else points[[0, -1]]
-    discs = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in dots)
-    line = f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
-    return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{line}{discs}</svg>'
+    return f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
 
 
 def place_text(point: Point) -> str:
@@ -75,6 +114,13 @@ def saved_text(settings: Settings) -> str:
 
 def load_text(load: Load) -> str:
     """Return a load in words."""
+    if isinstance(load, PointSpring):
+        between = f"between {place_text(load.a)} and {place_text(load.b)}"
+        return f"spring {between}: {load.stiffness:g} N/m, {load.length:g} m" + (
+            f", {load.damping:g} N s/m" if load.damping else ""
+        )
+    if isinstance(load, PointForce):
+        return f"force ({load.fx:g}, {load.fy:g}) N at {place_text(load.point)}"
     if isinstance(load, JointTorque):
         return f"{load.label} {_value_text(load.torque)}"
     values = {name: _value_text(getattr(load, name)) for name in load.parameters() if getattr(load, name) != 0.0}
