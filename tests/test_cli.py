@@ -358,9 +358,7 @@ def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
         assert image.size == (340, 260)
         assert image.convert("RGB").getpixel((0, 0)) == (18, 22, 27)
     for text in ("0", "4", "a", "1,2,3,4", "1,x", "1,nan"):
-        with pytest.raises(
-            ModelError, match="--trace must be a link from 1 to 3 and a place on it in m, like 2 or 2,0.5 or 2,0.5,0.1"
-        ):
+        with pytest.raises(ModelError, match="--trace must be a link from 1 to 3 and a place on it in m, like 2 or"):
             point_of(text, 3)
     assert (point_of("2", 3), point_of("3,0.5,-1", 3)) == (At(1), At(2, 0.5, -1.0))
     done = call("plot", str(saved), "paths", "angles", "--trace", "2", "--trace", "3,0.5,0.1", "-o", "traced", cwd=tmp_path)
@@ -435,7 +433,7 @@ def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp
             "or a key of the model like loads.drag.linear, got 'foo'",
         ),
         (["run", "nice-3", "--set", "loads.foo=1"], 3, "nice-3: [loads] has no key 'foo'; known keys: gravity, joint_spring"),
-        (["run", "nice-4"], 3, "there is no preset 'nice-4' (did you mean 'nice-3', 'nice-5' or 'nice-6'?); presets: catenary-50"),
+        (["run", "nice-4"], 3, "there is no preset 'nice-4' (did you mean 'nice-3', 'nice-5' or 'nice-6'?); presets: cart-2"),
         (["plot", "run.nc", "--theme", "drak"], 2, "--theme must be one of light, dark; got 'drak' (did you mean 'dark'?)"),
         (["run", "nice-3", "--title", "long " * 201], 2, "--title must have at most 1,000 letters, got 1,005"),
     ],

@@ -416,5 +416,5 @@ def test_the_trail_of_a_page_is_that_of_the_point_asked_for(tmp_path):
 
 
 def test_a_live_page_of_a_mechanism_is_refused():
-    with pytest.raises(ModelError, match="a live page takes chains, and this is a mechanism; simulate it and play the run"):
+    with pytest.raises(ModelError, match="a live page takes chains, not mechanisms; simulate it and play the run"):
         Scenario(MECHANISMS["cart"], (0.0, 0.0, 0.0)).live()

@@ -503,8 +503,8 @@ def test_a_mechanism_is_shown_where_it_is(browser, tmp_path, name):
         page.keyboard.press("n")
         assert page.get_by_role("status").inner_text() == f"{'slider' if run.chain.slides[1] else 'link'} 2"
         page.keyboard.press("o")
-        tip = kinematics.hinges(run.chain, np.array(page.evaluate(f"[...{PLAYER}.motion.at(1).angles]")))[2]
-        assert page.evaluate(f"{PLAYER}.motion.traced()") == pytest.approx(list(tip))
+        angles, at = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(1); return [[...m.angles], m.traced()]; }})()")
+        assert at == pytest.approx(list(kinematics.hinges(run.chain, np.array(angles))[2]))
         page.keyboard.press("o")
         assert page.evaluate(f"{PLAYER}.motion.trace") == page.evaluate(f"{PLAYER}.motion.chain.trace")
 

@@ -611,7 +611,11 @@ def test_any_points_can_be_traced(run):
         for k, line in enumerate(data(drawn, row)):
             np.testing.assert_allclose(at_saved(run, line), spots[:, k, row], atol=1e-12)
     assert drawn.axes[0].get_title("left") == "Positions of points"
-    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["link 2, 0.3 m, +0.1 m left", "link 1, tip", "(1, 2) m"]
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
+        "body 2 at 0.3 m, 0.1 m to its left",
+        "the tip of body 1",
+        "(1, 2) m",
+    ]
     np.testing.assert_array_equal(run.points(*points), spots)
     for kind in ("paths", "velocities"):
         assert len(data(figure(run, kind, trace=points[:1]))) >= 1

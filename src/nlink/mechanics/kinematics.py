@@ -194,6 +194,18 @@ def reactions(
     return hinges if tip is None else np.concatenate([hinges - tip[..., None, :], tip[..., None, :]], axis=-2)
 
 
+def momentum(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the momentum of all links, (..., 2) in kg m/s."""
+    return (chain.mass[:, None] * centre_velocities(chain, theta, omega)).sum(-2)
+
+
+@singledispatch
+def angular_momentum(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the angular momentum of all links about the origin, (...) in kg m^2/s."""
+    x, v = centres(chain, theta), centre_velocities(chain, theta, omega)
+    return total(x[..., 0] * v[..., 1] - x[..., 1] * v[..., 0], chain.mass) + total(omega, chain.inertia)
+
+
 def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the weighted sums over the links, each to the same bits whatever is computed beside it (a matrix product is not)."""
     return (values * weights).sum(-1)

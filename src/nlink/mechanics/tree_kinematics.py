@@ -22,9 +22,6 @@ from nlink.mechanics.points import GROUND, At, Point
 if TYPE_CHECKING:
     from nlink.mechanics.mechanism import Mechanism
 
-STATES = 20
-"""Configurations in which the pivots of a mass matrix are looked at."""
-
 
 class Frames(NamedTuple):
     """The frames of all bodies: angle (..., N), origin (..., N, 2), and their first two derivatives in time."""
@@ -266,55 +263,8 @@ def reactions(model: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, hel
     return net
 
 
-def momentum(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the momentum of all bodies, (..., 2) in kg m/s."""
-    return (model.mass[:, None] * frames(model, q, v).speed(model.com, model.offset)).sum(-2)
-
-
 def angular_momentum(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the angular momentum of all bodies about the origin, (...) in kg m^2/s."""
     at = frames(model, q, v)
     x, u = at.place(model.com, model.offset), at.speed(model.com, model.offset)
     return (model.mass * (x[..., 0] * u[..., 1] - x[..., 1] * u[..., 0]) + model.inertia * at.rate).sum(-1)
-
-
-def pivots(model: Mechanism) -> np.ndarray:
-    """Return the pivots of the mass matrix in some random configurations, (STATES, N): what resists each joint when all bodies
-    behind it are free. Of prescribed joints they are not needed.
-    """
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-3.0, 3.0, (STATES, model.n))
-    at = frames(model, q)
-    e, t = at.axes()
-    p = model.com[:, None] * t - model.offset[:, None] * e
-    M = np.zeros((STATES, model.n, 2, 2)) + (model.mass[:, None, None] * np.eye(2))
-    h, J = model.mass[:, None] * p, np.zeros((STATES, model.n)) + [body.hinge_inertia for body in model.links]
-    sizes = np.zeros((STATES, model.n))
-    for i in range(model.n - 1, -1, -1):
-        k = int(model.parents[i])
-        sizes[:, i], passed = _eliminated(model, i, k, at, M[:, i], h[:, i], J[:, i])
-        if k >= 0:
-            r = at.origin[:, i] - at.origin[:, k]
-            sr = np.stack([-r[:, 1], r[:, 0]], -1)
-            m, g, j = passed
-            push = np.einsum("sab,sb->sa", m, sr)
-            M[:, k] += m
-            h[:, k] += g + push
-            J[:, k] += j + 2 * (sr * g).sum(-1) + (sr * push).sum(-1)
-    return sizes
-
-
-def _eliminated(model: Mechanism, i: int, k: int, at: Frames, M: np.ndarray, h: np.ndarray, J: np.ndarray):
-    """Return the pivot of joint i, and M, h, J that pass it."""
-    if not model.slides[i]:
-        safe = np.where(J > 0, J, 1.0)
-        passed = M - h[:, :, None] * h[:, None, :] / safe[:, None, None], np.zeros_like(h), np.zeros_like(J)
-        return J.copy(), (M, h, J) if model.prescribed[i] else passed
-    s, c = (np.sin(at.angle[:, k]), np.cos(at.angle[:, k])) if k >= 0 else (np.zeros(len(J)), np.ones(len(J)))
-    along, left = model.directions[:, i]
-    d = np.stack([along * s + left * c, left * s - along * c], -1)
-    w = np.einsum("sab,sb->sa", M, d)
-    D, z = (w * d).sum(-1), (h * d).sum(-1)
-    safe = np.where(D > 0, D, 1.0)
-    passed = M - w[:, :, None] * w[:, None, :] / safe[:, None, None], h - w * (z / safe)[:, None], J - z**2 / safe
-    return D, (M, h, J) if model.prescribed[i] else passed

@@ -112,10 +112,11 @@ class Checkpoint:
 
 @dataclass
 class Run:
-    """The motion of a chain at the saved times.
+    """The motion of a chain or a mechanism at the saved times.
 
-    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time; `events`;
-    `status`; `stats`; `meta` (version, date, command, method); `scenario`; `trusted_until` (None until asked for).
+    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
+    sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
+    `trusted_until` (None until asked for).
     """
 
     scenario: Scenario
@@ -139,7 +140,7 @@ class Run:
 
     @property
     def chain(self) -> Multibody:
-        """The chain that moved."""
+        """The chain or mechanism that moved."""
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
@@ -179,6 +180,14 @@ class Run:
         done = sum(self.work.values(), np.zeros_like(total))
         gained = done - done[0] if len(total) else done
         return Energy(self.kinetic, self.potential, total - start - gained, self.work)
+
+    def momentum(self) -> np.ndarray:
+        """Return the momentum of all links, (T, 2) in kg m/s."""
+        return kinematics.momentum(self.chain, self.theta, self.omega)
+
+    def angular_momentum(self) -> np.ndarray:
+        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s."""
+        return kinematics.angular_momentum(self.chain, self.theta, self.omega)
 
     def violation(self) -> np.ndarray:
         """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
@@ -254,7 +263,7 @@ class Run:
         from nlink.run.writer import attributes
 
         data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link")}
+        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")

@@ -118,7 +118,7 @@ def _page(scenario: Scenario, copies: int, difference: float, theme: str | None)
 def _refuse(chain: Multibody) -> None:
     """Refuse what a page cannot simulate."""
     if isinstance(chain, Mechanism):
-        raise ModelError(f"a live page takes chains, and this is a mechanism; {PLAYED}")
+        raise ModelError(f"a live page takes chains, not mechanisms; {PLAYED}")
     if chain.n > MOST_LINKS:
         raise ModelError(f"a live page takes up to {MOST_LINKS} links, got {chain.n}; {PLAYED}")
     if chain.pin:

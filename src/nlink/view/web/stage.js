@@ -35,10 +35,13 @@ export class Stage {
   }
 
   show(motion) {
-    this.motion = motion;
-    this.chain = motion.chain;
-    this.outline = this.chain.outline || lineOf(this.chain);
+    this.lay(motion);
     this.fit();
+  }
+
+  // What is drawn.
+  lay(motion) {
+    Object.assign(this, { motion, chain: motion.chain, outline: motion.chain.outline || lineOf(motion.chain) });
   }
 
   fit() {
