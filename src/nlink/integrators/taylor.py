@@ -23,8 +23,7 @@ from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
-    SERIES_ROWS,
-    SERIES_SCRATCH,
+    TURNING,
     SeriesLayout,
     SeriesRoom,
     arrival,
@@ -81,13 +80,14 @@ class Taylor(Integrator):
     @staticmethod
     def refusal(system: System) -> str:
         """Return why it cannot take a system, or nothing if it can."""
-        if type(system.parameters) not in SERIES:
-            if system.chain.pin:
-                return "Taylor does not support closed chains (Chain.pin); use another integrator"
+        if type(system.parameters) not in SERIES or system.chain.closed:
+            if system.chain.closed:
+                what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
+                return f"Taylor does not support closed {what}; use another integrator"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
-        return ""
+        return SERIES[type(system.parameters)][ORDER_BY_ORDER].refusal(system.parameters)
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
@@ -119,12 +119,13 @@ class TaylorStepper(CompiledStepper):
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
-        width = next((width for width in WIDTHS if n <= width), LANES)
-        in_loops = n > width or chain.force_level > 0
+        width, brought = next((width for width in WIDTHS if n <= width), LANES), SERIES[type(system.parameters)]
+        in_loops = n > width or chain.force_level > 0 or ONE_VECTOR not in brought
         places = next((places for places in PLACES if n <= places), 0)
         layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
         lanes = -(-n // width) * width
-        terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
+        rows, _, scratch = brought[ORDER_BY_ORDER].size
+        terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
         terms[0, 0] = 1.0
         q = np.zeros((order, system.full_size))
         self.method = TaylorStep(
@@ -167,7 +168,7 @@ def prepare(method, p, clock, knots, k, bound, fresh):
         powers(p, room, order, method.q)
     if fresh:
         for i in range(n):
-            f[i], f[n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
+            f[i], f[n + i] = y[n + i], 2.0 * room.terms[TURNING, 2, i]
         for i in range(2 * n, m):
             f[i] = method.q[0, i]
 
