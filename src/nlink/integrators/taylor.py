@@ -19,6 +19,7 @@ from nlink.compiled.simd import aligned, binary_logarithm, power_of_two, vectors
 from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
@@ -42,7 +43,7 @@ PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 """Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
-"""Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
+"""Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap; so they are for mechanisms."""
 MOST_ORDER = 60
 """Beyond, a step gains nothing in double precision, and the compilation of all its terms takes ever longer."""
 
@@ -74,7 +75,7 @@ class Taylor(Integrator):
 
     def with_order(self, system: System) -> Taylor:
         """Return the same with an order: the fastest for a chain, if none was asked for."""
-        few = system.chain.n <= FEW and not system.parameters.chain.loaded
+        few = system.chain.n <= FEW and not system.parameters.chain.loaded or isinstance(system.chain, Mechanism)
         return self if self.order else replace(self, order=FEW_ORDER if few else MANY_ORDER)
 
     @staticmethod
