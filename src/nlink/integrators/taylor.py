@@ -75,7 +75,7 @@ class Taylor(Integrator):
 
     def with_order(self, system: System) -> Taylor:
         """Return the same with an order: the fastest for a chain, if none was asked for."""
-        few = system.chain.n <= FEW and not system.parameters.chain.loaded or isinstance(system.chain, Mechanism)
+        few = (system.chain.n <= FEW and not system.parameters.chain.loaded) or isinstance(system.chain, Mechanism)
         return self if self.order else replace(self, order=FEW_ORDER if few else MANY_ORDER)
 
     @staticmethod
