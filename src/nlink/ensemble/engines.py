@@ -38,7 +38,7 @@ from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
-from nlink.mechanics.series import LINK_BY_LINK, ORDER_BY_ORDER, UNROLLED, SeriesLayout, series_layout
+from nlink.mechanics.series import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, SeriesLayout, series_layout
 from nlink.mechanics.system import System
 
 WIDTH = 16
@@ -78,7 +78,7 @@ def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
     """Whether members can be computed in lanes: open chains and mechanisms without torque functions in Python, by DOP853, or by
     Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) not in WITH_CHAIN or system.calls_python or varied.moves_joints:
+    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.moves_joints:
         return False
     rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
@@ -157,11 +157,12 @@ def _compiled_arguments(job: Job, chain: ChainParameters, rows: Any) -> tuple[An
 def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> tuple[BySeries | ByStages, Lanes]:
     """Return the method of a job and its lanes; the memory of this thread is used again if it fits."""
     record: Any = job.method
-    layout = _layout(chain, tangent) if isinstance(job.method, Taylor) else None
-    key = (layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
+    kind = type(job.system.parameters)
+    layout = _layout(kind, chain, tangent) if isinstance(job.method, Taylor) else None
+    key = (kind, layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
         if layout is not None:
-            method = by_series(chain, record.tol, layout, record.order, width, tangent)
+            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER].size, record.tol, layout, record.order, width, tangent)
         else:
             rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)
@@ -171,8 +172,10 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     return method, own
 
 
-def _layout(chain: ChainParameters, tangent: bool) -> SeriesLayout:
-    """Return the way to compute the series of a chain: unrolled if it has few links."""
+def _layout(kind: type, chain: ChainParameters, tangent: bool) -> SeriesLayout:
+    """Return the way to compute the series of parameters of this type: of a chain, unrolled if it has few links."""
+    if UNROLLED not in SERIES[kind]:
+        return series_layout(ORDER_BY_ORDER)
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
         return series_layout(UNROLLED, chain.n, chain.loaded)
     return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)

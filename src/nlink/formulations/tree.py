@@ -47,6 +47,7 @@ from nlink.mechanics.tree import (
     apply_tree_loads,
     pose,
     tree_numbers,
+    turn_bodies,
 )
 
 MXX, MXY, MYY, HX, HY, J, BX, BY, CZ, AX, AY, AL = range(TREE_ROWS, TREE_ROWS + 12)
@@ -86,7 +87,10 @@ def tree_rates(t, y, p, out, w):
     """Fill out = (q', q'', powers)."""
     chain = p.chain
     n = chain.n
-    pose(t, y, p, w)
+    if chain.loaded:
+        pose(t, y, p, w)
+    else:
+        turn_bodies(t, y, p, w)
     act(t, p, w, out, 2 * n)
     needs(p, w)
     inward(p, w)
@@ -143,15 +147,13 @@ def hinge_inward(i, tree, w):
     mxx, mxy, myy = w[MXX, i], w[MXY, i], w[MYY, i]
     if tree.bodies[PRESCRIBED, i]:
         if k >= 0:
-            bx, by = bx + hx * w[PUSH, i], by + hy * w[PUSH, i]
-            gather(i, k, w, mxx, mxy, myy, alike(0.0, hx), alike(0.0, hx), alike(0.0, hx), bx, by, alike(0.0, hx))
+            gather_force(i, k, w, mxx, mxy, myy, bx + hx * w[PUSH, i], by + hy * w[PUSH, i])
         return
     inverse = 1.0 / w[J, i]
     ux, uy, f = hx * inverse, hy * inverse, cz * inverse
     w[HX, i], w[HY, i], w[CZ, i] = ux, uy, f
     if k >= 0:
-        zero = alike(0.0, hx)
-        gather(i, k, w, mxx - hx * ux, mxy - hx * uy, myy - hy * uy, zero, zero, zero, bx - hx * f, by - hy * f, zero)
+        gather_force(i, k, w, mxx - hx * ux, mxy - hx * uy, myy - hy * uy, bx - hx * f, by - hy * f)
 
 
 @kernel
@@ -175,6 +177,23 @@ def slide_inward(i, tree, w):
         w[HX, i], w[HY, i], w[J, i], w[CZ, i] = wx * inverse, wy * inverse, z * inverse, f
     if k >= 0:
         gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz)
+
+
+@kernel
+def gather_force(i, k, w, mxx, mxy, myy, bx, by):
+    """Add to parent k what passes the hinge of body i: forces alone. See `gather`."""
+    px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
+    tx, ty = mxx * px + mxy * py, mxy * px + myy * py
+    bx, by = bx + square * (mxy * px - mxx * py), by + square * (myy * px - mxy * py)
+    w[J, k] += px * tx + py * ty
+    w[HX, k] += tx
+    w[HY, k] += ty
+    w[MXX, k] += mxx
+    w[MXY, k] += mxy
+    w[MYY, k] += myy
+    w[BX, k] += bx
+    w[BY, k] += by
+    w[CZ, k] += px * bx + py * by
 
 
 @kernel

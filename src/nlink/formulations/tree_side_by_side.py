@@ -10,7 +10,7 @@ from nlink.compiled.jit import entry
 from nlink.compiled.simd import aligned, columns
 from nlink.compiled.views import views
 from nlink.formulations.tree import SWEEP_ROWS, act, inward, needs, outward
-from nlink.mechanics.tree import TreeParameters, V, pose
+from nlink.mechanics.tree import TreeParameters, V, pose, turn_bodies
 
 LANES = 16
 """States side by side."""
@@ -52,7 +52,10 @@ def tree_columns(t, states, p, out, to, scratch, lanes):
     for start in range(0, count, width):
         first = min(start, count - width)
         y, x = columns(states, first, lanes), columns(out, first, lanes)
-        pose(t, y, p, w)
+        if p.chain.loaded:
+            pose(t, y, p, w)
+        else:
+            turn_bodies(t, y, p, w)
         act(t, p, w, x, 0)
         needs(p, w)
         inward(p, w)

@@ -18,7 +18,7 @@ from nlink.compiled.simd import lane, value_of
 from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Restart
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.taylor import MANY_ORDER, Taylor, reach
-from nlink.mechanics.series import ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, SeriesRoom, arrival, series, series_layout
+from nlink.mechanics.series import ORDER_BY_ORDER, SERIES, SeriesRoom, arrival, series, series_layout
 from nlink.mechanics.system import System, beyond
 
 LAYOUT = series_layout(ORDER_BY_ORDER)
@@ -60,9 +60,10 @@ class TangentStepper:
         if refusal or system.parameters.chain.force_level > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
         n, lanes, order = system.chain.n, len(DIRECTIONS), record.order or MANY_ORDER
-        terms = np.zeros((SERIES_ROWS, order + 2, n, 2 * lanes))
+        size = SERIES[type(system.parameters)][ORDER_BY_ORDER].size
+        terms = np.zeros((size.terms, order + 2, n, 2 * lanes))
         terms[0, 0, :, :lanes] = 1.0
-        w, u = (np.zeros((SERIES_SCRATCH, n, 2 * lanes)) for _ in range(2))
+        w, u = (np.zeros((size.scratch, n, 2 * lanes)) for _ in range(2))
         self.method = TangentStep(record.tol, terms, w, u, np.zeros((2, 2 * n, 2 * lanes)), DIRECTIONS, (0,) * order)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
         self.bounds, self.steps, self._by_size = system.bounds, 0, {}

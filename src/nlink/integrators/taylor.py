@@ -24,8 +24,7 @@ from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
-    SERIES_ROWS,
-    SERIES_SCRATCH,
+    TURNING,
     SeriesLayout,
     SeriesRoom,
     arrival,
@@ -44,7 +43,7 @@ PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 """Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
-"""Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap."""
+"""Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap; so they are for mechanisms."""
 MOST_ORDER = 60
 """Beyond, a step gains nothing in double precision, and the compilation of all its terms takes ever longer."""
 
@@ -76,21 +75,20 @@ class Taylor(Integrator):
 
     def with_order(self, system: System) -> Taylor:
         """Return the same with an order: the fastest for a chain, if none was asked for."""
-        few = system.chain.n <= FEW and not system.parameters.chain.loaded
+        few = (system.chain.n <= FEW and not system.parameters.chain.loaded) or isinstance(system.chain, Mechanism)
         return self if self.order else replace(self, order=FEW_ORDER if few else MANY_ORDER)
 
     @staticmethod
     def refusal(system: System) -> str:
         """Return why it cannot take a system, or nothing if it can."""
-        if type(system.parameters) not in SERIES:
-            if system.chain.pin:
-                return "Taylor does not support closed chains (Chain.pin); use another integrator"
-            if isinstance(system.chain, Mechanism):
-                return "Taylor takes chains, not mechanisms; use another integrator"
+        if type(system.parameters) not in SERIES or system.chain.closed:
+            if system.chain.closed:
+                what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
+                return f"Taylor does not support closed {what}; use another integrator"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
-        return ""
+        return SERIES[type(system.parameters)][ORDER_BY_ORDER].refusal(system.parameters)
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
@@ -122,12 +120,13 @@ class TaylorStepper(CompiledStepper):
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
-        width = next((width for width in WIDTHS if n <= width), LANES)
-        in_loops = n > width or chain.force_level > 0
+        width, brought = next((width for width in WIDTHS if n <= width), LANES), SERIES[type(system.parameters)]
+        in_loops = n > width or chain.force_level > 0 or ONE_VECTOR not in brought
         places = next((places for places in PLACES if n <= places), 0)
         layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
         lanes = -(-n // width) * width
-        terms, w, u = aligned(SERIES_ROWS, order + 2, lanes), aligned(SERIES_SCRATCH, lanes), aligned(SERIES_SCRATCH, lanes)
+        rows, _, scratch = brought[ORDER_BY_ORDER].size
+        terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
         terms[0, 0] = 1.0
         q = np.zeros((order, system.full_size))
         self.method = TaylorStep(
@@ -170,7 +169,7 @@ def prepare(method, p, clock, knots, k, bound, fresh):
         powers(p, room, order, method.q)
     if fresh:
         for i in range(n):
-            f[i], f[n + i] = y[n + i], 2.0 * room.terms[1, 2, i]
+            f[i], f[n + i] = y[n + i], 2.0 * room.terms[TURNING, 2, i]
         for i in range(2 * n, m):
             f[i] = method.q[0, i]
 

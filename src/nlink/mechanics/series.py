@@ -22,6 +22,17 @@ from nlink.compiled.dispatch import ByClass, class_of, dispatched
 from nlink.compiled.lowering import Operand
 
 
+class SeriesSize(NamedTuple):
+    """How much memory a series needs, in rows."""
+
+    terms: int
+    """of coefficients"""
+    plain_terms: int
+    """likewise, with neither loads nor ledger"""
+    scratch: int
+    """of what is the same for a step, and of what is of one order"""
+
+
 class Series(NamedTuple):
     """The motion as a power series in time: plain functions that a formulation brings for the generic ones of the same names."""
 
@@ -31,6 +42,9 @@ class Series(NamedTuple):
     arrival: Callable[..., None]
     polynomials: Callable[..., None]
     powers: Callable[..., None]
+    size: SeriesSize
+    refusal: Callable[[Any], str] = lambda p: ""
+    """why it does not take parameters, or nothing if it does"""
 
 
 SERIES: dict[type, dict[int, Series]] = ByClass()
@@ -56,9 +70,10 @@ class SeriesRoom(NamedTuple):
     """the order as a constant of the compiled code: only the length of the tuple matters"""
 
 
-SERIES_ROWS, SERIES_SCRATCH = 10, 27
-SERIES_ROWS_OF_GRAVITY = 3
-"""What of the coefficients there is without loads and ledger."""
+TURNING = 1
+"""The row of the coefficients whose second power of time gives the accelerations."""
+SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH = CHAIN_SIZE = SeriesSize(10, 3, 27)
+"""Of chains."""
 ORDER_BY_ORDER, ONE_VECTOR, LINK_BY_LINK, UNROLLED = range(4)
 """Layouts of the computation: see above."""
 

@@ -39,6 +39,7 @@ from nlink.mechanics.kernels import (
     link_start,
     link_store,
     link_works,
+    turn,
 )
 from nlink.mechanics.loads import POINT_LOADS, FollowerForce, PointForce, PointSpring, TipForce, mechanism_ledger
 from nlink.mechanics.loads.base import Load
@@ -189,19 +190,28 @@ def frame(i, tree, w):
 @kernel
 def pose(t, y, p, w):
     """Fill the rows of the scratch from the state y: coordinates, angles, where the bodies are and how they move."""
+    turn_bodies(t, y, p, w)
+    for i in range(p.chain.n):
+        locate(i, p.tree, w)
+
+
+@kernel
+def turn_bodies(t, y, p, w):
+    """Fill the rows of the scratch from the state y but for where the bodies are: all that a motion without loads needs."""
     n, tree = p.chain.n, p.tree
     for i in range(n):
         if tree.bodies[PRESCRIBED, i]:
             w[Q, i], w[V, i], w[PUSH, i] = prescribed(t, i, tree)
         else:
             w[Q, i], w[V, i] = y[i], y[n + i]
+    turn(w[Q], n, w)
     for i in range(n):
-        place(i, tree, w)
+        aim_body(i, tree, w)
 
 
 @kernel
-def place(i, tree, w):
-    """Fill the rows of a body from its coordinate and the rows of its parent."""
+def aim_body(i, tree, w):
+    """Fill the rows of a body from its coordinate, sine and cosine and the rows of its parent, but for where it is."""
     k = tree.bodies[PARENT, i]
     s, c, rate = frame(k, tree, w)
     along, left = tree.joints[ALONG, i], tree.joints[LEFT, i]
@@ -211,25 +221,36 @@ def place(i, tree, w):
         dx, dy = da * s + dl * c, dl * s - da * c
         px, py = px - w[Q, i] * dy, py + w[Q, i] * dx
         w[DX, i], w[DY, i], w[S, i], w[C, i] = dx, dy, s, c
-        vx, vy = w[V, i] * dx, w[V, i] * dy
         if k >= 0:
-            w[TH, i], w[OM, i] = w[TH, k], w[OM, k]
+            w[TH, i], w[OM, i] = w[TH, k], rate
         else:
-            w[TH, i], w[OM, i] = alike(0.0, w[Q, i]), alike(0.0, w[Q, i])
+            w[TH, i], w[OM, i] = alike(0.0, w[Q, i]), rate
     else:
-        w[S, i], w[C, i] = sincos(w[Q, i])
         w[TH, i], w[OM, i] = w[Q, i], w[V, i]
-        vx, vy = alike(0.0, w[Q, i]), alike(0.0, w[Q, i])
     w[PX, i], w[PY, i] = px, py
-    x, yy = py, -px
-    vx += rate * px
-    vy += rate * py
+
+
+@kernel
+def locate(i, tree, w):
+    """Fill the rows of where a body is and how it moves; the other rows of the bodies are filled."""
+    k, px, py = tree.bodies[PARENT, i], w[PX, i], w[PY, i]
+    x, yy, vx, vy = py, -px, alike(0.0, px), alike(0.0, px)
+    if tree.bodies[SLIDE, i]:
+        vx, vy = w[V, i] * w[DX, i], w[V, i] * w[DY, i]
     if k >= 0:
         x += w[X, k]
         yy += w[Y, k]
-        vx += w[VX, k]
-        vy += w[VY, k]
+        vx += w[VX, k] + w[OM, k] * px
+        vy += w[VY, k] + w[OM, k] * py
     w[X, i], w[Y, i], w[VX, i], w[VY, i] = x, yy, vx, vy
+
+
+@kernel
+def place(i, tree, w):
+    """Fill the rows of a body from its coordinate and the rows of its parent."""
+    w[S, i], w[C, i] = sincos(w[Q, i])
+    aim_body(i, tree, w)
+    locate(i, tree, w)
 
 
 @kernel

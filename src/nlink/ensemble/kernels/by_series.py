@@ -13,18 +13,18 @@ from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, alike, columns, value_of, where
 from nlink.ensemble.kernels.lanes import BAD, BOUND, COUNT, FLAG, LONGEST, NEW, OLD, SPAN, T, vectors_of
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
+from nlink.formulations.series.tree import COORDINATE
 from nlink.integrators.taylor import reach
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.series import (
-    SERIES_ROWS,
-    SERIES_ROWS_OF_GRAVITY,
-    SERIES_SCRATCH,
     SeriesLayout,
     SeriesRoom,
+    SeriesSize,
     arrival,
     powers,
     series,
 )
+from nlink.mechanics.tree import TreeParameters
 
 
 class BySeries(NamedTuple):
@@ -37,7 +37,7 @@ class BySeries(NamedTuple):
     terms: np.ndarray
     """(rows, order + 2, N, W): coefficients"""
     w: np.ndarray
-    """(SERIES_SCRATCH, N, W): what stays the same for a step, and u: what is of one order"""
+    """(rows, N, W): what stays the same for a step, and u: what is of one order"""
     u: np.ndarray
     q: np.ndarray
     """(order, m, W): coefficients of the ledger"""
@@ -50,13 +50,19 @@ class SeriesPath(NamedTuple):
     order: int
 
 
-def by_series(chain: ChainParameters, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False) -> BySeries:
+class TreePath(SeriesPath):
+    """Likewise, of a mechanism."""
+
+
+def by_series(
+    chain: ChainParameters, size: SeriesSize, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False
+) -> BySeries:
     """Return the method with memory for so many lanes of this chain; what belongs to a link lies together."""
     n, m, wide = chain.n, 2 * chain.n + chain.ledger, width * (1 + tangent)
-    rows = SERIES_ROWS if chain.loaded or chain.force_level or chain.ledger else SERIES_ROWS_OF_GRAVITY
+    rows = size.terms if chain.loaded or chain.force_level or chain.ledger else size.plain_terms
     terms = np.moveaxis(aligned(n, rows, order + 2, wide), 0, 2)
     terms[0, 0, :, :width] = 1.0
-    w, u = (np.moveaxis(aligned(n, SERIES_SCRATCH, wide), 0, 1) for _ in range(2))
+    w, u = (np.moveaxis(aligned(n, size.scratch, wide), 0, 1) for _ in range(2))
     return BySeries(tol, math.inf, layout, (0,) * order, terms, w, u, aligned(order, m, width))
 
 
@@ -121,7 +127,34 @@ def interpolate_series(method, view, s, out):
 @kernel
 def path_of_series(method, view, k):
     """Return the coefficients of all lanes."""
-    return SeriesPath(method.terms, len(method.orders))
+    return path_of_terms(method.terms, len(method.orders), view.p)
+
+
+@kernel
+def chain_path(terms, order, p):
+    """See `path_of_terms`."""
+    return SeriesPath(terms, order)
+
+
+@kernel
+def tree_path(terms, order, p):
+    """See `path_of_terms`."""
+    return TreePath(terms, order)
+
+
+@dispatched(lambda kind: tree_path if kind is TreeParameters else chain_path)
+def path_of_terms(terms, order, p):
+    """Return the path that the coefficients of parameters of a type describe."""
+
+
+@kernel
+def seen_in_coordinates(k, i, s, of_rates, path):
+    """Sum the series of a coordinate with two derivatives."""
+    change = rate = half = 0.0
+    for m in range(path.order, 0, -1):
+        value = path.terms[COORDINATE, m, i, k]
+        half, rate, change = half * s + rate, rate * s + change, change * s + value
+    return (rate * s + change, 2.0 * (half * s + rate)) if of_rates else (change * s, rate * s + change)
 
 
 @kernel
@@ -141,3 +174,4 @@ def seen_in_series(k, i, s, of_rates, path):
 
 METHODS[BySeries] = Method(room_by_series, attempt_by_series, interpolate_series, path_of_series)
 PATHS[SeriesPath] = seen_in_series
+PATHS[TreePath] = seen_in_coordinates

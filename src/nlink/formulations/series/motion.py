@@ -37,7 +37,7 @@ from nlink.formulations.series.rows import ANGLE, BEFORE, DRIVE, LAST, RATE, SPE
 from nlink.formulations.series.sweep import factorise, levers, pair, rates, sweep_by_two, sweep_lanes
 from nlink.formulations.series.unrolled import link_by_link, unrolled_links
 from nlink.mechanics.kernels import turn
-from nlink.mechanics.series import LINK_BY_LINK, ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
+from nlink.mechanics.series import CHAIN_SIZE, LINK_BY_LINK, ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
 
 
 def chain_series(t, bound, ahead, y, p, room, order):
@@ -196,5 +196,5 @@ def angle(y, x):
     """Return the angle of the vector (x, y), between -pi and pi."""
 
 
-IN_LOOPS = Series(lambda p, room: None, chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger)
+IN_LOOPS = Series(lambda p, room: None, chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger, CHAIN_SIZE)
 SERIES[RecursiveParameters] = dict.fromkeys((ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED), IN_LOOPS) | {ONE_VECTOR: IN_ONE_VECTOR}

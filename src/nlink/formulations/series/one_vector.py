@@ -48,7 +48,7 @@ from nlink.formulations.series.rows import (
 )
 from nlink.mechanics import parameters
 from nlink.mechanics.moments import JOINTS, LINKS
-from nlink.mechanics.series import Series, layout_of
+from nlink.mechanics.series import CHAIN_SIZE, Series, layout_of
 from nlink.mechanics.torques import piece
 
 COMBINED = 3
@@ -287,4 +287,4 @@ def moments(order, t, theta, w, wide):
     return moment
 
 
-IN_ONE_VECTOR = Series(begin, series, lambda h, p, room, order: h, arrival, polynomials, chain_ledger)
+IN_ONE_VECTOR = Series(begin, series, lambda h, p, room, order: h, arrival, polynomials, chain_ledger, CHAIN_SIZE)
