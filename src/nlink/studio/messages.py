@@ -16,10 +16,10 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS
 from nlink.scenario import LINK_KEYS, Scenario
+from nlink.view.page import MOST_LINKS
 
 Json = dict[str, Any]
 """A table of JSON that the page sent or will get; its values are not checked."""
-MOST_LINKS = 200
 MOST_NUMBERS = 20_000_000
 """Saved points times links that one run of the studio may have."""
 BRACKETS = re.compile(r"\[(\d+)\]")
