@@ -39,6 +39,7 @@ from .integrators.runge_kutta import DOP853 as DOP853
 from .integrators.runge_kutta import RK4 as RK4
 from .integrators.runge_kutta import RK45 as RK45
 from .integrators.taylor import Taylor as Taylor
+from .mechanics.branches import branches as branches
 from .mechanics.chain import Chain as Chain
 from .mechanics.chain import Link as Link
 from .mechanics.loads import Drag as Drag
@@ -65,6 +66,8 @@ from .mechanics.points import Distance as Distance
 from .mechanics.points import Gear as Gear
 from .mechanics.points import Guide as Guide
 from .mechanics.points import Pin as Pin
+from .mechanics.posing import Posed as Posed
+from .mechanics.posing import posed as posed
 from .mechanics.system import System as System
 from .run.file import load as load
 from .run.run import Run as Run

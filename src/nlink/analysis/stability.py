@@ -24,6 +24,7 @@ from nlink._support.showing import short
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,10 +99,10 @@ class Path:
             self.points[load] = Point(load, linear, *margin(linear))
         return self.points[load]
 
-    def _chain(self, load: float) -> Chain:
+    def _chain(self, load: float) -> Multibody:
         chain = self.chain_of(load)
-        if not isinstance(chain, Chain):
-            raise ModelError(f"chain_of must return a Chain, got {shown(chain)} at load {load:g}")
+        if not isinstance(chain, Chain | Mechanism):
+            raise ModelError(f"chain_of must return a Chain or a Mechanism, got {shown(chain)} at load {load:g}")
         if self.links and chain.n != self.links:
             raise ModelError(f"the path changes the number of links from {self.links} to {chain.n} at load {load:g}; keep it")
         self.links = chain.n

@@ -25,7 +25,8 @@ from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_S
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import plain_chain
 from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
@@ -111,8 +112,7 @@ def make_job(
     on_card: bool = False,
 ) -> Job:
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
-    if not isinstance(chain, Chain):
-        raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
+    chain = plain_chain("simulate_many", chain, "call simulate for each start")
     try:
         table = dict(vary or {})
     except (TypeError, ValueError):

@@ -21,8 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.mechanics.contract import right_hand_side
@@ -64,10 +62,6 @@ class TreeFormulation(AngleFormulation):
         """Return the numbers of the bodies and of the tree."""
         works = numbers.ledger or chain.prescribed.any() or chain.closed
         return TreeParameters(numbers._replace(ledger=WORKS if works else 0), tree_numbers(chain))
-
-    def turning(self, n: int) -> np.ndarray:
-        """Return True for the coordinates."""
-        return np.arange(2 * n) < n
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,21 @@ brought to close.
 
 The jacobian loses rank only where all links lie in line with the pin, in the sense that sum of +-l_i is its distance: a dead
 position. `tangent` is the one place where the directions in which a closed chain can move are computed.
+
+These are the formulas of chains with one pin; mechanisms register theirs for the functions of the same names: `assembly`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import WIDEST_ANGLE, ModelError, choice, number
+from nlink._support.checks import WIDEST_ANGLE, ModelError, choice, number, shown
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.kinematics import directions
 
@@ -40,6 +44,7 @@ class Assembly(NamedTuple):
     sped: float
 
 
+@singledispatch
 def gap(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return where the last tip is, seen from the pin, (..., 2) in m; zeros without a pin."""
     if chain.pin is None:
@@ -47,11 +52,13 @@ def gap(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     return (chain.length[:, None] * directions(theta)[0]).sum(-2) - chain.pin
 
 
+@singledispatch
 def jacobian(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the derivative (..., 2, N) of the gap by the angles."""
     return np.swapaxes(chain.length[:, None] * directions(theta)[1], -1, -2)
 
 
+@singledispatch
 def tangent(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis (N, freedom) of the directions in which the angles can change; all, for an open chain."""
     if chain.pin is None:
@@ -66,8 +73,12 @@ def smallest_singular_value(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     return sizes[..., 1] / sizes[..., 0]
 
 
+@singledispatch
 def assemble(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
-    """Return the start nearest to `theta` and `omega` that closes a pinned chain, by the smallest change of angles and of rates.
+    """Return the start nearest to `theta` and `omega` that closes a chain or a mechanism, by the smallest change of both.
+
+    A chain must be closed nearly before, to a twentieth of its length. A mechanism is closed from any start from which Newton's
+    method finds a closed state; slides count by its size, and joints with prescribed motions stand where these begin.
 
     >>> from nlink.mechanics.chain import Chain, Multibody, wrapped
     >>> four_bar = Chain.uniform(3, pin=(1.0, 0.0))
@@ -111,16 +122,38 @@ def nearest(chain: Multibody, start: np.ndarray, total: float) -> np.ndarray:
     return theta
 
 
-def driven(chain: Multibody, angle: float, branch: str = "open") -> np.ndarray:
-    """Return the angles of a pinned chain whose first link stands at `angle` (rad) and whose other links bend evenly.
+@singledispatch
+def started(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
+    """Return the start of a motion from angles and rates that nearly close the model; refuse one that cannot move."""
+    return assemble(chain, theta, omega)
 
-    Seen from the line between the end of the first link and the pin, they bulge away from the pivot ("open") or towards it
-    ("crossed"). For a four-bar these are its two assemblies.
+
+@singledispatch
+def driven(
+    chain: Multibody, angle: float | Mapping[int, float], branch: str | None = None, near: ArrayLike | None = None
+) -> np.ndarray:
+    """Return the angles of a closed chain whose first link stands at `angle` (rad), or of a mechanism with some coordinates given.
+
+    The other links of a chain bend evenly. Seen from the line between the end of the first link and the pin, they bulge away from
+    the pivot ("open", if not said otherwise) or towards it ("crossed"). For a four-bar these are its two assemblies.
+
+    Parameters
+    ----------
+    angle : in rad; of a mechanism a table like {0: 1.5, 2: 0.3} of bodies and their coordinates
+    branch : "open" or "crossed"; of a mechanism one of the names that `branches` returns, by default the first
+    near : coordinates of a mechanism; the state is then the one that is reached from there on its branch
 
     >>> from nlink.mechanics.chain import Chain, Multibody, wrapped
     >>> driven(Chain.uniform(3, pin=(1.0, 0.0)), 3.141592653589793).round(6).tolist()
     [3.141593, 1.570796, 0.0]
     """
+    branch = BRANCHES[0] if branch is None else branch
+    if isinstance(angle, Mapping):
+        if list(angle) != [0]:
+            raise ModelError(f"a chain is driven at its first link, got a table of {shown(list(angle))}; use Mechanism for others")
+        angle = angle[0]
+    if near is not None:
+        raise ModelError("driven takes the angles of a state near for mechanisms; choose the branch of a chain by its name")
     if chain.pin is None:
         raise ModelError("a driving angle needs a pin: give the chain one, or give all angles")
     angle = number("the driving angle", angle, most=WIDEST_ANGLE)

@@ -18,15 +18,17 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
-from nlink.mechanics import kinematics, tree_kinematics
+from nlink.mechanics import assembly, branches, kinematics, loop_closure, mobility, tree_kinematics
 from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
-from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, PointForce, PointSpring, each
+from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
-from nlink.mechanics.motions import Motion
+from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
+from nlink.mechanics.resistance import unresisted
 
 BEYOND = 1e-9
 """Part of a link's length by which a point may lie beyond its ends: rounding."""
@@ -89,13 +91,12 @@ class Mechanism(Multibody):
             self._check_load(load)
         for i, closure in enumerate(self.pins):
             self._check_closure(f"Mechanism.pins[{i}]", closure)
-        self._refuse_singular()
 
     @classmethod
     def floating(cls, links: Sequence[Link | Slider], loads: Any = ()) -> Mechanism:
         """Return links that float free: two massless sliders carry the first of them, along x and y.
 
-        A spring, damper or torque that is given as one number acts between the links, not on the sliders or on the first link.
+        A load at joints that is given once acts between the links; any other, once or for each link, not on the sliders.
 
         >>> Mechanism.floating([Link.rod(1.0, 1.0)] * 2, loads=Gravity(0.0)).n
         4
@@ -106,16 +107,20 @@ class Mechanism(Multibody):
 
     def __repr__(self) -> str:
         """Return one line: how many links and sliders, how heavy, what acts on them and what closes them."""
-        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
-        counts = " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
         names = dict.fromkeys(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0))
         closed = f", {len(self.pins)} pin{'s' * (len(self.pins) > 1)}" if self.pins else ""
-        return f"<Mechanism of {counts}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
+        return f"<Mechanism of {self.made_of}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
 
     @shown_by("words.chain_html")
     def _repr_html_(self) -> str:
         """Return a sketch and the system in words, for a notebook."""
         ...
+
+    @property
+    def made_of(self) -> str:
+        """What the mechanism is made of, in words: "2 links and 1 slider"."""
+        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
+        return " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
 
     @cached_property
     def parents(self) -> np.ndarray:
@@ -165,8 +170,18 @@ class Mechanism(Multibody):
     def located(self, point: Point) -> tuple[int, float, float]:
         """Return the body of a point, and where it is in its frame: along and left in m."""
         if isinstance(point, At):
-            return point.link, *self.lever(point.link, None if point.along is None else (point.along, point.left))
+            return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
+
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        if not self.prescribed.any():
+            return theta, omega
+        theta, omega = theta.copy(), omega.copy()
+        for i, body in enumerate(self.links):
+            if body.motion is not None:
+                theta[..., i], omega[..., i], _ = motion_at(body.motion, np.asarray(t, float))
+        return theta, omega
 
     @property
     def closed(self) -> bool:
@@ -177,6 +192,37 @@ class Mechanism(Multibody):
     def rows(self) -> int:
         """Number of rows of the constraints."""
         return sum(closure.rows for closure in self.pins)
+
+    @property
+    def loops(self) -> int:
+        """Number of loops that are closed: a gear closes none."""
+        return sum(not isinstance(closure, Gear) for closure in self.pins)
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom, by the rank of the rows of the pins at an assembled state; `spare` rows are not needed."""
+        return self._mobility.freedom
+
+    @property
+    def spare(self) -> int:
+        """Rows of the pins that depend on others: those of a redundant bar."""
+        return self._mobility.spare
+
+    @cached_property
+    def _mobility(self) -> mobility.Mobility:
+        return mobility.any_mobility(self)
+
+    def as_assembled(self, theta: ArrayLike) -> Mechanism:
+        """Return the mechanism with the bars and gears whose length or offset is not given as they fit at these coordinates.
+
+        >>> Mechanism([Link.rod(1.0, 1.0)], pins=Distance(At(0), (2.0, -1.0))).as_assembled(0.0).pins[0].length
+        2.0
+        """
+        return assembly.as_assembled(self, theta)
+
+    def check_masses(self) -> None:
+        """Refuse a motion of bodies that nothing with mass resists, in some configuration; to be posed they need no mass."""
+        self._refuse_singular()
 
     def as_chain(self) -> Chain | None:
         """Return the Chain that this mechanism is: links at the tips of those before, with at most one pin of the last tip."""
@@ -233,11 +279,28 @@ class Mechanism(Multibody):
         if isinstance(closure, Gear):
             for name in ("i", "j"):
                 self._check_body(f"{where}.{name}", getattr(closure, name))
+            self._check_free(where, closure)
             return
         places = [self._check_end(f"{where}.{name}", point) for name, point in zip(_names(closure), ends(closure), strict=True)]
         if places[0][0] == places[1][0]:
             owner = "the ground" if places[0][0] == GROUND else f"body {places[0][0]}"
             raise ModelError(f"{where} joins two points of {owner}, which are held by it already; take points of two bodies")
+        self._check_free(where, closure)
+
+    def _check_free(self, where: str, closure: Closure) -> None:
+        """Refuse a closure that no free joint can serve."""
+        bodies = (closure.i, closure.j) if isinstance(closure, Gear) else [self.located(point)[0] for point in ends(closure)]
+        movers = {mover for body in bodies for mover in self._movers(body)}
+        if all(self.prescribed[mover] for mover in movers):
+            raise ModelError(f"{where} closes a loop of prescribed joints only; leave one of them free, or leave out the pin")
+
+    def _movers(self, body: int) -> list[int]:
+        """Return the coordinates that move a body."""
+        found = []
+        while body != GROUND:
+            found += [body, int(self.turners[body])] if self.turners[body] >= 0 else [body]
+            body = int(self.parents[body])
+        return found
 
     def _check_end(self, where: str, point: Point) -> tuple[int, float, float]:
         if isinstance(point, At):
@@ -251,6 +314,8 @@ class Mechanism(Multibody):
 
     def _check_load(self, load: Load) -> None:
         name = type(load).__name__
+        if load.several:
+            name += f"[{[other for other in self.loads if type(other) is type(load)].index(load)}]"
         link = getattr(load, "link", None)
         if link is not None:
             self._check_body(f"{name}.link", link)
@@ -261,22 +326,25 @@ class Mechanism(Multibody):
             check_lengths(load, self.n)
 
     def _refuse_singular(self) -> None:
-        """Refuse bodies that nothing with mass resists, in some configuration.
-
-        If every free link has inertia about its hinge and every free slider has mass, all is well; else the pivots of the mass
-        matrix are looked at in some configurations.
-        """
+        """Refuse bodies that nothing with mass resists, in some configuration; all is well where each resists its own joint."""
         own = np.where(self.slides, self.mass, [body.hinge_inertia for body in self.links])
-        if (own[~self.prescribed] > 0).all():
-            return
-        sizes = tree_kinematics.pivots(self)
-        for i in np.flatnonzero(~self.prescribed & (sizes.min(0) <= 1e-12 * np.maximum(sizes.max(), 1e-300))).tolist():
-            what = "slider" if self.slides[i] else "link"
-            axis = "along its direction" if self.slides[i] else "about its joint"
+        i = None if (own[~self.prescribed] > 0).all() else unresisted(self)
+        if i is not None:
+            what, away = ("slider along its direction", "") if self.slides[i] else ("link about its joint", " away from its hinge")
             raise ModelError(
-                f"Mechanism.links[{i}] makes the mass matrix singular: nothing with mass resists this {what} {axis}; "
-                "give it a mass (away from its hinge) or an inertia, or hang something heavy on it"
+                f"Mechanism.links[{i}] makes the mass matrix singular: in some configuration nothing with mass resists this "
+                f"{what}; give it a mass{away} or an inertia, or hang a body with both on it"
             )
+
+
+def plain_chain(what: str, model: Any, remedy: str) -> Chain:
+    """Return the chain that a model is; refuse a mechanism by name, and say what to do instead of `what`."""
+    found = model.as_chain() if isinstance(model, Mechanism) else model
+    if isinstance(found, Chain):
+        return found
+    if isinstance(model, Mechanism):
+        raise ModelError(f"{what} takes chains, not mechanisms; {remedy}")
+    raise ModelError(f"{what} needs a Chain, got {type(model).__name__}")
 
 
 def _names(closure: Closure) -> tuple[str, str]:
@@ -284,15 +352,26 @@ def _names(closure: Closure) -> tuple[str, str]:
 
 
 def _between(load: Load, n: int) -> Load:
-    """Return a load of floating links whose single numbers at joints act between the links."""
-    if not (load.law and load.law.on == "joint"):
-        return load
-    single = {name: getattr(load, name) for name in load.parameters() if not isinstance(getattr(load, name), tuple)}
-    return replace(load, **{name: (0.0,) * 3 + (value,) * (n - 1) for name, value in single.items()})
+    """Return a load on n floating links as one on their mechanism: at joints it acts between links, and never on the sliders."""
+    names = [name for name, parameter in load.parameters().items() if not parameter.single]
+    if isinstance(load, JointTorque):
+        names = [] if callable(load.torque) else ["torque"]
+    first = isinstance(load, JointTorque) or bool(load.law and load.law.on == "joint")
+
+    def spread(value: Any) -> tuple[Any, ...]:
+        return value if isinstance(value, tuple) else (0.0,) * first + (value,) * (n - first)
+
+    return replace(load, **{name: (0.0, 0.0, *spread(getattr(load, name))) for name in names})
 
 
 for _name in (
-    "hinges", "hinge_velocities", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions",
+    "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
+    "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
+    "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))
+for _name, _module in (
+    ("gap", assembly), ("jacobian", assembly), ("tangent", assembly), ("assemble", assembly),
+    ("started", mobility), ("driven", branches),
+):  # fmt: skip
+    getattr(loop_closure, _name).register(Mechanism, getattr(_module, _name))

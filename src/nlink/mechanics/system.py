@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
+from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
@@ -22,12 +22,14 @@ from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
 from nlink.mechanics.loads import CONSTRAINTS, LOADS, MOTION, POINT_LOADS, JointTorque, kinks, ledger, mechanism_ledger
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.motions import knots_of
+from nlink.mechanics.motions import fastest, knots_of
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torque_callback import TorqueCallback
 
 BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
 """s: how far beyond its end a motion is looked at for an exception of a compiled torque function."""
+TURN = 0.5
+"""rad: how far a joint turns in a step at most where its angle is given in time."""
 
 
 @entry("the equations of motion with constraints")
@@ -166,10 +168,11 @@ class AngleFormulation(Formulation):
         return kinematics.energies(chain, theta, omega)
 
     def violation(self, chain: Multibody, state: np.ndarray) -> np.ndarray:
-        """Return how far the last tip is from its pin, in m: angles cannot leave their hinges."""
-        if chain.pin is None:
+        """Return how far the pins are from being closed, in m (of gears in rad): coordinates cannot leave their joints."""
+        if not chain.closed:
             return np.zeros(np.shape(state)[:-1])
-        return np.hypot(*np.moveaxis(loop_closure.gap(chain, self.decode(chain, state)[0]), -1, 0))
+        gap = loop_closure.gap(chain, self.decode(chain, state)[0])
+        return np.hypot(*np.moveaxis(gap, -1, 0)) if chain.pin else np.sqrt((gap**2).sum(-1))
 
     def turning(self, n: int) -> np.ndarray:
         """Return True for the first n components."""
@@ -198,9 +201,14 @@ class System:
     [-6.047, 2.016]
     """
 
+    asked: Formulation
+    """the formulation as it was asked for, which a scenario keeps: for mechanisms `formulation` is another record"""
+
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
-        if isinstance(chain, Mechanism) and (plain := chain.as_chain()):
-            chain = plain
+        if isinstance(chain, Mechanism):
+            chain.check_masses()
+            chain = chain.as_chain() or chain
+        self.asked = formulation
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
@@ -255,6 +263,13 @@ class System:
         low, high = np.searchsorted(self._kinks, min(t, end), "right"), np.searchsorted(self._kinks, max(t, end), "left")
         inside = self._kinks[low:high]
         return np.append(inside if end >= t else inside[::-1], float(end))
+
+    @cached_property
+    def longest_step(self) -> float:
+        """The longest step that follows the joints with a prescribed motion, in s: a quadrature does not see how far they turn."""
+        driven = zip(self.chain.links, self.chain.slides, strict=True)
+        rate = max((fastest(body.motion) for body, slides in driven if body.motion and not slides), default=0.0)
+        return TURN / rate if rate else math.inf
 
     def reach(self, end: float, step: float) -> float:
         """Return how far a step may go over the end: to the next kink of the loads, in the direction of `step`."""
@@ -361,7 +376,7 @@ class System:
     def reactions(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the force on each link at its upper hinge, (N, 2) in N; with a pin (N+1, 2), the last row its force on the tip."""
         alpha = self.accelerations(theta, omega, t)
-        angles, rates = self.angles("theta", theta), self.angles("omega", omega)
+        angles, rates = self.chain.given(t, self.angles("theta", theta), self.angles("omega", omega))
         return self.formulation.reactions(self.chain, angles, rates, alpha, self._w)
 
     def multipliers(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -378,6 +393,19 @@ class System:
             energies_many(theta, omega, self.parameters.chain, out, self._w)
             return EnergyPair(out[:, 0], out[:, 1])
         return EnergyPair(*self.formulation.energy(self.chain, np.asarray(state, float)))
+
+    def given(self, t: ArrayLike, state: np.ndarray) -> np.ndarray:
+        """Return states (..., size) with the coordinates of joints with a prescribed motion as they are at times t (...)."""
+        if not isinstance(self.chain, Mechanism) or not self.chain.prescribed.any():
+            return state
+        return self.formulation.encode(self.chain, *self.chain.given(t, *self.decode(state)))
+
+    @property
+    def turning(self) -> np.ndarray:
+        """Which components of the state are angles (size,): not the displacements of sliders."""
+        turning = self.formulation.turning(self.chain.n)
+        turning[: self.chain.n] &= ~self.chain.slides
+        return turning
 
     def violation(self, state: np.ndarray) -> Any:
         """Return how far a state is off its constraints."""
@@ -396,5 +424,4 @@ class System:
         plain, most = type(values) is np.ndarray and values.dtype == float, WIDEST_ANGLE if name == "theta" else LARGEST
         if plain and values.shape == (self.chain.n,) and np.abs(values).max() <= most:  # also if called a million times
             return values.copy()
-        check = angle_or_each if name == "theta" else number_or_each
-        return np.array(spread(name, check(name, values), self.chain.n, "links"))
+        return np.array(self.chain.coordinates(name, values))

@@ -62,6 +62,8 @@ BODY_A, BODY_B, TIP_BODY, FOLLOWER_BODY = 0, 1, 0, 1
 """Rows of `ends` and places in `tips`."""
 A_ALONG, A_LEFT, B_ALONG, B_LEFT, STIFFNESS, REST, DAMPING, FORCE_X, FORCE_Y = range(9)
 """Rows of `points`."""
+COUNTS, BEGINS, CUBIC = range(3)
+"""Columns of `pieces`: from when a cubic counts, when it begins, and the first of its coefficients."""
 
 
 class TreeNumbers(NamedTuple):
@@ -74,7 +76,7 @@ class TreeNumbers(NamedTuple):
     sines: np.ndarray
     """(sines, 3): amplitude, angular frequency, phase"""
     pieces: np.ndarray
-    """(pieces, 5): time, and the coefficients of a cubic from there"""
+    """(pieces, 6): see `Spline.pieces`; each spline's first piece counts from -infinity"""
     ends: np.ndarray
     """(2, K) whole numbers: the bodies between which a spring or a force at points acts"""
     points: np.ndarray
@@ -96,7 +98,7 @@ def tree_numbers(model: Mechanism) -> TreeNumbers:
     bodies[PARENT], bodies[SLIDE], bodies[PRESCRIBED] = model.parents, model.slides, model.prescribed
     bodies[TURNER] = model.turners
     joints[ALONG : LEFT + 1], joints[DIRECTION_ALONG : DIRECTION_LEFT + 1] = model.levers, model.directions
-    sines, pieces = [np.empty((0, 3))], [np.empty((0, 5))]
+    sines, pieces = [np.empty((0, 3))], [np.empty((0, 6))]
     for i, body in enumerate(model.links):
         if body.motion is not None:
             motion = numbers_of(body.motion)
@@ -150,20 +152,18 @@ def prescribed(t, i, tree):
 
 @kernel
 def spline(t, first, tree, q, v, a, end):
-    """Return the sums with the spline that begins at piece `first`, and where the next one begins: times increase within one."""
-    last = first
-    while last + 1 < end and (tree.pieces[last + 1, 0] > tree.pieces[last, 0] or last == first):
-        last += 1
-    k = first
-    for j in range(first + 1, last + 1):
-        if tree.pieces[j, 0] <= t:
-            k = j
-    u = t - tree.pieces[k, 0]
-    c1, c2, c3 = tree.pieces[k, 2], tree.pieces[k, 3], tree.pieces[k, 4]
-    q += tree.pieces[k, 1] + u * (c1 + u * (c2 + u * c3))
+    """Return the sums with the spline that begins at piece `first`, and where the next one begins."""
+    k, after = first, first + 1
+    while after < end and tree.pieces[after, COUNTS] > -math.inf:
+        if tree.pieces[after, COUNTS] <= t:
+            k = after
+        after += 1
+    u = t - tree.pieces[k, BEGINS]
+    c1, c2, c3 = tree.pieces[k, CUBIC + 1], tree.pieces[k, CUBIC + 2], tree.pieces[k, CUBIC + 3]
+    q += tree.pieces[k, CUBIC] + u * (c1 + u * (c2 + u * c3))
     v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
     a += 2.0 * c2 + 6.0 * c3 * u
-    return q, v, a, last + 1
+    return q, v, a, after
 
 
 @kernel
@@ -200,7 +200,7 @@ def place(i, tree, w):
         dx, dy = da * s + dl * c, dl * s - da * c
         px, py = px - w[Q, i] * dy, py + w[Q, i] * dx
         w[DX, i], w[DY, i], w[S, i], w[C, i] = dx, dy, s, c
-        vx, vy = w[V, i] * dx - rate * 0.0, w[V, i] * dy - rate * 0.0
+        vx, vy = w[V, i] * dx, w[V, i] * dy
         if k >= 0:
             w[TH, i], w[OM, i] = w[TH, k], w[OM, k]
         else:

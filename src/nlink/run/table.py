@@ -12,8 +12,11 @@ from nlink.run.run import Run
 Columns = dict[str, np.ndarray]
 
 
-def _each(name: str, unit: str, values: np.ndarray) -> Columns:
-    return {f"{name}_{i + 1} [{unit}]": values[:, i] for i in range(values.shape[1])}
+def _coordinates(names: tuple[str, str], rate: str, run: Run, values: np.ndarray) -> Columns:
+    """Return a column for each body: of a link its angle, or its rate, of a slider its displacement."""
+    slides = enumerate(run.chain.slides.tolist(), start=1)
+    titles = [f"{names[1]}_{i} [m{rate}]" if slide else f"{names[0]}_{i} [rad{rate}]" for i, slide in slides]
+    return dict(zip(titles, values.T, strict=True))
 
 
 def _vectors(name: str, unit: str, values: np.ndarray) -> Columns:
@@ -34,9 +37,9 @@ def _reactions(run: Run) -> Columns:
 
 
 QUANTITIES: dict[str, Callable[[Run], Columns]] = {
-    "theta": lambda run: _each("theta", "rad", run.theta),
-    "omega": lambda run: _each("omega", "rad/s", run.omega),
-    "alpha": lambda run: _each("alpha", "rad/s^2", run.alpha),
+    "theta": lambda run: _coordinates(("theta", "s"), "", run, run.theta),
+    "omega": lambda run: _coordinates(("omega", "v"), "/s", run, run.omega),
+    "alpha": lambda run: _coordinates(("alpha", "a"), "/s^2", run, run.alpha),
     "positions": lambda run: _vectors("", "m", run.positions()[:, 1:]),
     "velocities": lambda run: _vectors("v", "m/s", run.velocities()[:, 1:]),
     "centres": lambda run: _vectors("g", "m", run.centres()),

@@ -13,7 +13,6 @@ import { MotionPane } from "./motion.js";
 import { Taking } from "./taking.js";
 import { Tour } from "./tour.js";
 import { brought, keep, tablesOf } from "./brought.js";
-import { closed } from "./pulling.js";
 import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
@@ -55,6 +54,7 @@ class Studio {
   build() {
     this.motion = new MotionPane(this);
     this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
+    this.editor.refused = (text) => this.motion.say(text);
     this.files = new Files(this);
     this.taking = new Taking(this);
     this.gallery = new Gallery(() => this.line.ask("/api/presets"), (model) => this.preset(model));
@@ -73,7 +73,7 @@ class Studio {
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
@@ -115,6 +115,8 @@ class Studio {
   // The model has changed: show it, and let the server check it: at once, but not more often than it can be seen.
   changed(how) {
     if (how === "whole") this.editor.render();
+    if (this.motion.tools.fresh) this.motion.tools.leave();
+    if (how !== "pose") this.motion.drive.forget();
     this.undoButton.disabled = !this.model.past.length;
     this.redoButton.disabled = !this.model.future.length;
     this.gallery.mark(this.model.table);
@@ -143,12 +145,11 @@ class Studio {
     this.judged = this.model.table;
   }
 
-  // A pin or a length that moved leaves the start open: turn the links until it closes, once.
+  // A pin or a length that moved leaves the start open: move the bodies until it closes, once.
   reclose({ path }) {
-    const { table } = this.model, theta = table.start?.theta;
-    if (!path.startsWith("start") || !table.pin || !Array.isArray(theta) || this.reclosed === table) return false;
-    const length = theta.map((_, i) => (Array.isArray(table.links) ? table.links[i].length : table.length));
-    const found = closed({ n: theta.length, length, pin: [table.pin.x, table.pin.y] }, theta);
+    const { table, linkage } = this.model, theta = table.start?.theta;
+    if (!path.startsWith("start") || !linkage.closures.length || theta?.length !== linkage.n || this.reclosed === table) return false;
+    const found = linkage.closed(theta);
     if (!found || !found.every(Number.isFinite)) return false;
     this.reclosed = { ...table, start: { ...table.start, theta: [...found] } };
     this.model.settle(this.reclosed);
@@ -170,13 +171,14 @@ class Studio {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();
     } else if (how === "pose") {
-      if (answer.chain.pin && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
+      if (this.model.linkage.closures.length && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
       this.editor.refresh();
     }
     const { title, ...model } = answer.model, start = JSON.stringify([model.start, answer.chain.n, answer.chain.pin]), whole = JSON.stringify(model);
     if (this.opening) this.opening = false;
     else if (whole !== this.ran) this.motion.renew(answer, { hold: start === this.started, play: this.playNext });
     else this.motion.calm();
+    this.motion.tools.took();
     Object.assign(this, { ran: whole, started: start, playNext: null });
   }
 
