@@ -28,7 +28,11 @@ def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = 
     """
     if count is not None:
         whole("count", count)
-    structured = isinstance(chain, Chain) and chain.pin is None and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
+    structured = (
+        isinstance(chain, Chain)
+        and chain.pin is None
+        and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
+    )
     torque = chain.load(JointTorque)
     structured = structured and not (torque and torque.takes_state)
     if count is not None and chain.n >= max(LONG, 4 * count) and structured:
