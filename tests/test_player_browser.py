@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 import zlib
@@ -10,6 +11,7 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -262,6 +264,38 @@ def luminance(colour: str) -> float:
     parts = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def test_numbers_and_an_animation_are_taken_along(browser, tmp_path):
+    run = nlink.simulate(nlink.Chain.uniform(2), [2.0, 2.5], t_end=2.0)
+    run.html(tmp_path / "run.html")
+    with Tab(browser, tmp_path / "run.html") as page:
+        page.get_by_role("button", name="Take along").click()
+        for press in ("Numbers (CSV)", "Animation (GIF)"):
+            with page.expect_download() as found:
+                page.get_by_role("button", name=press).click()
+            found.value.save_as(tmp_path / found.value.suggested_filename)
+        link = page.get_by_role("link", name="Open in the studio").get_attribute("href")
+    (table,), (animation,) = tmp_path.glob("*.csv"), tmp_path.glob("*.gif")
+    assert table.read_text().splitlines()[0] == "t [s],theta_1 [rad],theta_2 [rad],omega_1 [rad/s],omega_2 [rad/s]"
+    numbers = np.loadtxt(table, delimiter=",", skiprows=1)
+    np.testing.assert_allclose(numbers[:, 0], run.t, atol=1e-12)
+    np.testing.assert_allclose(numbers[:, 1:3], run.theta, atol=3e-5)
+    with Image.open(animation) as film:
+        assert (film.size, film.n_frames) == ((480, 480), 50)
+        assert sum(_duration(film, k) for k in range(50)) == 2000
+        film.seek(49)
+        last = np.asarray(film.convert("RGB"), int)
+    assert {tuple(colour) for colour in last[:8, :8].reshape(-1, 3)} == {(255, 255, 255)}  # the ground, of five bits a colour
+    assert (last.sum(-1) < 300).sum() > 500
+    model = json.loads(unquote(link.partition("#model=")[2]))
+    assert model["start"]["theta"] == [2.0, 2.5]
+    assert nlink.Scenario.from_dict(model).chain == run.chain
+
+
+def _duration(film: Image.Image, k: int) -> int:
+    film.seek(k)
+    return film.info["duration"]
 
 
 def test_a_frame_is_saved_as_png(browser, file, tmp_path):

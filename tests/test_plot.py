@@ -446,6 +446,10 @@ def test_a_phase_portrait_shows_rates_over_wrapped_angles():
     drawn = np.stack([angle, rate], 1)[known]
     assert max(np.abs(drawn - point).max(1).min() for point in saved) < 1e-6
     assert len(data(figure(run, "phase", links=range(3)))) == 3
+    fast = made_run(2, times=np.linspace(0, 30, 1001), spin=20.0)  # 0.6 rad from one saved point to the next
+    assert np.abs(np.diff(fast.theta[:, 1])).max() > 0.5
+    ((angle, _),) = data(figure(fast, "phase"))
+    assert np.nanmax(np.abs(np.diff(angle))) < np.degrees(0.3)
 
 
 @pytest.mark.parametrize("name", OPEN)

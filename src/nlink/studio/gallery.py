@@ -1,9 +1,12 @@
-"""The presets as the page offers them: in groups, under short names, each with its model, of which the page draws the start."""
+"""The presets as the page offers them: in groups, under short names, each with its model and the lines of its start."""
 
 from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
+
+from nlink.mechanics import kinematics
 from nlink.scenario import preset, presets
 from nlink.studio.messages import Json, page_model
 
@@ -34,7 +37,15 @@ GROUPS: dict[str, dict[str, str]] = {
     "Closed loops": {
         "four-bar": "four-bar",
         "five-bar": "five-bar",
+        "watt": "Watt's straight line",
         "catenary-50": "a chain of fifty links",
+    },
+    "Carts and trees": {
+        "cart-pole": "a pole on a cart",
+        "cart-2": "a double pendulum on a cart",
+        "kapitza": "a shaken pivot",
+        "floating-3": "a free chain",
+        "tree-5": "a tree",
     },
     "Stability": {
         "follower-5": "flutter",
@@ -53,4 +64,7 @@ def gallery() -> list[Json]:
 
 
 def _entry(name: str, label: str) -> Json:
-    return {"name": name, "label": label, "model": page_model(preset(name))}
+    scenario = preset(name)
+    lines = kinematics.segments(scenario.chain, np.array(scenario.theta)).tolist()
+    pins = [list(scenario.chain.pin)] if scenario.chain.pin else []
+    return {"name": name, "label": label, "model": page_model(scenario), "lines": lines, "pins": pins}

@@ -18,10 +18,10 @@ from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.mechanism import Slider
 from nlink.models.systems import JOINT_KEYS, LINK_KEYS
 from nlink.scenario import Scenario
+from nlink.view.page import MOST_LINKS
 
 Json = dict[str, Any]
 """A table of JSON that the page sent or will get; its values are not checked."""
-MOST_LINKS = 200
 MOST_NUMBERS = 20_000_000
 """Saved points times links that one run of the studio may have."""
 BRACKETS = re.compile(r"\[(\d+)\]")

@@ -131,8 +131,8 @@ def chaos_page(
 def chaos_layers(found: Map) -> list[Layer]:
     """Return the layers of a map's page: its values, and of flips which link flips first."""
     values = np.where(found.forbidden, -np.inf, found.values) if found.quantity == "flip" else found.values
-    words = {"blank": CANNOT, "never": _never(found)} if found.quantity == "flip" else {}
-    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"), **words)]
+    blank, never = (CANNOT, _never(found)) if found.quantity == "flip" else ("", "")
+    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"), blank=blank, never=never)]
     if found.link is not None:
         kinds = ("not enough energy", "no flip", *(f"link {i + 1} flips first" for i in range(found.chain.n)))
         first = Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds)

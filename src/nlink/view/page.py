@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from nlink._support.checks import choice
 from nlink._support.endings import PAGE, check_ending
 from nlink._support.files import written_whole
+from nlink.mechanics.loads import JointTorque
+from nlink.scenario import Scenario
 from nlink.view import THEMES
 from nlink.view.packing import Content, packed
 from nlink.view.takes import LITTLE, run_content
@@ -32,6 +34,8 @@ ENTRY = "app.js"
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *// .*\n", re.MULTILINE)
 OUTERMOST = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
+MOST_LINKS = 200
+"""Most links of a chain that the studio takes."""
 HEIGHT = 640
 """Pixels that a run takes in a notebook."""
 
@@ -68,7 +72,14 @@ def run_page(
     >>> run_page(run, "double.html")  # doctest: +SKIP
     PosixPath('double.html')
     """
-    return write_page("run", run_content(run, look=look, trace=trace), path, theme)
+    return write_page("run", run_content(run, look=look, trace=trace) | {"model": _model(run.scenario)}, path, theme)
+
+
+def _model(scenario: Scenario) -> Content | None:
+    """Return the model that the studio can open, if it can: it takes chains of some links, without functions as torques."""
+    torque = scenario.chain.load(JointTorque)
+    fits = scenario.chain.n <= MOST_LINKS and not (torque and callable(torque.torque))
+    return scenario.to_dict() if fits else None
 
 
 def notebook_frame(run: Run) -> str | None:

@@ -11,6 +11,7 @@ they bend as the motion did.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from nlink._support.checks import ModelError, choice, number, shown, whole
 from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
 from nlink.mechanics.points import Point, checked_points
-from nlink.run.run import Run
+from nlink.run.run import Run, Trajectory
 from nlink.view import coupler, forces
 from nlink.view.linkage import draw_linkage
 from nlink.view.outline import floating, traced_point
@@ -37,6 +38,8 @@ SIZE: Size = (8.0, 5.0)
 """Inches of a plot."""
 FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
+BEND, MOST_POINTS = 0.15, 40_000
+"""How far in rad a link turns between two points of a phase portrait, and most points that it then has."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
 RATE = "angular velocity (rad/s)"
@@ -175,15 +178,17 @@ def _labels(sheet: Sheet, turning: str, sliding: str) -> list[str]:
 
 def _phase(sheet: Sheet) -> None:
     """Draw rates over angles; by default of the last link, since those of many links cover one another."""
-    (axes,), t = sheet.column(1), sheet.motion.t
+    (axes,) = sheet.column(1)
     sheet.links = sheet.links if sheet.chosen else sheet.links[-1:]
     turning, sliding = sheet.kinds()
     if turning and sliding:
         raise ModelError("a phase portrait shows links or sliders, which differ in units; give links of one kind")
+    motion = _bent(sheet)
+    t = motion.t
     for i in sheet.links:
-        angle = sheet.motion.theta[:, i]
+        angle = motion.theta[:, i]
         when, angle = (t, angle) if sliding else broken(t, np.degrees(angle))
-        sheet.line(axes, angle, np.asarray(np.interp(abs(when - t[0]), abs(t - t[0]), sheet.motion.omega[:, i])), i)
+        sheet.line(axes, angle, np.asarray(np.interp(abs(when - t[0]), abs(t - t[0]), motion.omega[:, i])), i)
         axes.plot(angle[:1], sheet.motion.omega[:1, i], "o", color=sheet.colours[i], markersize=5 * sheet.thin, zorder=4)
     if turning and np.abs(sheet.motion.theta[:, turning]).max() > np.pi / 2:
         axes.set_xlim(-190, 190)
@@ -193,6 +198,17 @@ def _phase(sheet: Sheet) -> None:
     axes.set_xlabel(f"{across.format(which)}, dot: start", fontsize=sheet.fontsize)
     axes.set_ylabel(up, fontsize=sheet.fontsize)
     sheet.name_links("link {i}", slider="slider {i}")
+
+
+def _bent(sheet: Sheet) -> Trajectory:
+    """Return the motion with points between those of the sheet where links turn far from one to the next."""
+    motion = sheet.motion
+    far = float(np.abs(np.diff(motion.theta[:, sheet.links], axis=0)).max(initial=0.0))
+    parts = min(math.ceil(far / BEND), MOST_POINTS // len(motion.t))
+    if parts < 2:
+        return motion
+    places = np.arange(parts * (len(motion.t) - 1) + 1) / parts
+    return sheet.run.at(np.interp(places, np.arange(len(motion.t)), motion.t))
 
 
 def _unwrapped(sheet: Sheet) -> None:

@@ -31,9 +31,9 @@ export class Gallery {
     this.list.replaceChildren(...answer.groups.map(({ name }) => el("section", { "aria-label": name }, el("h3", {}, name), el("div", { class: "cards" }, ...this.cards.filter(({ group }) => group === name).map(({ node }) => node)))));
   }
 
-  card({ name, label, model }) {
+  card({ name, label, model, lines, pins }) {
     const choose = () => { this.node.close(); this.chosen(model); };
-    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, sketch(model), el("span", {}, label), el("small", {}, name));
+    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, sketch(lines, pins), el("span", {}, label), el("small", {}, name));
   }
 
   // The model as it stands now: mark the preset that it is.
@@ -45,25 +45,20 @@ export class Gallery {
   }
 }
 
-// A chain in its start, as large as its place allows.
-function sketch({ links, length, start, pin }) {
-  const ends = [[0, 0]];
-  start.theta.forEach((angle, i) => {
-    const [x, y] = ends[i], long = Array.isArray(links) ? links[i].length : length;
-    ends.push([x + long * Math.sin(angle), y + long * Math.cos(angle)]);
-  });
-  const xs = ends.map(([x]) => x), ys = ends.map(([, y]) => y), [left, top] = [Math.min(...xs), Math.min(...ys)];
-  const size = Math.max(Math.max(...xs) - left, Math.max(...ys) - top) * (1 + 2 * PAD), middle = [(left + Math.max(...xs)) / 2, (top + Math.max(...ys)) / 2];
+// A chain in its start, as large as its place allows: the lines of its links, both ends of each.
+function sketch(lines, pins) {
+  const ends = [[0, 0], ...lines.flat()], xs = ends.map(([x]) => x), ys = ends.map(([, y]) => -y);
+  const [left, top, right, bottom] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  const size = Math.max(right - left, bottom - top) * (1 + 2 * PAD), many = lines.length > 20, width = size / (many ? 40 : 22);
   const node = (tag, attributes) => {
     const made = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     return made;
   };
-  const dot = ([cx, cy], r, kind) => node("circle", { cx, cy, r, class: kind });
-  const svg = node("svg", { viewBox: `${middle[0] - size / 2} ${middle[1] - size / 2} ${size} ${size}`, "aria-hidden": "true" });
-  const many = ends.length > 20, width = size / (many ? 40 : 22);
-  svg.append(node("polyline", { points: ends.map((end) => end.join(",")).join(" "), "stroke-width": width }));
-  if (!many) svg.append(...ends.slice(1).map((end) => dot(end, 1.1 * width, "end")));
-  svg.append(dot(ends[0], 1.1 * width, "pivot"), ...(pin ? [dot(ends[ends.length - 1], 1.1 * width, "pivot")] : []));
+  const dot = ([cx, y], kind) => node("circle", { cx, cy: -y, r: 1.1 * width, class: kind });
+  const svg = node("svg", { viewBox: `${(left + right - size) / 2} ${(top + bottom - size) / 2} ${size} ${size}`, "aria-hidden": "true" });
+  svg.append(...lines.map(([[x1, y1], [x2, y2]]) => node("line", { x1, y1: -y1, x2, y2: -y2, "stroke-width": width })));
+  if (!many) svg.append(...lines.map(([, end]) => dot(end, "end")));
+  svg.append(dot([0, 0], "pivot"), ...pins.map((pin) => dot(pin, "pivot")));
   return svg;
 }

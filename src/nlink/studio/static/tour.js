@@ -11,7 +11,7 @@ const STEPS = [
   [".editor", "Change the chain, its start or its loads: it runs again at each change, and the plots follow.", "beside"],
   [".gobar", "Run starts from the beginning. Endless goes on in real time: pull the chain with the mouse, change gravity or friction on the way, then save what happened.", "beside"],
   [".tabs", "The same chain seen in other ways: copies that part, formulations side by side, modes, stability, the map of flips, equations, code.", "below"],
-  [".top", "Begin with a preset, open and save models and runs. The question mark has all keys, and this tour again.", "below"],
+  [".top", "Begin with a preset, open and save models and runs; Take along has downloads of all kinds and a link. The question mark has all keys, and this tour again.", "below"],
 ];
 
 export class Tour {

@@ -1,5 +1,6 @@
 // The player: a stage, a timeline, plots and their controls, mounted into any element; for runs and for modes.
 
+import { Keeping } from "./keeping.js";
 import { Motion } from "./motion.js";
 import { Panels, setText } from "./panels.js";
 import { Stage } from "./stage.js";
@@ -47,7 +48,7 @@ export class Player {
     this.facts = el("div", {});
     this.about = dialog("Model and run", this.facts, el("p", { class: "made" }, content.about));
     this.root.classList.add("nlink");
-    this.root.replaceChildren(...(header ? [this.header()] : []), this.view(), this.panels.node, this.bar(), this.help, this.about, this.said);
+    this.root.replaceChildren(...(header ? [this.header()] : []), this.view(), this.panels.node, this.bar(), this.help, this.about, ...(header ? [this.keeping.node] : []), this.said);
   }
 
   header() {
@@ -56,8 +57,14 @@ export class Player {
     const takes = this.content.takes.map((take, k) => [k, take.name]);
     this.chooser = takes.length > 1 ? select("Mode", takes, 0, (k) => this.take(Number(k))) : null;
     return el("header", { class: "head" },
-      el("div", { class: "names" }, el("h1", {}, this.content.title), this.summary, this.status), this.chooser,
-      headButtons("Model and run in words (i)", this));
+      el("div", { class: "names" }, el("h1", {}, this.content.title), this.summary, this.status), this.chooser, this.headButtons());
+  }
+
+  headButtons() {
+    const buttons = headButtons("Model and run in words (i)", this);
+    this.keeping = new Keeping(this);
+    buttons.prepend(this.keeping.button);
+    return buttons;
   }
 
   view() {
@@ -134,6 +141,11 @@ export class Player {
     this.setTrail(this.trail ?? this.lengths.indexOf(this.wished ? this.wished[0] : this.rate));
   }
 
+  // Seconds of the motion in one of the reader.
+  get pace() {
+    return SPEEDS[this.speed] * this.rate;
+  }
+
   get t() {
     return this.motion.start + this.motion.sign * this.elapsed;
   }
@@ -170,7 +182,7 @@ export class Player {
   setSpeed(k) {
     this.speed = Math.min(SPEEDS.length - 1, Math.max(0, k));
     this.speeds.value = this.speed;
-    this.say(`speed ${valueText(SPEEDS[this.speed] * this.rate, 2)}`);
+    this.say(`speed ${valueText(this.pace, 2)}`);
   }
 
   setTrail(k) {
@@ -246,7 +258,7 @@ export class Player {
   advance(now) {
     const passed = this.last === undefined ? 0 : Math.min(0.25, (now - this.last) / 1000);
     this.last = now;
-    this.elapsed += passed * SPEEDS[this.speed] * this.rate;
+    this.elapsed += passed * this.pace;
     if (this.elapsed < this.motion.span) return;
     if (this.loop) this.elapsed %= this.motion.span;
     else {
