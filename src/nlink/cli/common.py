@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -84,18 +84,35 @@ def changed(name: str, table: Table, changes: Table, settings: list[str] | None)
 
 
 def put(table: Table, key: str, value: object) -> None:
-    """Set a value by its dotted key, like loads.joint_spring."""
-    *path, last = (part.strip() for part in key.split("."))
+    """Set a value by its dotted key, like loads.joint_spring, or links[0].motion.amplitude where a list has tables."""
+    *path, last = (part.strip() for part in key.replace("[", ".").replace("]", "").split("."))
     if len(path) >= MOST_DEPTH:
         raise ModelError(f"--set {shown(key)}: {DEEP}")
-    for part in path:
-        inner = table.setdefault(part, {})
-        if part == "start" and isinstance(inner, str):
-            inner = table[part] = Table(shape=inner)
-        if not isinstance(inner, dict):
-            raise ModelError(f"--set {shown(key)}: {shown(part)} is not a table in this model")
-        table = inner
-    table[last] = value
+    place: Any = table
+    for part, after in zip(path, [*path[1:], last], strict=True):
+        place = _entered(key, place, part, after)
+    if isinstance(place, list):
+        place[_listed_at(key, place, last)] = value
+    else:
+        place[last] = value
+
+
+def _entered(key: str, place: Any, part: str, after: str) -> Any:
+    """Return what is in a table or a list under a part of a key."""
+    if isinstance(place, list):
+        return place[_listed_at(key, place, part)]
+    inner = place.setdefault(part, {})
+    if part == "start" and isinstance(inner, str):
+        inner = place[part] = Table(shape=inner)
+    if not isinstance(inner, dict) and not (isinstance(inner, list) and after.isdecimal()):
+        raise ModelError(f"--set {shown(key)}: {shown(part)} is not a table in this model")
+    return inner
+
+
+def _listed_at(key: str, values: list[Any], part: str) -> int:
+    if not part.isdecimal() or int(part) >= len(values):
+        raise ModelError(f"--set {shown(key)}: the list has the places 0 to {len(values) - 1}, got {shown(part)}")
+    return int(part)
 
 
 def _value(text: str) -> object:
@@ -178,12 +195,30 @@ def parameter(option: str, text: str) -> tuple[str, str]:
     """Return the key of a parameter in the model that an option names, and its label in pictures."""
     known = [*SHORT, *LINK]
     if text not in known and "." not in text:
-        names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear"
+        names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear, links[0].motion.amplitude"
         raise ModelError(f"{option} must be {names}, got {shown(text)}{nearest(text, known)}")
     key = SHORT.get(text, text)
     name = key.removeprefix("loads.")
     unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""
+    unit = " (Hz)" if name.endswith("motion.frequency") else unit
     return key, name.replace("_", " ") + unit
+
+
+def about(text: str | None, chain: Multibody) -> list[float] | None:
+    """Return the coordinates that the option --about stands for: down, up, or one in degrees (of a slider in m) for each body."""
+    if text is None or text == "down":
+        return None
+    if text == "up":
+        return [0.0 if slides else np.pi for slides in chain.slides]
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != chain.n:
+        raise ModelError(
+            f"--about must be down, up, or {chain.n} angles in degrees like {','.join(['180'] * chain.n)}, got {shown(text)}"
+        )
+    return [value if slides else np.radians(value) for value, slides in zip(values, chain.slides, strict=True)]
 
 
 def values_between(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:
