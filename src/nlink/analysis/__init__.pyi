@@ -12,6 +12,8 @@ from .energy_surface import starts_on_energy as starts_on_energy
 from .equilibrium import Equilibrium as Equilibrium
 from .equilibrium import equilibria as equilibria
 from .equilibrium import equilibrium as equilibrium
+from .floquet import Floquet as Floquet
+from .floquet import floquet as floquet
 from .ftle import FiniteTime as FiniteTime
 from .ftle import ftle as ftle
 from .linearize import Linearization as Linearization

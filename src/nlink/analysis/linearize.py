@@ -276,8 +276,8 @@ def _on_mechanism(model: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
     for i, body in enumerate(model.links):
         if body.motion is not None and moves(body.motion):
             raise ModelError(
-                f"Mechanism.links[{i}] has a prescribed motion, which leaves no equilibrium; give it a constant one, Ramp(start, 0), "
-                "or ask floquet() about motions that repeat"
+                f"Mechanism.links[{i}] has a prescribed motion, which leaves no equilibrium; make it constant, Ramp(start, 0), or "
+                "ask floquet() about motions that repeat"
             )
     torques, rest = linearised.steady_torques(model, q), np.zeros_like(q)
     function = model.load(JointTorque) and model.load(JointTorque).takes_state

@@ -28,12 +28,8 @@ def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = 
     """
     if count is not None:
         whole("count", count)
-    structured = (
-        isinstance(chain, Chain)
-        and chain.pin is None
-        and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
-    )
-    torque = chain.load(JointTorque)
+    torque, plain = chain.load(JointTorque), isinstance(chain, Chain) and chain.pin is None
+    structured = plain and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
     structured = structured and not (torque and torque.takes_state)
     if count is not None and chain.n >= max(LONG, 4 * count) and structured:
         angles = spread("theta", angle_or_each("theta", 0.0 if theta is None else theta), chain.n, "links")

@@ -21,7 +21,9 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
 from nlink._support.showing import short
+from nlink.analysis.driven_stability import DrivenPath
 from nlink.analysis.equilibrium import equilibrium
+from nlink.analysis.floquet import is_driven
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
@@ -173,7 +175,8 @@ def critical_load(
 ) -> Critical | list[Critical]:
     """Return the first load in `bracket` at which the chains `chain_of(load)` lose stability; with `later` all its changes.
 
-    The equilibrium is followed from `theta` (straight down, if not given).
+    The equilibrium is followed from `theta` (straight down, if not given). Of mechanisms whose joints move in time it is the motion
+    that repeats near there (see `floquet`), and the first change may also be one to stability.
 
     >>> from nlink import Chain, FollowerForce, Gravity, JointSpring
     >>> def ziegler(load):
@@ -182,6 +185,9 @@ def critical_load(
     'flutter'
     """
     low, high = _bracket(bracket)
+    if is_driven(chain_of(low)):
+        criticals = [Critical(*change, chain_of) for change in DrivenPath(chain_of, theta).changes(low, high)]
+        return criticals if later else criticals[0]
     path = Path(chain_of, theta)
     if path.at(low).margin < -ROUNDING:
         raise ModelError(f"the chain is unstable at load {low:g} already; begin the bracket where it is stable")

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.showing import short
+from nlink.analysis.driven_stability import DrivenPath
+from nlink.analysis.floquet import is_driven
 from nlink.analysis.linearize import FLAT, ComplexArray, companion, linearize
 from nlink.analysis.stability import STILL, Path, balanced
 from nlink.mechanics.chain import Multibody
@@ -41,12 +43,16 @@ class StabilityMap(NamedTuple):
 def locus(
     chain_of: Callable[[float], Multibody], loads: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
 ) -> Locus:
-    """Return the eigenvalues along a path of chains, each joined to the nearest at the load before."""
+    """Return the eigenvalues along a path of chains, each joined to the nearest at the load before; of driven mechanisms the
+    Floquet exponents.
+    """
     from scipy.optimize import linear_sum_assignment
 
-    path, rows, loads = Path(chain_of, theta), [], np.asarray(loads, float)
+    rows, loads = [], np.asarray(loads, float)
+    driven = is_driven(chain_of(float(loads[0])))
+    path, motions = Path(chain_of, theta), DrivenPath(chain_of, theta)
     for k, load in enumerate(loads.tolist()):
-        values = path.at(load).linear.eigenvalues
+        values = motions.at(load).exponents if driven else path.at(load).linear.eigenvalues
         if rows:
             values = values[linear_sum_assignment(np.abs(rows[-1][:, None] - values[None, :]))[1]]
         rows.append(values)
@@ -58,12 +64,16 @@ def locus(
 def stability_map(
     chain_of: ChainOf, x: ArrayLike, y: ArrayLike, theta: ArrayLike | None = None, progress: Progress | None = None
 ) -> StabilityMap:
-    """Return where the chains `chain_of(x, y)` are stable, about one equilibrium or the one followed along each row."""
+    """Return where the chains `chain_of(x, y)` are stable, about one equilibrium or the one followed along each row; where driven
+    mechanisms are, about the motion that repeats.
+    """
     x, y = np.asarray(x, float), np.asarray(y, float)
-    row_of = _bilinear(chain_of, x, y, theta) or (lambda x, value: _row(chain_of, x, value, theta))
+    driven = is_driven(chain_of(float(x[0]), float(y[0])))
+    row_of = None if driven else _bilinear(chain_of, x, y, theta)
+    row_of = row_of or (lambda x, value: _row(chain_of, x, value, theta))
     kind, growth = np.empty((len(y), len(x)), int), np.empty((len(y), len(x)))
     for row, value in enumerate(y.tolist()):
-        kind[row], growth[row] = classified(*row_of(x, value))
+        kind[row], growth[row] = _driven_row(chain_of, x, value, theta) if driven else classified(*row_of(x, value))
         if progress:
             progress(row + 1, len(y))
     return StabilityMap(x, y, kind, growth)
@@ -74,6 +84,13 @@ def _row(chain_of: ChainOf, x: np.ndarray, value: float, theta: ArrayLike | None
     path = Path(lambda load: chain_of(load, value), theta)
     linear = [path.at(load).linear for load in x.tolist()]
     return tuple(np.array([getattr(each, name) for each in linear]) for name in "MCK")
+
+
+def _driven_row(chain_of: ChainOf, x: np.ndarray, value: float, theta: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return kind and growth of each mechanism of one row, by Floquet multipliers."""
+    path = DrivenPath(lambda load: chain_of(load, value), theta)
+    motions = [path.at(load) for load in x.tolist()]
+    return np.array([KINDS.index(each.kind) for each in motions]), np.array([each.growth for each in motions])
 
 
 def _bilinear(

@@ -209,12 +209,30 @@ def parameter(option: str, text: str) -> tuple[str, str]:
     """Return the key of a parameter in the model that an option names, and its label in pictures."""
     known = [*SHORT, *LINK]
     if text not in known and "." not in text:
-        names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear"
+        names = f"one of {', '.join(known)}, or a key of the model like loads.drag.linear, links[0].motion.amplitude"
         raise ModelError(f"{option} must be {names}, got {shown(text)}{nearest(text, known)}")
     key = SHORT.get(text, text)
     name = key.removeprefix("loads.")
     unit = f" ({next(iter(LOADS[name].parameters().values())).unit})" if name in LOADS else ""
+    unit = " (Hz)" if name.endswith("motion.frequency") else unit
     return key, name.replace("_", " ") + unit
+
+
+def about(text: str | None, chain: Multibody) -> list[float] | None:
+    """Return the coordinates that the option --about stands for: down, up, or one in degrees (of a slider in m) for each body."""
+    if text is None or text == "down":
+        return None
+    if text == "up":
+        return [0.0 if slides else np.pi for slides in chain.slides]
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if len(values) != chain.n:
+        raise ModelError(
+            f"--about must be down, up, or {chain.n} angles in degrees like {','.join(['180'] * chain.n)}, got {shown(text)}"
+        )
+    return [value if slides else np.radians(value) for value, slides in zip(values, chain.slides, strict=True)]
 
 
 def values_between(first: str, last: str, low: float, high: float, points: int) -> np.ndarray:

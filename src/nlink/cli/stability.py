@@ -14,6 +14,7 @@ from nlink._support.endings import PAGE, PICTURES, check_ending
 from nlink._support.progress import Bar
 from nlink.cli import options
 from nlink.cli.common import Table, chains, parameter, picture_size, read_scenario, values_between
+from nlink.cli.common import about as near
 from nlink.cli.options import AnyModel, Csv, Json, Links, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, titled
 from nlink.scenario import Scenario
@@ -36,6 +37,10 @@ def stability(
     low2: Annotated[float, typer.Option("--from2", help="First value of the second parameter.")] = 0.0,
     high2: Annotated[float, typer.Option("--to2", help="Last value of the second parameter.")] = 1.0,
     points2: Annotated[int, typer.Option(help="Number of values of the second parameter.")] = 200,
+    about: Annotated[
+        str | None,
+        typer.Option(help="The equilibrium, or the driven motion, near this: down, up, or an angle in degrees for each link."),
+    ] = None,
     amplitudes: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help=f"Measure limit cycles: run the chain for so long at up to {MOST_LOADS} loads."),
@@ -53,30 +58,38 @@ def stability(
     """Say at which loads a chain loses its stability, by flutter or by divergence, and draw how its eigenvalues move.
 
     Examples: nlink stability follower-5 --vary follower --from 0 --to 0.4 -o locus.png |
-    nlink stability follower-5 --from 0 --to 0.4 --vary2 damping --from2 0 --to2 0.02 -o map.html
+    nlink stability follower-5 --from 0 --to 0.4 --vary2 damping --from2 0 --to2 0.02 -o map.html |
+    nlink stability kapitza --about up --vary "links[0].motion.amplitude" --from 0.001 --to 0.1
     """
     if output is not None:
         check_ending("--output", output, PICTURES if vary2 is None else (*PICTURES, PAGE))
     name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     report, (key, label) = Report(as_json, quiet, output, csv, theme, picture_size(size)), parameter("--vary", vary)
-    loads = values_between("--from", "--to", low, high, points)
+    loads, theta = values_between("--from", "--to", low, high, points), near(about, scenario.chain)
     if vary2 is not None:
         key2, label2 = parameter("--vary2", vary2)
         second = values_between("--from2", "--to2", low2, high2, points2)
-        _map(scenario, chains(name, table, key, key2), (loads, second), (label, label2), report)
+        _map(scenario, chains(name, table, key, key2), (loads, second), (label, label2), theta, report)
     elif amplitudes is not None:
         _cycles(scenario, chains(name, table, key), loads, label, number("--amplitudes", amplitudes, above=0), report)
     else:
-        _line(scenario, chains(name, table, key), loads, label, report)
+        _line(scenario, chains(name, table, key), loads, label, theta, report)
 
 
-def _line(scenario: Scenario, chain_of: Callable[[float], Multibody], loads: np.ndarray, label: str, report: Report) -> None:
+def _line(
+    scenario: Scenario,
+    chain_of: Callable[[float], Multibody],
+    loads: np.ndarray,
+    label: str,
+    theta: list[float] | None,
+    report: Report,
+) -> None:
     from nlink.analysis.stability import critical_load
     from nlink.analysis.stability_map import locus
 
     criticals, reason = [], ""
     try:
-        criticals = critical_load(chain_of, (float(loads[0]), float(loads[-1])), later=True)
+        criticals = critical_load(chain_of, (float(loads[0]), float(loads[-1])), theta=theta, later=True)
     except ModelError as error:
         if "stability does not change" not in str(error):
             raise
@@ -88,7 +101,7 @@ def _line(scenario: Scenario, chain_of: Callable[[float], Multibody], loads: np.
     if report.output is None and report.csv is None:
         return
     with Bar("eigenvalues", not report.quiet) as bar:
-        paths = locus(chain_of, loads, progress=bar.update)
+        paths = locus(chain_of, loads, theta, progress=bar.update)
     n = paths.eigenvalues.shape[1]
     names = ["load", *(f"re_{k + 1}" for k in range(n)), *(f"im_{k + 1}" for k in range(n))]
     report.write_csv(names, np.column_stack([paths.loads, paths.eigenvalues.real, paths.eigenvalues.imag]))
@@ -113,6 +126,7 @@ def _map(
     chain_of: Callable[[float, float], Multibody],
     values: tuple[np.ndarray, np.ndarray],
     labels: tuple[str, str],
+    theta: list[float] | None,
     report: Report,
 ) -> None:
     from nlink.analysis.stability_map import KINDS, stability_map
@@ -121,7 +135,7 @@ def _map(
 
     x, y = values
     with Bar("stability map", not report.quiet) as bar:
-        chart = stability_map(chain_of, x, y, progress=bar.update)
+        chart = stability_map(chain_of, x, y, theta, progress=bar.update)
     rows = {"x": x.tolist(), "y": y.tolist(), "kinds": KINDS, "kind": chart.kind.tolist()}
     line = f"  {len(x)} x {len(y)} chains: {shares_text(chart)}"
     report.show(lambda: {"varied": labels, "shares": shares(chart)} | rows, lambda: titled(scenario, [line]), indent=None)

@@ -20,7 +20,7 @@ from nlink.formulations.tree import act
 from nlink.formulations.tree_projection import CHANGE, LEFT, TreeProjection, accelerate, balance
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.tree import pose
+from nlink.mechanics.tree import PRESCRIBED, PUSH, pose
 
 LANES = (0,) * 8
 """As long as the number of directions that are followed side by side."""
@@ -50,6 +50,8 @@ def balances_many(t, motions, p, numbers, scratch, lanes, left, slopes):
             act(t[r], p, w, y, 0)
             for i in range(n):
                 w[CHANGE, i] = y[2 * n + i]
+                if p.tree.bodies[PRESCRIBED, i]:
+                    w[CHANGE, i] = w[PUSH, i]
             accelerate(p, w)
             balance(p, w, False)
             for i in range(n):
@@ -61,7 +63,7 @@ def balances_many(t, motions, p, numbers, scratch, lanes, left, slopes):
 def balances(model: Mechanism, t: ArrayLike, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Balance:
     """Return the balance of a mechanism at motions (..., N) and times t (...), without a torque function.
 
-    What is prescribed is as prescribed, so that derivatives by its coordinates and rates are zero.
+    What is prescribed is as prescribed, so that derivatives by it are zero.
     """
     n, many = model.n, np.shape(q)[:-1]
     motions = np.ascontiguousarray(np.concatenate(np.broadcast_arrays(q, v, a), -1).reshape(-1, 3 * n), float)
