@@ -252,7 +252,7 @@ def _next(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], u: np.nd
     if len(nodes) > 1:
         q = _hermite(nodes[-2], nodes[-1], u)
     q[list(driven)] = u
-    moved = np.zeros(np.count_nonzero(free))
+    moved, size = np.zeros(np.count_nonzero(free)), 0.0
     for _ in range(ROUNDS):
         J = jacobians(model, q)[:, free] / rows[:, None] * columns[free]
         step = np.linalg.lstsq(J, -gaps(model, q) / rows, rcond=None)[0]
