@@ -12,6 +12,7 @@ rows say nothing of one direction, they keep the polynomial's value in it: an er
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,17 +45,17 @@ BLOCK = 16_384
 
 
 class Node(NamedTuple):
-    """A pose on the way: driven coordinates u (d,), all (N,), derivatives by u (N, d), smallest singular value of the rows."""
+    """A pose on the way: driven coordinates u (d,), all (N,), derivatives by u (N, d) and their size, smallest singular value."""
 
     u: np.ndarray
     q: np.ndarray
     slope: np.ndarray
     sigma: float
+    steep: float
 
-    @property
-    def shy(self) -> bool:
-        """Whether a dead position may be as near as the next node."""
-        return self.sigma < STEP * (1.0 + float(np.abs(self.slope).max()))
+    def shy(self, step: float) -> bool:
+        """Whether a dead position may be nearer than this step: singular values change by about the turns of the links."""
+        return self.sigma < step * (1.0 + self.steep)
 
 
 @dataclass(frozen=True)
@@ -194,9 +195,9 @@ def _tangent(model: Mechanism, driven: tuple[int, ...], q: np.ndarray) -> Node:
     u, sizes, v = np.linalg.svd(J[:, free], full_matrices=False)
     slope = np.zeros((model.n, len(driven)))
     slope[which, range(len(which))] = 1.0
-    inverse = v.T / np.maximum(sizes, 1e-300) @ u.T
-    slope[free] = -columns[free, None] * (inverse @ (J[:, which] / columns[which]))
-    return Node(q[which].copy(), q, slope, float(sizes[-1]) if len(sizes) else 1.0)
+    slope[free] = -(v.T / np.maximum(sizes, 1e-300) @ u.T) @ J[:, which]
+    steep = float(np.abs(slope).max())
+    return Node(q[which].copy(), q, columns[:, None] * slope / columns[which], float(sizes[-1]) if len(sizes) else 1.0, steep)
 
 
 def _followed(model: Mechanism, driven: tuple[int, ...], first: Node, track: np.ndarray) -> tuple[np.ndarray, str | None]:
@@ -220,7 +221,7 @@ def _approach(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], goal
     unit, step = scales(model).columns[list(driven)], 1.0
     while (reach := float(np.abs((goal - nodes[-1].u) / unit).max())) > NEAR:
         here = nodes[-1]
-        part = min(1.0, step * STEP * (FINER if here.shy else 1.0) / reach)
+        part = min(1.0, step * STEP * (FINER if here.shy(STEP) else 1.0) / reach)
         new = _next(model, driven, nodes, here.u + part * (goal - here.u))
         if new is None and part == 1.0:  # at the goal may be a dead position
             new = _next(model, driven, nodes, here.u + (1.0 + 0.3 * STEP / reach) * (goal - here.u))
@@ -278,15 +279,16 @@ def _between(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], track
     out, which = np.empty((len(track), model.n)), list(driven)
     ends = np.array([node.u[0] for node in nodes]) if track.shape[1] == 1 else np.arange(len(nodes), dtype=float)
     sign = 1.0 if ends[-1] >= ends[0] else -1.0
-    shy = np.array([node.shy for node in nodes])
+    unit = scales(model).columns[which]
+    shy = np.array([a.shy(step) or b.shy(step) for a, b in pairwise(nodes) for step in [np.abs((b.u - a.u) / unit).max()]])
     for first in range(0, len(track), BLOCK):
         u = track[first : first + BLOCK]
         if len(nodes) == 1:
-            q, near = nodes[0].q + (u - nodes[0].u) @ nodes[0].slope.T, np.repeat(shy, len(u))
+            q, near = nodes[0].q + (u - nodes[0].u) @ nodes[0].slope.T, np.zeros(len(u), bool)
         else:
             at = sign * u[:, 0] if track.shape[1] == 1 else np.full(len(u), ends[-1])
             k = np.clip(np.searchsorted(sign * ends, at) - 1, 0, len(nodes) - 2)
-            q, near = _interpolated(nodes, k, u), shy[k] | shy[k + 1]
+            q, near = _interpolated(nodes, k, u), shy[k]
         q = q.T.copy()
         q[which] = u.T
         _correct(model, driven, q, near)
