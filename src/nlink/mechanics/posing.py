@@ -84,10 +84,6 @@ class Posed:
             raise ModelError("; ".join(self.limits))
         return self.theta
 
-    def place(self, link: int, along: float | None = None, left: float = 0.0) -> np.ndarray:
-        """Return the path (K, 2) in m of a point of a body, its tip if not said otherwise."""
-        return self.point(At(link, along, left))
-
     def point(self, point: At) -> np.ndarray:
         """Return the path (K, 2) in m of a point."""
         return tree_kinematics.spot(self.mechanism, tree_kinematics.frames(self.mechanism, self.theta), point)[0]
@@ -127,7 +123,7 @@ def posed(model: Mechanism, given: Any, near: ArrayLike) -> Posed:
     >>> from nlink import GROUND, At, Link, Mechanism, Pin
     >>> bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 1.0), Link.rod(2.5, 1.0).on(GROUND, (2.5, 0.0))]
     >>> turn = posed(Mechanism(bars, pins=Pin(At(1), At(2))), {0: [0.0, 1.0, 2.0]}, near=[1.0, 0.9, 0.3])
-    >>> turn.place(1, 1.5).round(3).tolist()
+    >>> turn.point(At(1, 1.5)).round(3).tolist()
     [[1.312, -0.272], [2.017, -1.472], [2.281, -0.781]]
     """
     driven, values = _driven(model, given)
