@@ -94,7 +94,7 @@ def test_the_last_frame_is_the_end_of_the_run(tmp_path):
     run = made_run(times=np.linspace(0.0, 0.503, 30))
     times = frame_times(run, 1.0, 50)
     np.testing.assert_allclose(times, [*np.arange(26) / 50, 0.503], atol=1e-12)
-    end = frames(run, size=SMALL).hinges[-1]
+    end = frames(run, size=SMALL).places[-1]
     np.testing.assert_allclose(end, frames(run, size=SMALL).camera.pixels(run.positions()[-1]))
     assert len(frame_times(made_run(times=np.arange(0, 20.005, 0.01)), 1.0, 50)) == 1001
 
@@ -103,7 +103,7 @@ def test_frames_move_between_saved_points(tmp_path):
     run = made_run(2, times=[0.0, 0.5, 1.0], knots=np.linspace(0, 1, 21))
     made = frames(run, fps=50)
     exact = kinematics.hinges(run.chain, motion(2, made.times).theta)
-    np.testing.assert_allclose(made.hinges, made.camera.pixels(exact), atol=0.01)
+    np.testing.assert_allclose(made.places, made.camera.pixels(exact), atol=0.01)
     shown, _ = gif(animate(run, tmp_path / "a.gif", size=(200, 200), timer=False, trail=0))
     assert all((a != b).any() for a, b in pairwise(shown))
 
@@ -184,13 +184,13 @@ def test_trail_and_view_keep_within_the_picture():
     heavy_side = Chain([Link(0.3, 1.0, 0.9, 0.1, offset=0.6), Link(0.2, 1.0, -0.4, 0.1, offset=-0.5)])
     for size in ((640, 640), (900, 300), (120, 500)):
         made = frames(made_run(chain=heavy_side, spin=6.0), size=size, centres=True)
-        for points in (made.hinges, made.traced, made.centres, made.feet):
+        for points in (made.places, made.traced, made.centres, made.feet):
             assert points.min() > 2.9
             assert (points < np.array(size) - 2.9).all()
         # the picture is used: the motion fills it in one direction
-        extent = np.ptp(np.concatenate([made.hinges.reshape(-1, 2), made.centres.reshape(-1, 2)]), axis=0) / size
+        extent = np.ptp(np.concatenate([made.places.reshape(-1, 2), made.centres.reshape(-1, 2)]), axis=0) / size
         assert extent.max() > 0.6
-        np.testing.assert_allclose(np.linalg.norm(made.hinges[:, 1] - made.hinges[:, 0], axis=1), 0.3 * made.camera.scale)
+        np.testing.assert_allclose(np.linalg.norm(made.places[:, 1] - made.places[:, 0], axis=1), 0.3 * made.camera.scale)
 
 
 def test_the_pivot_stands_in_the_middle_unless_the_motion_is_lopsided():
@@ -227,7 +227,7 @@ def test_the_pin_has_a_hinge_mark_if_hinges_are_shown(style):
     def marked(hinges: bool) -> float:
         made = frames(made_loop(3, inner=2.0), timer=False, trail=0, style=style, hinges=hinges)
         colour = LIGHT.ink if style == "line" else LIGHT.stage
-        return near(around(made.draw(30), made.hinges[30, -1], 3), colour, 60).mean()
+        return near(around(made.draw(30), made.places[30, -1], 3), colour, 60).mean()
 
     assert marked(True) > 0.8
     assert marked(False) < 0.4

@@ -281,6 +281,20 @@ def test_linkages_of_every_kind_run_for_a_minute(kind, loads):
         assert counts.pop() >= 20
 
 
+@pytest.mark.parametrize(
+    ("kind", "loads", "speed"), [("long kite", "free", 7.9), ("long kite", "gravity", 4.7), ("parallelogram", "motor", 0.5)]
+)
+def test_tight_tolerances_pass_dead_positions(kind, loads, speed):
+    """A step that ends close to a dead position after many turns: rounded angles alone give rates no better than 1e-10 there."""
+    lengths, distance, branch = CHANGE_POINTS[kind]
+    chain = linkage(lengths, distance, LOADS[loads])
+    theta, omega = start(chain, branch, speed)
+    tight, loose = (simulate(chain, theta, omega, t_end=60, rtol=tol, atol=tol, save=0.5) for tol in (1e-13, 1e-11))
+    assert tight.stats.rejected <= tight.stats.steps
+    assert np.abs(tight.theta - loose.theta).max() <= 5e-6
+    assert tight.violation().max() <= 1e-12
+
+
 def test_steps_of_many_turns_hide_no_dead_position():
     """A free parallelogram turns evenly: 3 rad/s for 60 s pass 57 dead positions, in steps of several seconds."""
     chain = linkage((1.0, 2.0, 1.0), 2.0, Gravity(0.0))

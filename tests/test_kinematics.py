@@ -8,7 +8,7 @@ from helpers import TOLERANCE, Mechanics, chains, energy, moving, random_chain
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nlink import Chain, Gravity, JointSpring, JointTorque, Link, TipForce, formulate
+from nlink import GROUND, At, Chain, Gravity, JointSpring, JointTorque, Link, Mechanism, Slider, TipForce, formulate
 from nlink.mechanics import kinematics
 
 STEP = 1e-5
@@ -31,6 +31,31 @@ def test_velocities_of_a_bent_chain():
     theta, omega = np.array([math.pi / 2, math.pi]), np.array([3.0, 10.0])
     np.testing.assert_allclose(kinematics.hinge_velocities(chain, theta, omega), [[0, 0], [0, 3], [-20, 3]], atol=1e-14)
     np.testing.assert_allclose(kinematics.centre_velocities(chain, theta, omega), [[0, 1.5], [-5, 3 - 2.5]], atol=1e-14)
+
+
+def test_points_of_a_chain_are_those_of_the_same_mechanism():
+    """Places along a link and beside it, tips and the ground; their velocities are the rates of their positions."""
+    chain, rng = random_chain(4, seed=3)[0], np.random.default_rng(1)
+    mechanism, theta, omega = Mechanism(chain.links), rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    places = [At(0), At(2, 0.3, 0.1), (1.0, 2.0), At(3, None, 0.2)]
+    spots = kinematics.points(chain, theta, places)
+    np.testing.assert_allclose(kinematics.points(mechanism, theta, places), spots, atol=1e-14)
+    np.testing.assert_array_equal(spots[:, 0], kinematics.hinges(chain, theta)[:, 1])
+    np.testing.assert_array_equal(kinematics.segments(chain, theta)[:, 1:, 0], kinematics.segments(chain, theta)[:, :-1, 1])
+    np.testing.assert_allclose(kinematics.segments(mechanism, theta), kinematics.segments(chain, theta), atol=1e-14)
+    after, before = (kinematics.points(chain, theta + step * omega, places) for step in (STEP, -STEP))
+    rates = (after - before) / (2 * STEP)
+    for model in (chain, mechanism):
+        np.testing.assert_allclose(kinematics.point_velocities(model, theta, omega, places), rates, atol=1e-8)
+    assert kinematics.points(chain, theta, []).shape == kinematics.points(mechanism, theta, []).shape == (3, 0, 2)
+
+
+def test_a_slider_has_the_angle_of_its_parent_and_joins_its_rail():
+    mechanism = Mechanism([Link.rod(2.0, 1.0), Slider(1.0, direction=-math.pi / 2, at=0.5), Slider(1.0).on(GROUND, (3.0, 1.0))])
+    q = np.array([math.pi / 2, 0.25, -1.0])
+    np.testing.assert_allclose(kinematics.angles(mechanism, q), [math.pi / 2, math.pi / 2, 0.0])
+    expected = [[[0, 0], [2, 0]], [[0.5, 0], [0.75, 0]], [[3, 1], [2, 1]]]
+    np.testing.assert_allclose(kinematics.segments(mechanism, q), expected, atol=1e-15)
 
 
 @given(moving())

@@ -21,46 +21,63 @@ A model file, every key but `links` optional:
     angle = 45
     unit = "deg"                    # of angle, theta, drive and omega where they are numbers; default "rad"
     omega = 0.0                     # with a pin: zigzag (along the line to it), or drive = 90 and branch = "open" or "crossed"
+                                    # of a slider theta is in m, omega in m/s, or a text like "20 cm"
 
     [run]
     t_end = 20.0
     save = 0.01
     formulation = "recursive"
     integrator = "DOP853(rtol=1e-9)"
+
+A model is a Mechanism if a body says of its joint, or if something is held or acts at points:
+
+    floating = true                 # two massless sliders carry the first link
+
+    [[links]]
+    kind = "slider"                 # or "link"
+    mass = 2.0
+    direction = "90 deg"            # or rad, from +x on the ground, from the left normal of a parent
+    parent = -1                     # the body it hangs on, from 0; -1 is the ground; if not given the one before
+    at = [0.0, 1.0]                 # along and left of the parent, one number along it, or x and y on the ground
+    motion = { amplitude = 0.02, frequency = 40.0 }  # or { start, rate }, { times, values }; a list of them is their sum
+
+    [[pins]]                        # kind = "pin" if not said; "guide": point, through, direction; "distance": a, b, length;
+    a = { link = 2 }                # "gear": i, j, ratio, offset; a point of a body: along and left, its tip if not given
+    b = [3.0, 0.0]                  # a point of the ground
+
+    [[loads.point_spring]]          # a, b, stiffness, length, damping; point_force: point, fx, fy
 """
 
 from __future__ import annotations
 
 import importlib.resources
-import math
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from nlink._support import checks
 from nlink._support.checks import ModelError
 from nlink._support.endings import MODEL, check_ending
 from nlink._support.files import written_whole
 from nlink._support.lazy import shown_by
-from nlink._support.modelfile import read_model, tables
+from nlink._support.modelfile import read_model as read_model
+from nlink._support.modelfile import tables
 from nlink._support.records import MOST_LETTERS
 from nlink._support.showing import short
-from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import LINK, MOST_LINKS, Chain, Link, Multibody
-from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Sine, Table
+from nlink.mechanics.chain import Multibody
+from nlink.models.loads import LostFunction as LostFunction
+from nlink.models.starts import read_start, warn_of_degrees, write_start
+from nlink.models.systems import LINK_KEYS, SYSTEM_KEYS, read_system, write_system
+from nlink.models.tables import table_of
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
     from nlink.view.live_page import LivePage
 
-LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
-START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 FLIPS = ("record", "stop", "off")
-SHAPES = ("line", "zigzag", "hanging")
-UNITS = {"deg": math.pi / 180, "rad": 1.0}
-RATES = {f"{name}/s": unit for name, unit in UNITS.items()}
 SAVED = "# A model of nlink"
 """The first line of a model file that nlink has written."""
 
@@ -102,7 +119,9 @@ class Settings:
 @short
 @dataclass(frozen=True)
 class Scenario:
-    """A chain, its start angles (rad, up to 1e9) and rates (rad/s), and the settings of its run.
+    """A chain or a mechanism, its start angles (rad, up to 1e9) and rates (rad/s), and the settings of its run.
+
+    Of sliders theta has displacements in m, omega speeds in m/s; joints with a prescribed motion begin as that says.
 
     The lines of a title become one, of up to 1,000 letters.
 
@@ -117,9 +136,9 @@ class Scenario:
     title: str = ""
 
     def __post_init__(self) -> None:
-        for name, check in (("theta", checks.angle_or_each), ("omega", checks.number_or_each)):
-            value = check(name, getattr(self, name))
-            object.__setattr__(self, name, checks.spread(name, value, self.chain.n, "links"))
+        theta, omega = (np.array(self.chain.coordinates(name, getattr(self, name))) for name in ("theta", "omega"))
+        for name, values in zip(("theta", "omega"), self.chain.given(0.0, theta, omega), strict=True):
+            object.__setattr__(self, name, tuple(values.tolist()))
         if isinstance(self.title, str) and self.title.splitlines() != [self.title]:
             object.__setattr__(self, "title", " ".join(self.title.split()))
         checks.line("title", self.title)
@@ -151,34 +170,29 @@ class Scenario:
         """Read a model file (TOML)."""
         table = read_model(path)
         scenario = cls.from_dict(table, where=str(path))
-        warn_of_degrees(table, str(path))
+        warn_of_degrees(table, scenario.chain, str(path))
         return scenario
 
     @classmethod
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
         """Build a scenario from the tables of a model file."""
         try:
-            _table(table, "the model", "the model", ("title", "links", *LINK_KEYS, "loads", "pin", "start", "run"))
-            chain = _chain(table)
-            theta, omega = _start(table.get("start", "zigzag" if chain.pin else "hanging"), chain)
-            settings = _table(table.get("run", {}), "run", "[run]", [f.name for f in fields(Settings)])
+            table_of(table, "the model", "the model", ("title", *SYSTEM_KEYS, "start", "run"))
+            chain = read_system(table)
+            theta, omega = read_start(table, chain)
+            settings = table_of(table.get("run", {}), "run", "[run]", [f.name for f in fields(Settings)])
             return cls(chain, theta, omega, Settings(**settings), table.get("title", ""))
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scenario as the tables of a model file, explicit in every value."""
-        first = self.chain.links[0]
-        uniform = self.chain.links.count(first) == self.chain.n
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
-        return {
-            "title": self.title,
-            "loads": {load.name: _load_table(load) for load in self.chain.loads},
-            **({"pin": dict(zip("xy", self.chain.pin, strict=True))} if self.chain.pin else {}),
-            "start": {"theta": _short(self.theta), "omega": _short(self.omega)},
-            "run": {key: value for key, value in settings.items() if value is not None},
-            **({"links": self.chain.n} | _numbers(first) if uniform else {"links": [_numbers(link) for link in self.chain.links]}),
-        }
+        system = write_system(self.chain)
+        bodies = {key: system.pop(key) for key in ("links", *LINK_KEYS) if key in system}
+        run = {key: value for key, value in settings.items() if value is not None}
+        start = write_start(self.theta, self.omega, self.chain.slides)
+        return {"title": self.title, **system, "start": start, "run": run, **bodies}
 
     def to_toml(self) -> str:
         """Return the scenario as the text of a model file."""
@@ -193,22 +207,11 @@ class Scenario:
             temporary.write_text(self.to_toml(), encoding="utf-8")
 
 
-def warn_of_degrees(table: dict[str, Any], where: str) -> None:
-    """Warn of start angles of a model that look like degrees, but have no unit."""
-    start = table.get("start")
-    if not isinstance(start, dict) or "unit" in start:
-        return
-    for key in ("theta", "angle", "drive"):
-        value = start.get(key, 0.0)
-        numbers = [each for each in (value if checks.listed(value) else [value]) if not isinstance(each, str)]
-        checks.warn_of_degrees(f"{where}: start.{key}", numbers, "unit = 'deg'")
-
-
 def presets() -> list[str]:
     """Return the names of the presets."""
     folder = importlib.resources.files("nlink") / "presets"
     names = [file.name.removesuffix(".toml") for file in folder.iterdir() if file.name.endswith(".toml")]
-    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.replace("-", " - ").split()])
+    return sorted(names, key=lambda name: [part.zfill(4) if part.isdigit() else part for part in name.replace("-", " - ").split()])
 
 
 def preset_table(name: str) -> dict[str, Any]:
@@ -228,185 +231,5 @@ def preset(name: str) -> Scenario:
     return Scenario.from_dict(preset_table(name), where=name)
 
 
-def _chain(table: dict[str, Any]) -> Chain:
-    links = table.get("links")
-    if links is None:
-        raise ModelError("the model has no 'links'; give their number (links = 3) or [[links]] tables")
-    if isinstance(links, list):
-        extra = [key for key in LINK_KEYS if key in table]
-        if extra:
-            raise ModelError(f"{extra[0]} belongs inside the [[links]] tables when links are given one by one")
-        if not links:
-            raise ModelError("links must not be an empty list")
-        made = tuple(_link(f"links[{i}]", row) for i, row in enumerate(links))
-    else:
-        n = checks.whole("links", links, most=MOST_LINKS)
-        values = {key: tuple(table[key]) if checks.listed(table[key]) else table[key] for key in LINK_KEYS if key in table}
-        columns = {key: checks.spread(key, value, n, "links") for key, value in values.items()}
-        same = not any(isinstance(value, tuple) for value in values.values())
-        made = tuple(_link(f"links[{i}]", {key: column[i] for key, column in columns.items()}) for i in range(1 if same else n))
-        made = made * n if same else made
-    loads = _table(table.get("loads", {}), "loads", "[loads]", LOADS)
-    return Chain(made, tuple(_load(name, value) for name, value in loads.items()), _pin(table.get("pin")))
-
-
-def _pin(value: Any) -> Any:
-    """Read a pin: a table of x and y, or a list of both."""
-    if not isinstance(value, dict):
-        return value
-    _table(value, "pin", "[pin]", "xy")
-    return tuple(checks.number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
-
-
-def _link(where: str, row: Any) -> Link:
-    _table(row, where, where, LINK_KEYS)
-    shape = checks.choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
-    try:
-        link = (Link.rod if shape == "rod" else Link.point)(row.get("length", 1.0), row.get("mass", 1.0))
-        others = {key: row[key] for key in ("com", "inertia", "offset") if key in row}
-        return replace(link, **others) if others else link
-    except ModelError as error:
-        raise ModelError(str(error).replace("Link.", f"{where}.", 1)) from None
-
-
-def _numbers(link: Link) -> dict[str, float]:
-    """Return the numbers of a link; in a chain nothing else is said of it."""
-    return {name: getattr(link, name) for name in LINK}
-
-
-def _load(name: str, value: Any) -> Load:
-    kind = LOADS[name]
-    try:
-        if kind is JointTorque:
-            return JointTorque(_torque(value))
-        if isinstance(value, dict):
-            return _record(kind, value, f"loads.{name}")
-        if name == "tip_force":
-            if not checks.listed(value) or len(value) != 2:
-                raise ModelError(f"must be [fx, fy], got {checks.shown(value)}")
-            return kind(*value)
-        return kind(value)
-    except ModelError as error:
-        text = str(error)
-        raise ModelError(text if text.startswith("loads.") else f"loads.{name}: {text}") from None
-
-
-def _torque(value: Any) -> Any:
-    """Read a torque: a number, a sine or a table in time, or a list of these."""
-    if isinstance(value, dict) and "function" in value:
-        return LostFunction(checks.line("a function's name", value["function"]))
-    if isinstance(value, dict):
-        kind = Table if "times" in value or "values" in value else Sine
-        return _record(kind, value, "a torque", f"a {kind.__name__.lower()}")
-    return [_torque(v) if isinstance(v, dict) else v for v in value] if checks.listed(value) else value
-
-
-def _record(kind: Any, table: dict[str, Any], where: str, name: str = "") -> Any:
-    """Make a record of a table of its fields; messages call the table `where` and the record `name`."""
-    checks.known_keys(where, table, [f.name for f in fields(kind)])
-    missing = [f.name for f in fields(kind) if f.name not in table and f.default is f.default_factory]
-    if missing:
-        raise ModelError(f"{name or where} needs {missing[0]!r}")
-    return kind(**table)
-
-
-@dataclass(frozen=True)
-class LostFunction:
-    """Stands for a torque function that a file names but cannot hold."""
-
-    name: str
-
-    def __call__(self, t: float) -> float:
-        """Refuse: the function is not here."""
-        raise ModelError(f"the torque was the function {self.name[:200]!r}, which a file cannot hold; simulate again with it")
-
-
-def _load_table(load: Load) -> Any:
-    table = {f.name: _plain(getattr(load, f.name)) for f in fields(load)}
-    return next(iter(table.values())) if isinstance(load, Gravity | JointTorque) else table
-
-
-def _plain(value: Any) -> Any:
-    """Return a value of a load as a model file holds it."""
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, Sine | Table):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, LostFunction):
-        return {"function": value.name}
-    return {"function": getattr(value, "__qualname__", type(value).__name__)} if callable(value) else value
-
-
-def _short(values: Any) -> Any:
-    """Return a list, or the one number that stands in all of its places."""
-    first = values[0]
-    same = values.count(first) == len(values) and (first != 0 or len({math.copysign(1.0, v) for v in values}) == 1)
-    return first if same else list(values)
-
-
 def _setting(value: Any) -> Any:
     return value if value is None or isinstance(value, float | str) else list(value) if isinstance(value, tuple) else repr(value)
-
-
-def _table(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, Any]:
-    """Return a table that has no other keys than these; messages call its place `where`, and the table itself `name`."""
-    if not isinstance(value, dict):
-        raise ModelError(f"{where} must be a table, got {checks.shown(value)}")
-    checks.known_keys(name, value, keys)
-    return value
-
-
-def _start(start: Any, chain: Multibody) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    table = _table({"shape": start} if isinstance(start, str) else start, "start", "[start]", START_KEYS)
-    unit = math.pi / 180 if checks.choice("start.unit", table.get("unit", "rad"), ("rad", "deg")) == "deg" else 1.0
-    omega = _each("start.omega", table.get("omega", 0.0), chain.n, unit, RATES)
-    driven = "drive" in table or "branch" in table
-    name = "theta" if "theta" in table else "drive" if driven else "shape"
-    others = {"theta": ("shape", "angle", "drive", "branch"), "drive": ("shape", "angle"), "shape": ()}[name]
-    clash = [key for key in others if key in table]
-    if clash:
-        raise ModelError(f"start has both {name} and {clash[0]}; give one")
-    if name == "theta":
-        return _each("start.theta", table["theta"], chain.n, unit), omega
-    if name == "shape":
-        return _shape(table, chain, unit), omega
-    if "drive" not in table:
-        raise ModelError("start.branch needs start.drive, the angle of the first link")
-    theta = loop_closure.driven(chain, _in_radians("start.drive", table["drive"], unit), table.get("branch", "open"))
-    return tuple(theta.tolist()), omega
-
-
-def _each(where: str, value: Any, n: int, unit: float, units: Mapping[str, float] = UNITS) -> tuple[float, ...]:
-    if isinstance(value, str) or (checks.listed(value) and any(isinstance(each, str) for each in value)):
-        found = (
-            _in_radians(where, value, unit, units)
-            if isinstance(value, str)
-            else tuple(_in_radians(f"{where}[{i}]", each, unit, units) for i, each in enumerate(value))
-        )
-        return checks.spread(where, found, n, "links")
-    return tuple(unit * each for each in checks.spread(where, checks.number_or_each(where, value), n, "links"))
-
-
-def _in_radians(where: str, value: Any, unit: float, units: Mapping[str, float] = UNITS) -> float:
-    """Return an angle or a rate in rad or rad/s: a number of this unit, or a text that says its own."""
-    if not isinstance(value, str):
-        return unit * checks.number(where, value)
-    amount, _, name = value.strip().partition(" ")
-    try:
-        return units[name.strip()] * checks.number(where, float(amount))
-    except (KeyError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-    like = " or ".join(f"'90 {name}'" for name in units)
-    raise ModelError(f"{where} must be a number, or a text like {like}, got {checks.shown(value)}")
-
-
-def _shape(table: dict[str, Any], chain: Multibody, unit: float) -> tuple[float, ...]:
-    shape = checks.choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
-    if "angle" in table and shape != "line":
-        raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
-    if shape == "line":
-        return (_in_radians("start.angle", table["angle"], unit) if "angle" in table else math.pi / 4,) * chain.n
-    if shape == "zigzag" and chain.pin:
-        return tuple(loop_closure.zigzag(chain).tolist())
-    return tuple(math.pi if i % 2 else math.pi / 2 for i in range(chain.n)) if shape == "zigzag" else (0.0,) * chain.n

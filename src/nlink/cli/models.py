@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby, pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,8 @@ from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism, Slider
+from nlink.mechanics.points import GROUND, Point, ends
 from nlink.scenario import Scenario
 from nlink.view.words import saved_text
 
@@ -68,13 +70,18 @@ def _text(scenario: Scenario, name: str, state: Table, method: str) -> str:
     facts += [("tolerance", f"rtol {settings.rtol:g}, atol {settings.atol:g}")]
     facts += [("state", f"{state['message']}; {state['points']:,} points saved")] if state else []
     lines = [*([] if scenario.title else [name]), *system_lines(scenario, facts), "", *_links(scenario), ""]
-    last = "X pin" if scenario.chain.pin else "O last end"
-    lines += [f"  at the start (+ pivot, o hinge, {last}):", sketch(scenario.chain, np.array(scenario.theta))]
+    last = "X pin" if scenario.chain.closed else "O last end"
+    marks = f"+ pivot, o hinge, {last}"
+    if isinstance(scenario.chain, Mechanism):
+        marks = ", ".join(["+ ground", *["# slider"] * bool(scenario.chain.slides.any()), "o hinge", last.replace("last", "free")])
+    lines += [f"  at the start ({marks}):", sketch(scenario.chain, np.array(scenario.theta))]
     return "\n".join(lines)
 
 
 def _links(scenario: Scenario) -> list[str]:
     """Return the table of links in lines; neighbours that are equal in all values share a row."""
+    if isinstance(scenario.chain, Mechanism):
+        return _bodies(scenario.chain, scenario)
     head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
     rows: list[tuple[str, ...]] = [head]
     chain, last = scenario.chain, 0
@@ -85,10 +92,25 @@ def _links(scenario: Scenario) -> list[str]:
     return aligned(rows)
 
 
+def _bodies(model: Mechanism, scenario: Scenario) -> list[str]:
+    """Return the table of bodies in lines: what each is, on which it hangs, and where."""
+    head = ("body", "kind", "on", "at m", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "start", "rate")
+    rows: list[tuple[str, ...]] = [head]
+    starts = zip(scenario.theta, np.broadcast_to(scenario.omega, model.n).tolist(), strict=True)
+    for i, (body, on, (q, v)) in enumerate(zip(model.links, model.parents.tolist(), starts, strict=True)):
+        slide = isinstance(body, Slider)
+        place = "tip" if body.at is None and on >= 0 else ", ".join(f"{x:.6g}" for x in np.atleast_1d(body.at or (0.0, 0.0)))
+        numbers = (f"{value:.6g}" for value in (body.length, body.mass, body.com, body.offset, body.inertia))
+        start = (f"{q:.6g} m", f"{v:.6g} m/s") if slide else (f"{np.degrees(q):.6g} deg", f"{v:.6g} rad/s")
+        rows.append((f"{i + 1}", "slider" if slide else "link", f"{on + 1}" if on >= 0 else "ground", place, *numbers, *start))
+    return aligned(rows)
+
+
 def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
-    """Draw a chain in characters: the pivot as +, a pin as X, link ends as o, the last of an open chain as O, links dotted."""
-    points, pins = kinematics.hinges(chain, theta), np.array([chain.pin] if chain.pin else []).reshape(-1, 2)
-    seen = np.concatenate([points, pins])
+    """Draw a system in characters: grounds as +, pins as X, link ends as o, free ones as O, sliders as #, the rest dotted."""
+    lines = kinematics.segments(chain, theta)
+    pins = kinematics.points(chain, theta, _pinned(chain))
+    seen = np.concatenate([lines.reshape(-1, 2), pins])
     low, high = seen.min(0), seen.max(0)
     cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
     columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1
@@ -98,12 +120,23 @@ def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 1
         column, row = round((point[0] - low[0]) / cell), round((high[1] - point[1]) / (2 * cell))
         grid[min(row, rows - 1)][min(column, columns - 1)] = mark
 
-    for a, b in pairwise(points):
+    for a, b in lines:
         for share in np.linspace(0, 1, 2 + int(4 * np.hypot(*(b - a)) / cell)):
             dot(a + share * (b - a), ".")
-    for i, point in enumerate(points):
-        dot(point, "o" if i < chain.n or chain.pin else "O")
+    parents = chain.parents.tolist()
+    free = {*range(chain.n)} - {*parents} if not chain.closed else set()
+    for i, (_, end) in enumerate(lines):
+        dot(end, "#" if chain.slides[i] else "O" if i in free else "o")
     for pin in pins:
         dot(pin, "X")
-    dot(points[0], "+")
+    for (begin, _), parent in zip(lines, parents, strict=True):
+        if parent == GROUND:
+            dot(begin, "+")
     return "\n".join("    " + "".join(row).rstrip() for row in grid)
+
+
+def _pinned(chain: Multibody) -> list[Point]:
+    """Return the points that are held: of a mechanism one of each pin, guide and bar."""
+    if isinstance(chain, Mechanism):
+        return [point for closure in chain.pins for point in ends(closure)[:1]]
+    return [chain.pin] if chain.pin else []

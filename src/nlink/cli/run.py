@@ -91,7 +91,7 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
     system = formulate(scenario.chain, settings.formulation)
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     points = save_times(settings.save, settings.t_end).total
-    lines = [("method", f"{system.formulation.described()}, {method.described()}")]
+    lines = [("method", f"{system.asked.described()}, {method.described()}")]
     lines += [("would run", f"to t = {settings.t_end:g} s, {points} points"), ("would save", str(path))]
     typer.echo("\n".join(system_lines(scenario, lines)))
 

@@ -42,9 +42,9 @@ DISTANCE, LINE, TOTAL = 2, 3, 6
 EXACT = 1e-11
 """Lengths that differ from those of a dead position by this part of the chain's length have it."""
 CLOSED = 1e-15
-NOISE = 1e-14
-"""Part of the speed of the links that a rate of the miss must exceed to be more than rounding: close to a dead position the
-rounding, divided by the distance, would be a large correction. (The miss itself, summed without cancellation, is finer than that.)
+FINER = 30.0
+"""Closer to a dead position than the chain's length divided by this, angles are closed to a part of that distance: the direction of
+the rates that are allowed depends on it.
 """
 ROUNDS = 4
 HIT = 1e-9
@@ -106,6 +106,23 @@ def shut(p, w, frame):
 
     TH, OM, S, C are filled and changed.
     """
+    aa, ratio, rr, dead = close_angles(p, w, frame)
+    across, along, speed = rates_of_miss(p, w, ratio)
+    down, up = across / aa, 0.0
+    if abs(along) <= 0.1 * math.sqrt(rr * speed) and rr > HIT * HIT * aa:
+        up = along / rr
+    for i in range(p.n):
+        w[OM, i] -= p.links[LENGTH, i] * (w[C, i] * down - (w[S, i] + ratio * w[C, i]) * up)
+    return math.sqrt(rr / aa), dead
+
+
+@kernel
+def close_angles(p, w, frame):
+    """Close TH, S and C by the smallest plain change; return a.a, a.r/a.a, r'.r' and whether a dead position is near.
+
+    S and C change by themselves, so that they become finer than the rounded angles: after a hundred turns those are some 1e-14,
+    and 1e-4 from a dead position the rates that are allowed would have an error of 1e-10.
+    """
     total = p.pin[TOTAL]
     aa = ar = rr = 1.0
     dead = False
@@ -117,7 +134,8 @@ def shut(p, w, frame):
         down, up = across / aa, 0.0
         if abs(left) * total <= 0.1 * rr and rr > 0.0:
             up = left / rr
-        if abs(across) <= CLOSED * total and (up == 0.0 or abs(left) <= CLOSED * math.sqrt(rr)):
+        fine = CLOSED * min(1.0, FINER * math.sqrt(rr) / total)
+        if abs(across) <= fine * total and (up == 0.0 or abs(left) <= fine * math.sqrt(rr)):
             break
         largest = 0.0
         for i in range(p.n):
@@ -131,26 +149,19 @@ def shut(p, w, frame):
             w[S, i], w[C, i] = s * cosine + c * sine, c * cosine - s * sine
         if largest > 1e-3:
             turn_from(frame, p, w)
-    ratio = ar / aa
-    slide(p, w, aa, ratio, rr)
-    return math.sqrt(rr / aa), dead
+    return aa, ar / aa, rr, dead
 
 
 @kernel
-def slide(p, w, aa, ratio, rr):
-    """Make the rates OM tangent by the smallest plain change."""
-    across = along = speed = size = 0.0
+def rates_of_miss(p, w, ratio):
+    """Return the rates of phi_n and of phi_u - ratio phi_n, and the square of the rates."""
+    across = along = speed = 0.0
     for i in range(p.n):
         rate = w[OM, i]
         across += p.links[LENGTH, i] * w[C, i] * rate
         along -= p.links[LENGTH, i] * (w[S, i] + ratio * w[C, i]) * rate
         speed += rate * rate
-        size += p.links[LENGTH, i] * abs(rate)
-    down, up = across / aa, 0.0
-    if NOISE * size < abs(along) <= 0.1 * math.sqrt(rr * speed) and rr > HIT * HIT * aa:
-        up = along / rr
-    for i in range(p.n):
-        w[OM, i] -= p.links[LENGTH, i] * (w[C, i] * down - (w[S, i] + ratio * w[C, i]) * up)
+    return across, along, speed
 
 
 @kernel
@@ -244,19 +255,19 @@ def settle_rows(p, w):
             miss, rate = math.sqrt(across * across + along * along), drift(p, w)
         elif abs(across) + abs(along) <= CLOSED * total:
             break
-        fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.1 / total, 0.0, 0.0)
+        fx, fy = -across / sxx, 0.0
+        rr = rest_of(p, w, ar / aa)
+        if abs(along - ar / aa * across) * total <= 0.1 * rr:  # else the correction would reach as far as the dead position
+            fx, fy = tip_force(-across, along, sxx, sxy, syy)
         for i in range(p.n):
             w[TH, i] += fx * w[AX, i] + fy * w[AY, i]
         turn_from(frame, p, w)
+    aa, ratio, rr, _ = close_angles(p, w, frame)
     sxx, sxy, syy = columns(p, w)
-    _, _, aa, ar, _ = misses(p, w)
-    across = along = speed = size = 0.0
-    for i in range(p.n):
-        across += p.links[LENGTH, i] * w[C, i] * w[OM, i]
-        along -= p.links[LENGTH, i] * w[S, i] * w[OM, i]
-        speed += w[OM, i] * w[OM, i]
-        size += p.links[LENGTH, i] * abs(w[OM, i])
-    fx, fy = correction(p, w, across, along, aa, ar, sxx, sxy, syy, 0.0, 0.1 * math.sqrt(speed), NOISE * size)
+    across, along, speed = rates_of_miss(p, w, ratio)
+    fx, fy = -across / sxx, 0.0
+    if abs(along) <= 0.1 * math.sqrt(rr * speed) and rr > HIT * HIT * aa:
+        fx, fy = tip_force(-across, along + ratio * across, sxx, sxy, syy)
     for i in range(p.n):
         w[OM, i] += fx * w[AX, i] + fy * w[AY, i]
     return miss, rate, energy(w[TH], w[OM], 0, p, w, s, c) - before
@@ -274,19 +285,6 @@ def settle_loop(y, p, w):
         y[p.n + i] = w[OM, i]
     y[2 * p.n + CONSTRAINED] += taken
     return miss, rate
-
-
-@kernel
-def correction(p, w, across, along, aa, ar, sxx, sxy, syy, reach, share, noise):
-    """Return the impulse (along n, along -u) that takes away a miss; along u only if it is small against the distance to a dead
-    position (times `reach`) or against the speed (times `share`), and more than rounding.
-    """
-    rr = rest_of(p, w, ar / aa)
-    left = along - ar / aa * across
-    nearest = HIT * HIT * aa if share > 0.0 else 0.0  # closer than that, rounded angles do not tell the directions of the branches
-    if noise <= abs(left) <= reach * rr + share * math.sqrt(rr) and rr > nearest:
-        return tip_force(-across, along, sxx, sxy, syy)
-    return -across / sxx, 0.0
 
 
 @kernel

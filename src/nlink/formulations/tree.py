@@ -21,8 +21,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.mechanics.contract import right_hand_side
@@ -65,16 +63,18 @@ class TreeFormulation(AngleFormulation):
         works = numbers.ledger or chain.prescribed.any() or chain.closed
         return TreeParameters(numbers._replace(ledger=WORKS if works else 0), tree_numbers(chain))
 
-    def turning(self, n: int) -> np.ndarray:
-        """Return True for the coordinates."""
-        return np.arange(2 * n) < n
-
 
 @dataclass(frozen=True)
 class TreeSweep(TreeFormulation):
     """O(N) sweep of Newton and Euler over a tree."""
 
     name: ClassVar[str] = "recursive"
+
+    def side_by_side(self, parameters: TreeParameters) -> Any:
+        """Take every open mechanism without a torque function."""
+        from nlink.formulations.tree_side_by_side import TreeSideBySide
+
+        return None if parameters.chain.callback or type(parameters) is not TreeParameters else TreeSideBySide(parameters)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads, of poses and of the sweep."""

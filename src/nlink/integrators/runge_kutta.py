@@ -82,8 +82,8 @@ class RungeKuttaStepper(CompiledStepper):
         super().__init__(system.parameters, system.full_size, record.tableau.powers)
         self.system = system
         adaptive = isinstance(record, RungeKutta)
-        control = (record.rtol, record.atol, record.max_step) if adaptive else (1.0, 1.0, math.inf)
-        cap, m = np.where(system.formulation.turning(system.chain.n), 1.0, np.inf), system.full_size
+        control = (record.rtol, record.atol, min(record.max_step, system.longest_step)) if adaptive else (1.0, 1.0, math.inf)
+        cap, m = np.where(system.turning, 1.0, np.inf), system.full_size
         own = record.tableau._replace(weight=record.tableau.weight.copy())
         stages, spare = np.empty((own.total, m)), np.empty(m)
         self.method = RungeKuttaStep(own, *control, cap, stages, spare, system.scratch())

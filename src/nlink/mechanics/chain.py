@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, choice, listed, number, number_or_each, shown, spread, whole
+from nlink._support.checks import ModelError, angle_or_each, choice, listed, number, number_or_each, shown, spread, whole
 from nlink._support.lazy import shown_by
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, each, parameters_of
 from nlink.mechanics.motions import Motion, motion_of
@@ -161,9 +161,42 @@ class Multibody:
         return len(self.links)
 
     @property
+    def made_of(self) -> str:
+        """What the model is made of, in words."""
+        return f"{self.n} link{'s' * (self.n > 1)}"
+
+    @property
     def closed(self) -> bool:
         """Whether something closes a loop: a pin."""
         return False
+
+    @cached_property
+    def parents(self) -> np.ndarray:
+        """The number of the body on which each hangs (N,), GROUND for the ground: in a chain the one before."""
+        return np.arange(-1, self.n - 1)
+
+    @cached_property
+    def slides(self) -> np.ndarray:
+        """Which bodies slide (N,): none of a chain."""
+        return np.zeros(self.n, bool)
+
+    @cached_property
+    def prescribed(self) -> np.ndarray:
+        """Which joints have a prescribed motion (N,): none of a chain."""
+        return np.zeros(self.n, bool)
+
+    def coordinates(self, name: str, values: Any) -> tuple[float, ...]:
+        """Return theta or omega as N numbers, checked: one serves all links; only angles are bounded by WIDEST_ANGLE."""
+        if name != "theta" or self.slides.any():
+            found = spread(name, number_or_each(name, values), self.n, "links")
+            if name == "theta":
+                angle_or_each(name, tuple(0.0 if slide else q for q, slide in zip(found, self.slides.tolist(), strict=True)))
+            return found
+        return spread(name, angle_or_each(name, values), self.n, "links")
+
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        return theta, omega
 
     @property
     def g(self) -> float:

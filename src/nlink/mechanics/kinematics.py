@@ -13,13 +13,16 @@ These are the formulas of chains; mechanisms register theirs for the functions o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Drag, FollowerForce, TipForce
+from nlink.mechanics.points import At, Point
 
 
 class Links(NamedTuple):
@@ -50,6 +53,49 @@ def hinge_velocities(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> 
     """Return the velocities of the pivot and the link ends, (..., N+1, 2) in m/s."""
     _, t = directions(theta)
     return _from_pivot((chain.length * omega)[..., None] * t)
+
+
+@singledispatch
+def angles(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return the angles of the bodies, (..., N) in rad: of links their coordinates."""
+    return theta
+
+
+@singledispatch
+def segments(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return both ends of each link, its joint first, (..., N, 2, 2) in m."""
+    ends = hinges(chain, theta)
+    return np.stack([ends[..., :-1, :], ends[..., 1:, :]], -2)
+
+
+@singledispatch
+def points(chain: Multibody, theta: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return where points of links and of the ground are, (..., K, 2) in m."""
+    ends, (e, t) = hinges(chain, theta), directions(theta)
+    return _stacked(theta, [_spot(place, ends, e, t) for place in places])
+
+
+@singledispatch
+def point_velocities(chain: Multibody, theta: np.ndarray, omega: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return the velocities of points of links and of the ground, (..., K, 2) in m/s."""
+    ends, (e, t) = hinge_velocities(chain, theta, omega), directions(theta)
+    spin = omega[..., None]
+    return _stacked(theta, [_spot(place, ends, spin * t, -spin * e) if isinstance(place, At) else (0.0, 0.0) for place in places])
+
+
+def _spot(place: Point, ends: np.ndarray, along: np.ndarray, left: np.ndarray) -> np.ndarray | tuple[float, float]:
+    """Return a point of a chain, or its velocity, (..., 2), by those of the hinges and of a metre along a link and to its left."""
+    if not isinstance(place, At):
+        return place
+    i = place.link
+    if place.along is None:
+        return ends[..., i + 1, :] if place.left == 0 else ends[..., i + 1, :] + place.left * left[..., i, :]
+    return ends[..., i, :] + place.along * along[..., i, :] + place.left * left[..., i, :]
+
+
+def _stacked(theta: np.ndarray, spots: Sequence[ArrayLike]) -> np.ndarray:
+    shape = (*np.shape(theta)[:-1], 2)
+    return np.stack([np.broadcast_to(spot, shape) for spot in spots], -2) if spots else np.zeros((*shape[:-1], 0, 2))
 
 
 @singledispatch
@@ -146,6 +192,18 @@ def reactions(
     net = inertial - forces(chain, theta, omega)
     hinges = np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
     return hinges if tip is None else np.concatenate([hinges - tip[..., None, :], tip[..., None, :]], axis=-2)
+
+
+def momentum(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the momentum of all links, (..., 2) in kg m/s."""
+    return (chain.mass[:, None] * centre_velocities(chain, theta, omega)).sum(-2)
+
+
+@singledispatch
+def angular_momentum(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the angular momentum of all links about the origin, (...) in kg m^2/s."""
+    x, v = centres(chain, theta), centre_velocities(chain, theta, omega)
+    return total(x[..., 0] * v[..., 1] - x[..., 1] * v[..., 0], chain.mass) + total(omega, chain.inertia)
 
 
 def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

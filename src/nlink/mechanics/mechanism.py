@@ -24,10 +24,11 @@ from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
 from nlink.mechanics import assembly, branches, kinematics, loop_closure, mobility, tree_kinematics
 from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
-from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, PointForce, PointSpring, each
+from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
-from nlink.mechanics.motions import Motion
+from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
+from nlink.mechanics.resistance import unresisted
 
 BEYOND = 1e-9
 """Part of a link's length by which a point may lie beyond its ends: rounding."""
@@ -95,7 +96,7 @@ class Mechanism(Multibody):
     def floating(cls, links: Sequence[Link | Slider], loads: Any = ()) -> Mechanism:
         """Return links that float free: two massless sliders carry the first of them, along x and y.
 
-        A spring, damper or torque that is given as one number acts between the links, not on the sliders or on the first link.
+        A load at joints that is given once acts between the links; any other, once or for each link, not on the sliders.
 
         >>> Mechanism.floating([Link.rod(1.0, 1.0)] * 2, loads=Gravity(0.0)).n
         4
@@ -106,16 +107,20 @@ class Mechanism(Multibody):
 
     def __repr__(self) -> str:
         """Return one line: how many links and sliders, how heavy, what acts on them and what closes them."""
-        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
-        counts = " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
         names = dict.fromkeys(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0))
         closed = f", {len(self.pins)} pin{'s' * (len(self.pins) > 1)}" if self.pins else ""
-        return f"<Mechanism of {counts}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
+        return f"<Mechanism of {self.made_of}, {self.mass.sum():g} kg, {', '.join(names) or 'no loads'}{closed}>"
 
     @shown_by("words.chain_html")
     def _repr_html_(self) -> str:
         """Return a sketch and the system in words, for a notebook."""
         ...
+
+    @property
+    def made_of(self) -> str:
+        """What the mechanism is made of, in words: "2 links and 1 slider"."""
+        kinds = {"link": int((~self.slides).sum()), "slider": int(self.slides.sum())}
+        return " and ".join(f"{n} {name}{'s' * (n > 1)}" for name, n in kinds.items() if n)
 
     @cached_property
     def parents(self) -> np.ndarray:
@@ -165,8 +170,18 @@ class Mechanism(Multibody):
     def located(self, point: Point) -> tuple[int, float, float]:
         """Return the body of a point, and where it is in its frame: along and left in m."""
         if isinstance(point, At):
-            return point.link, *self.lever(point.link, None if point.along is None else (point.along, point.left))
+            return point.link, self.links[point.link].length if point.along is None else point.along, point.left
         return GROUND, *self.lever(GROUND, point)
+
+    def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""
+        if not self.prescribed.any():
+            return theta, omega
+        theta, omega = theta.copy(), omega.copy()
+        for i, body in enumerate(self.links):
+            if body.motion is not None:
+                theta[..., i], omega[..., i], _ = motion_at(body.motion, np.asarray(t, float))
+        return theta, omega
 
     @property
     def closed(self) -> bool:
@@ -299,6 +314,8 @@ class Mechanism(Multibody):
 
     def _check_load(self, load: Load) -> None:
         name = type(load).__name__
+        if load.several:
+            name += f"[{[other for other in self.loads if type(other) is type(load)].index(load)}]"
         link = getattr(load, "link", None)
         if link is not None:
             self._check_body(f"{name}.link", link)
@@ -309,22 +326,25 @@ class Mechanism(Multibody):
             check_lengths(load, self.n)
 
     def _refuse_singular(self) -> None:
-        """Refuse bodies that nothing with mass resists, in some configuration.
-
-        If every free link has inertia about its hinge and every free slider has mass, all is well; else the pivots of the mass
-        matrix are looked at in some configurations.
-        """
+        """Refuse bodies that nothing with mass resists, in some configuration; all is well where each resists its own joint."""
         own = np.where(self.slides, self.mass, [body.hinge_inertia for body in self.links])
-        if (own[~self.prescribed] > 0).all():
-            return
-        sizes = tree_kinematics.pivots(self)
-        for i in np.flatnonzero(~self.prescribed & (sizes.min(0) <= 1e-12 * np.maximum(sizes.max(), 1e-300))).tolist():
-            what = "slider" if self.slides[i] else "link"
-            axis = "along its direction" if self.slides[i] else "about its joint"
+        i = None if (own[~self.prescribed] > 0).all() else unresisted(self)
+        if i is not None:
+            what, away = ("slider along its direction", "") if self.slides[i] else ("link about its joint", " away from its hinge")
             raise ModelError(
-                f"Mechanism.links[{i}] makes the mass matrix singular: nothing with mass resists this {what} {axis}; "
-                "give it a mass (away from its hinge) or an inertia, or hang something heavy on it"
+                f"Mechanism.links[{i}] makes the mass matrix singular: in some configuration nothing with mass resists this "
+                f"{what}; give it a mass{away} or an inertia, or hang a body with both on it"
             )
+
+
+def plain_chain(what: str, model: Any, remedy: str) -> Chain:
+    """Return the chain that a model is; refuse a mechanism by name, and say what to do instead of `what`."""
+    found = model.as_chain() if isinstance(model, Mechanism) else model
+    if isinstance(found, Chain):
+        return found
+    if isinstance(model, Mechanism):
+        raise ModelError(f"{what} takes chains, not mechanisms; {remedy}")
+    raise ModelError(f"{what} needs a Chain, got {type(model).__name__}")
 
 
 def _names(closure: Closure) -> tuple[str, str]:
@@ -332,16 +352,22 @@ def _names(closure: Closure) -> tuple[str, str]:
 
 
 def _between(load: Load, n: int) -> Load:
-    """Return a load of floating links whose single numbers at joints act between the links."""
-    if not (load.law and load.law.on == "joint"):
-        return load
-    single = {name: getattr(load, name) for name in load.parameters() if not isinstance(getattr(load, name), tuple)}
-    return replace(load, **{name: (0.0,) * 3 + (value,) * (n - 1) for name, value in single.items()})
+    """Return a load on n floating links as one on their mechanism: at joints it acts between links, and never on the sliders."""
+    names = [name for name, parameter in load.parameters().items() if not parameter.single]
+    if isinstance(load, JointTorque):
+        names = [] if callable(load.torque) else ["torque"]
+    first = isinstance(load, JointTorque) or bool(load.law and load.law.on == "joint")
+
+    def spread(value: Any) -> tuple[Any, ...]:
+        return value if isinstance(value, tuple) else (0.0,) * first + (value,) * (n - first)
+
+    return replace(load, **{name: (0.0, 0.0, *spread(getattr(load, name))) for name in names})
 
 
 for _name in (
-    "hinges", "hinge_velocities", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions",
+    "angles", "segments", "points", "point_velocities", "hinges", "hinge_velocities", "centres", "centre_velocities",
+    "centre_accelerations", "energies", "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions",
+    "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))
 for _name, _module in (

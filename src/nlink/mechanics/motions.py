@@ -51,9 +51,10 @@ class Spline:
 
     @cached_property
     def pieces(self) -> np.ndarray:
-        """Time at which each cubic begins, and its coefficients for powers of the time from there: (pieces, 5).
+        """Time from which each cubic counts, time at which it begins, its coefficients for powers of the time since: (pieces, 6).
 
-        The first piece is the straight line before the first knot, the last the one behind the last knot.
+        The first piece is the straight line before the first knot, which counts from -infinity; the last is the line behind the
+        last knot.
         """
         t, v = np.asarray(self.times), np.asarray(self.values)
         h, slope = np.diff(t), np.diff(v) / np.diff(t)
@@ -64,9 +65,9 @@ class Spline:
             bands = np.array([np.append(0.0, h[1:-1]), 2 * (h[:-1] + h[1:]), np.append(h[1:-1], 0.0)])
             bend[1:-1] = solve_banded((1, 1), bands, 6 * np.diff(slope))
         first = slope - h * (2 * bend[:-1] + bend[1:]) / 6
-        cubics = np.column_stack([t[:-1], v[:-1], first, bend[:-1] / 2, np.diff(bend) / (6 * h)])
+        cubics = np.column_stack([t[:-1], t[:-1], v[:-1], first, bend[:-1] / 2, np.diff(bend) / (6 * h)])
         end = slope[-1] + h[-1] * (bend[-2] + 2 * bend[-1]) / 6
-        return np.vstack([(t[0], v[0], first[0], 0.0, 0.0), cubics, (t[-1], v[-1], end, 0.0, 0.0)])
+        return np.vstack([(-np.inf, t[0], v[0], first[0], 0.0, 0.0), cubics, (t[-1], t[-1], v[-1], end, 0.0, 0.0)])
 
 
 Term = Sine | Ramp | Spline
@@ -74,7 +75,7 @@ Motion = Term | tuple[Term, ...]
 
 
 class MotionNumbers(NamedTuple):
-    """A motion as numbers: constant and rate, sines (K, 3) as amplitude, angular frequency and phase, pieces of splines (P, 5)."""
+    """A motion as numbers: constant and rate, sines (K, 3): amplitude, angular frequency, phase; pieces of each spline (P, 6)."""
 
     constant: float
     rate: float
@@ -106,6 +107,27 @@ def numbers_of(motion: Motion) -> MotionNumbers:
     return MotionNumbers(constant, sum(each.rate for each in ramps), np.array(rows).reshape(-1, 3), pieces)
 
 
+def moves(motion: Motion) -> bool:
+    """Whether a motion is more than a constant."""
+    numbers = numbers_of(motion)
+    return bool(numbers.rate or numbers.sines[:, 0].any() or any(pieces[:, 3:].any() for pieces in numbers.pieces))
+
+
+def fastest(motion: Motion) -> float:
+    """Return the largest rate of a motion but for its sines."""
+    numbers = numbers_of(motion)
+    return abs(numbers.rate) + sum(_fastest(pieces) for pieces in numbers.pieces)
+
+
+def _fastest(pieces: np.ndarray) -> float:
+    """Return the largest rate of a spline, at its knots or where it bends the other way."""
+    _, begin, _, first, second, third = pieces.T
+    long = np.append(np.diff(begin), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        turn = np.clip(np.nan_to_num(-second / (3 * third)), 0.0, long)
+    return float(np.abs(first + turn * (2 * second + 3 * turn * third)).max(initial=float(np.abs(first).max())))
+
+
 def knots_of(motion: Motion | None) -> list[float]:
     """Return the times at which the third derivative of a motion jumps: step boundaries."""
     terms = motion if isinstance(motion, tuple) else (motion,)
@@ -120,7 +142,7 @@ def motion_at(motion: Motion, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np
         s, c = np.sin(frequency * t + phase), np.cos(frequency * t + phase)
         q, v, a = q + amplitude * s, v + amplitude * frequency * c, a - amplitude * frequency**2 * s
     for pieces in numbers.pieces:
-        begin, c0, c1, c2, c3 = pieces[np.clip(np.searchsorted(pieces[1:, 0], t, "right"), 0, len(pieces) - 1)].T
+        begin, c0, c1, c2, c3 = np.moveaxis(pieces[np.searchsorted(pieces[1:, 0], t, "right"), 1:], -1, 0)
         u = t - begin
         q, v, a = q + c0 + u * (c1 + u * (c2 + u * c3)), v + c1 + u * (2 * c2 + u * 3 * c3), a + 2 * c2 + 6 * c3 * u
     return q, v, a

@@ -48,6 +48,15 @@ def point(where: str, value: Any) -> Point:
     return x, y
 
 
+def checked_points(where: str, values: Any, n: int) -> list[Point]:
+    """Return points of n bodies or of the ground, checked."""
+    found = [point(f"{where}[{i}]", value) for i, value in enumerate(values)]
+    for i, each in enumerate(found):
+        if isinstance(each, At) and each.link >= n:
+            raise ModelError(f"{where}[{i}].link must be a body of the model, 0 to {n - 1}, got {each.link}")
+    return found
+
+
 @dataclass(frozen=True)
 class Pin:
     """Two points held together: of two bodies, or of a body and the ground.

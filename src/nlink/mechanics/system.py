@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError, angle_or_each, number_or_each, spread
+from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
@@ -22,12 +22,14 @@ from nlink.mechanics.contract import residual, rhs
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
 from nlink.mechanics.loads import CONSTRAINTS, LOADS, MOTION, POINT_LOADS, JointTorque, kinks, ledger, mechanism_ledger
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.motions import knots_of
+from nlink.mechanics.motions import fastest, knots_of
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.torque_callback import TorqueCallback
 
 BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
 """s: how far beyond its end a motion is looked at for an exception of a compiled torque function."""
+TURN = 0.5
+"""rad: how far a joint turns in a step at most where its angle is given in time."""
 
 
 @entry("the equations of motion with constraints")
@@ -81,7 +83,7 @@ class Formulation(ABC):
     def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
-    def side_by_side(self, numbers: ChainParameters) -> Any:
+    def side_by_side(self, parameters: Any) -> Any:
         """Return what evaluates many chains at once, if anything does: a function (t, states, out, to) that fills out[to:] with
         their accelerations and what is before with their rates.
         """
@@ -199,10 +201,14 @@ class System:
     [-6.047, 2.016]
     """
 
+    asked: Formulation
+    """the formulation as it was asked for, which a scenario keeps: for mechanisms `formulation` is another record"""
+
     def __init__(self, chain: Multibody, formulation: Formulation) -> None:
         if isinstance(chain, Mechanism):
             chain.check_masses()
             chain = chain.as_chain() or chain
+        self.asked = formulation
         formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
@@ -258,6 +264,13 @@ class System:
         inside = self._kinks[low:high]
         return np.append(inside if end >= t else inside[::-1], float(end))
 
+    @cached_property
+    def longest_step(self) -> float:
+        """The longest step that follows the joints with a prescribed motion, in s: a quadrature does not see how far they turn."""
+        driven = zip(self.chain.links, self.chain.slides, strict=True)
+        rate = max((fastest(body.motion) for body, slides in driven if body.motion and not slides), default=0.0)
+        return TURN / rate if rate else math.inf
+
     def reach(self, end: float, step: float) -> float:
         """Return how far a step may go over the end: to the next kink of the loads, in the direction of `step`."""
         passed = np.searchsorted(self._kinks, end, "left" if step > 0 else "right")
@@ -296,10 +309,12 @@ class System:
 
     @cached_property
     def _side_by_side(self) -> Any:
-        return self.formulation.side_by_side(self.parameters.chain)
+        return self.formulation.side_by_side(self.parameters)
 
     def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
-        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
+        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains and trees in
+        `recursive`.
+        """
         states = self._in_columns(states)
         out = np.empty_like(states)
         if self._side_by_side:
@@ -363,7 +378,7 @@ class System:
     def reactions(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
         """Return the force on each link at its upper hinge, (N, 2) in N; with a pin (N+1, 2), the last row its force on the tip."""
         alpha = self.accelerations(theta, omega, t)
-        angles, rates = self.angles("theta", theta), self.angles("omega", omega)
+        angles, rates = self.chain.given(t, self.angles("theta", theta), self.angles("omega", omega))
         return self.formulation.reactions(self.chain, angles, rates, alpha, self._w)
 
     def multipliers(self, t: float, y: np.ndarray) -> np.ndarray:
@@ -380,6 +395,19 @@ class System:
             energies_many(theta, omega, self.parameters.chain, out, self._w)
             return EnergyPair(out[:, 0], out[:, 1])
         return EnergyPair(*self.formulation.energy(self.chain, np.asarray(state, float)))
+
+    def given(self, t: ArrayLike, state: np.ndarray) -> np.ndarray:
+        """Return states (..., size) with the coordinates of joints with a prescribed motion as they are at times t (...)."""
+        if not isinstance(self.chain, Mechanism) or not self.chain.prescribed.any():
+            return state
+        return self.formulation.encode(self.chain, *self.chain.given(t, *self.decode(state)))
+
+    @property
+    def turning(self) -> np.ndarray:
+        """Which components of the state are angles (size,): not the displacements of sliders."""
+        turning = self.formulation.turning(self.chain.n)
+        turning[: self.chain.n] &= ~self.chain.slides
+        return turning
 
     def violation(self, state: np.ndarray) -> Any:
         """Return how far a state is off its constraints."""
@@ -398,5 +426,4 @@ class System:
         plain, most = type(values) is np.ndarray and values.dtype == float, WIDEST_ANGLE if name == "theta" else LARGEST
         if plain and values.shape == (self.chain.n,) and np.abs(values).max() <= most:  # also if called a million times
             return values.copy()
-        check = angle_or_each if name == "theta" else number_or_each
-        return np.array(spread(name, check(name, values), self.chain.n, "links"))
+        return np.array(self.chain.coordinates(name, values))

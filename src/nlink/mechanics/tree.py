@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, sincos
+from nlink.compiled.simd import alike, sincos, where
 from nlink.mechanics.kernels import (
     DRAGGED,
     DRIVEN,
@@ -30,6 +30,7 @@ from nlink.mechanics.kernels import (
     TIP_Y,
     TIPPED,
     ChainParameters,
+    joint_energy,
     joint_moment,
     joint_start,
     joint_store,
@@ -43,7 +44,7 @@ from nlink.mechanics.loads import POINT_LOADS, FollowerForce, PointForce, PointS
 from nlink.mechanics.loads.base import Load
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.motions import numbers_of
-from nlink.mechanics.parameters import COM, LENGTH, OFFSET
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.points import GROUND
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, TQ, C, S
 from nlink.mechanics.torques import drive
@@ -62,6 +63,8 @@ BODY_A, BODY_B, TIP_BODY, FOLLOWER_BODY = 0, 1, 0, 1
 """Rows of `ends` and places in `tips`."""
 A_ALONG, A_LEFT, B_ALONG, B_LEFT, STIFFNESS, REST, DAMPING, FORCE_X, FORCE_Y = range(9)
 """Rows of `points`."""
+COUNTS, BEGINS, CUBIC = range(3)
+"""Columns of `pieces`: from when a cubic counts, when it begins, and the first of its coefficients."""
 
 
 class TreeNumbers(NamedTuple):
@@ -74,7 +77,7 @@ class TreeNumbers(NamedTuple):
     sines: np.ndarray
     """(sines, 3): amplitude, angular frequency, phase"""
     pieces: np.ndarray
-    """(pieces, 5): time, and the coefficients of a cubic from there"""
+    """(pieces, 6): see `Spline.pieces`; each spline's first piece counts from -infinity"""
     ends: np.ndarray
     """(2, K) whole numbers: the bodies between which a spring or a force at points acts"""
     points: np.ndarray
@@ -96,7 +99,7 @@ def tree_numbers(model: Mechanism) -> TreeNumbers:
     bodies[PARENT], bodies[SLIDE], bodies[PRESCRIBED] = model.parents, model.slides, model.prescribed
     bodies[TURNER] = model.turners
     joints[ALONG : LEFT + 1], joints[DIRECTION_ALONG : DIRECTION_LEFT + 1] = model.levers, model.directions
-    sines, pieces = [np.empty((0, 3))], [np.empty((0, 5))]
+    sines, pieces = [np.empty((0, 3))], [np.empty((0, 6))]
     for i, body in enumerate(model.links):
         if body.motion is not None:
             motion = numbers_of(body.motion)
@@ -150,20 +153,28 @@ def prescribed(t, i, tree):
 
 @kernel
 def spline(t, first, tree, q, v, a, end):
-    """Return the sums with the spline that begins at piece `first`, and where the next one begins: times increase within one."""
-    last = first
-    while last + 1 < end and (tree.pieces[last + 1, 0] > tree.pieces[last, 0] or last == first):
-        last += 1
-    k = first
-    for j in range(first + 1, last + 1):
-        if tree.pieces[j, 0] <= t:
-            k = j
-    u = t - tree.pieces[k, 0]
-    c1, c2, c3 = tree.pieces[k, 2], tree.pieces[k, 3], tree.pieces[k, 4]
-    q += tree.pieces[k, 1] + u * (c1 + u * (c2 + u * c3))
+    """Return the sums with the spline that begins at piece `first`, and where the next one begins."""
+    begin, c0 = alike(tree.pieces[first, BEGINS], t), alike(tree.pieces[first, CUBIC], t)
+    c1, c2, c3 = (
+        alike(tree.pieces[first, CUBIC + 1], t),
+        alike(tree.pieces[first, CUBIC + 2], t),
+        alike(tree.pieces[first, CUBIC + 3], t),
+    )
+    after = first + 1
+    while after < end and tree.pieces[after, COUNTS] > -math.inf:
+        behind = t >= tree.pieces[after, COUNTS]
+        begin, c0 = where(behind, tree.pieces[after, BEGINS], begin), where(behind, tree.pieces[after, CUBIC], c0)
+        c1, c2, c3 = (
+            where(behind, tree.pieces[after, CUBIC + 1], c1),
+            where(behind, tree.pieces[after, CUBIC + 2], c2),
+            where(behind, tree.pieces[after, CUBIC + 3], c3),
+        )
+        after += 1
+    u = t - begin
+    q += c0 + u * (c1 + u * (c2 + u * c3))
     v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
     a += 2.0 * c2 + 6.0 * c3 * u
-    return q, v, a, last + 1
+    return q, v, a, after
 
 
 @kernel
@@ -200,7 +211,7 @@ def place(i, tree, w):
         dx, dy = da * s + dl * c, dl * s - da * c
         px, py = px - w[Q, i] * dy, py + w[Q, i] * dx
         w[DX, i], w[DY, i], w[S, i], w[C, i] = dx, dy, s, c
-        vx, vy = w[V, i] * dx - rate * 0.0, w[V, i] * dy - rate * 0.0
+        vx, vy = w[V, i] * dx, w[V, i] * dy
         if k >= 0:
             w[TH, i], w[OM, i] = w[TH, k], w[OM, k]
         else:
@@ -328,3 +339,28 @@ def apply_point_loads(p, w, power, row):
         push(i, at[A_ALONG, k], at[A_LEFT, k], fx, fy, chain, w)
     if chain.ledger > 0:
         power[row + SPRUNG], power[row + PUSHED] = lost, done
+
+
+@kernel
+def tree_energies(y, p, w):
+    """Return kinetic and potential energy of a state, prescribed coordinates being those of the state."""
+    chain, tree = p.chain, p.tree
+    for i in range(chain.n):
+        w[Q, i], w[V, i] = y[i], y[chain.n + i]
+    moving = resting = alike(0.0, y[0])
+    for i in range(chain.n):
+        place(i, tree, w)
+        k = tree.bodies[PARENT, i]
+        _, yy, vx, vy = point_of(i, chain.links[COM, i], chain.links[OFFSET, i], w)
+        bent = w[Q, i]
+        if k >= 0 and not tree.bodies[SLIDE, i]:
+            bent = bent - w[TH, k]
+        moving += 0.5 * (chain.links[MASS, i] * (vx * vx + vy * vy) + chain.links[INERTIA, i] * w[OM, i] * w[OM, i])
+        resting += chain.links[MASS, i] * chain.g * yy + joint_energy(i, bent, chain)
+    for k in range(len(tree.points[0])):
+        at = tree.points
+        x, yy, _, _ = point_of(tree.ends[BODY_A, k], at[A_ALONG, k], at[A_LEFT, k], w)
+        ox, oy, _, _ = point_of(tree.ends[BODY_B, k], at[B_ALONG, k], at[B_LEFT, k], w)
+        stretch = math.sqrt((x - ox) * (x - ox) + (yy - oy) * (yy - oy)) - at[REST, k]
+        resting += 0.5 * at[STIFFNESS, k] * stretch * stretch
+    return moving, resting

@@ -11,6 +11,7 @@ r the vector from the parent's origin to its own,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,9 +21,6 @@ from nlink.mechanics.points import GROUND, At, Point
 
 if TYPE_CHECKING:
     from nlink.mechanics.mechanism import Mechanism
-
-STATES = 20
-"""Configurations in which the pivots of a mass matrix are looked at."""
 
 
 class Frames(NamedTuple):
@@ -103,16 +101,38 @@ def relative(model: Mechanism, values: np.ndarray) -> np.ndarray:
     return np.where(model.slides, values, values - before)
 
 
+def angles(model: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return the angles of the bodies, (..., N) in rad: a slider's is that of its parent."""
+    return _turned(model, np.asarray(q, float))
+
+
+def points(model: Mechanism, q: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return where points of bodies and of the ground are, (..., K, 2) in m."""
+    return _spots(model, frames(model, q), places, 0)
+
+
+def point_velocities(model: Mechanism, q: np.ndarray, v: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return the velocities of points of bodies and of the ground, (..., K, 2) in m/s."""
+    return _spots(model, frames(model, q, v), places, 1)
+
+
+def _spots(model: Mechanism, at: Frames, places: Sequence[Point], which: int) -> np.ndarray:
+    """Return where points are (0), or their velocities (1)."""
+    found = [spot(model, at, place)[which] for place in places]
+    return np.stack(found, -2) if found else np.zeros((*at.angle.shape[:-1], 0, 2))
+
+
 def segments(model: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Return both ends of each body, (..., N, 2, 2): of a slider, the origin of its rail and its own."""
+    """Return both ends of each body, its joint first, (..., N, 2, 2) in m: of a slider the place of the joint on its parent and its
+    own origin.
+    """
     at = frames(model, q)
+    slides = model.slides[:, None]
     tips = at.place(model.length, np.zeros(model.n))
-    rails = frames(model, np.where(model.slides, 0.0, q)) if model.slides.any() else at
-    first = np.where(model.slides[:, None], _rails(model, at), at.origin) if model.slides.any() else rails.origin
-    return np.stack([first, np.where(model.slides[:, None], at.origin, tips)], -2)
+    return np.stack([np.where(slides, _joints(model, at), at.origin), np.where(slides, at.origin, tips)], -2)
 
 
-def _rails(model: Mechanism, at: Frames) -> np.ndarray:
+def _joints(model: Mechanism, at: Frames) -> np.ndarray:
     """Return where each joint lies on its parent, (..., N, 2)."""
     e, t = at.axes()
     along, left = model.levers
@@ -243,55 +263,8 @@ def reactions(model: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, hel
     return net
 
 
-def momentum(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the momentum of all bodies, (..., 2) in kg m/s."""
-    return (model.mass[:, None] * frames(model, q, v).speed(model.com, model.offset)).sum(-2)
-
-
 def angular_momentum(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the angular momentum of all bodies about the origin, (...) in kg m^2/s."""
     at = frames(model, q, v)
     x, u = at.place(model.com, model.offset), at.speed(model.com, model.offset)
     return (model.mass * (x[..., 0] * u[..., 1] - x[..., 1] * u[..., 0]) + model.inertia * at.rate).sum(-1)
-
-
-def pivots(model: Mechanism) -> np.ndarray:
-    """Return the pivots of the mass matrix in some random configurations, (STATES, N): what resists each joint when all bodies
-    behind it are free. Of prescribed joints they are not needed.
-    """
-    rng = np.random.default_rng(0)
-    q = rng.uniform(-3.0, 3.0, (STATES, model.n))
-    at = frames(model, q)
-    e, t = at.axes()
-    p = model.com[:, None] * t - model.offset[:, None] * e
-    M = np.zeros((STATES, model.n, 2, 2)) + (model.mass[:, None, None] * np.eye(2))
-    h, J = model.mass[:, None] * p, np.zeros((STATES, model.n)) + [body.hinge_inertia for body in model.links]
-    sizes = np.zeros((STATES, model.n))
-    for i in range(model.n - 1, -1, -1):
-        k = int(model.parents[i])
-        sizes[:, i], passed = _eliminated(model, i, k, at, M[:, i], h[:, i], J[:, i])
-        if k >= 0:
-            r = at.origin[:, i] - at.origin[:, k]
-            sr = np.stack([-r[:, 1], r[:, 0]], -1)
-            m, g, j = passed
-            push = np.einsum("sab,sb->sa", m, sr)
-            M[:, k] += m
-            h[:, k] += g + push
-            J[:, k] += j + 2 * (sr * g).sum(-1) + (sr * push).sum(-1)
-    return sizes
-
-
-def _eliminated(model: Mechanism, i: int, k: int, at: Frames, M: np.ndarray, h: np.ndarray, J: np.ndarray):
-    """Return the pivot of joint i, and M, h, J that pass it."""
-    if not model.slides[i]:
-        safe = np.where(J > 0, J, 1.0)
-        passed = M - h[:, :, None] * h[:, None, :] / safe[:, None, None], np.zeros_like(h), np.zeros_like(J)
-        return J.copy(), (M, h, J) if model.prescribed[i] else passed
-    s, c = (np.sin(at.angle[:, k]), np.cos(at.angle[:, k])) if k >= 0 else (np.zeros(len(J)), np.ones(len(J)))
-    along, left = model.directions[:, i]
-    d = np.stack([along * s + left * c, left * s - along * c], -1)
-    w = np.einsum("sab,sb->sa", M, d)
-    D, z = (w * d).sum(-1), (h * d).sum(-1)
-    safe = np.where(D > 0, D, 1.0)
-    passed = M - w[:, :, None] * w[:, None, :] / safe[:, None, None], h - w * (z / safe)[:, None], J - z**2 / safe
-    return D, (M, h, J) if model.prescribed[i] else passed

@@ -22,7 +22,18 @@ from nlink._support.guarded import Refused, Unread, attribute, check_array, entr
 from nlink._support.version import __version__
 from nlink.mechanics.loads import mechanism_ledger
 from nlink.run.run import COLUMNS, Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
-from nlink.run.writer import FORMAT, KNOTS, VARIABLES, RunFileError, RunWriter, checksum, event_columns, part_name, variable
+from nlink.run.writer import (
+    FORMAT,
+    FORMAT_OF_CHAINS,
+    KNOTS,
+    VARIABLES,
+    RunFileError,
+    RunWriter,
+    checksum,
+    event_columns,
+    part_name,
+    variable,
+)
 from nlink.scenario import Scenario
 
 MOST_READ = 2**26
@@ -34,8 +45,8 @@ LOG_END = 2**20
 REMEDY = "use another copy or run again"
 LENGTHS: dict[str, int | None] = {"slot": 2, "part": 2, "axis": 2}
 """Lengths of the dimensions that all run files share."""
-UNSUMMED = ("link", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
-"""What the checksum passes over: numbers of links, the log it is in, what has a sum there, and dimensions without values."""
+UNSUMMED = ("link", "kind", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
+"""What the checksum passes over: numbers and kinds of links, the log it is in, what has a sum there, dimensions without values."""
 MOST = 2**53
 """Largest count."""
 LINE = {"counts", "status", "stats", "checkpoint", "trusted_until", "checksum"}
@@ -85,7 +96,8 @@ def variables(run: Run) -> Variables:
     data = columns_of(run) | {"link": np.arange(1, run.chain.n + 1)}
     data |= dict(zip(KNOTS, run.knots, strict=True)) if run.knots else {}
     data |= event_columns(run.events) if run.events else {}
-    kinds = {name: variable(name) for name in data}
+    data |= {"kind": run.chain.slides.astype(np.uint8)} if run.chain.slides.any() else {}
+    kinds = {name: variable(name, bool(run.chain.slides.any())) for name in data}
     return {name: (kinds[name].dimensions, np.asarray(values), kinds[name].attributes) for name, values in data.items()}
 
 
@@ -270,7 +282,7 @@ def _refuse_foreign(file: Any) -> None:
     if "nlink_format" not in file.attrs:
         raise Unread("is not a run of nlink: it is a netCDF or HDF5 file from elsewhere")
     version = attribute(file, "nlink_format", int)
-    if version != FORMAT:
+    if version not in (FORMAT_OF_CHAINS, FORMAT):
         writer = attribute(file, "nlink_version", str) if "nlink_version" in file.attrs else "a newer nlink"
         remedy = "update nlink to read it" if version > FORMAT else "run again"
         raise Unread(f"was written by nlink {writer[:20]} in format {version}; this is {__version__}, {remedy}")

@@ -15,6 +15,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.points import Point, checked_points
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
@@ -111,10 +112,11 @@ class Checkpoint:
 
 @dataclass
 class Run:
-    """The motion of a chain at the saved times.
+    """The motion of a chain or a mechanism at the saved times.
 
-    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time; `events`;
-    `status`; `stats`; `meta` (version, date, command, method); `scenario`; `trusted_until` (None until asked for).
+    Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
+    sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
+    `trusted_until` (None until asked for).
     """
 
     scenario: Scenario
@@ -138,7 +140,7 @@ class Run:
 
     @property
     def chain(self) -> Multibody:
-        """The chain that moved."""
+        """The chain or mechanism that moved."""
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
@@ -148,6 +150,24 @@ class Run:
     def velocities(self) -> np.ndarray:
         """Return the velocities of the pivot and the link ends, (T, N+1, 2) in m/s."""
         return kinematics.hinge_velocities(self.chain, self.theta, self.omega)
+
+    def angles(self) -> np.ndarray:
+        """Return the angles of the bodies, (T, N) in rad: those of links, and of sliders those of their parents."""
+        return kinematics.angles(self.chain, self.theta)
+
+    def segments(self) -> np.ndarray:
+        """Return both ends of each body, its joint first, (T, N, 2, 2) in m."""
+        return kinematics.segments(self.chain, self.theta)
+
+    def points(self, *places: Point) -> np.ndarray:
+        """Return where points are: `At(link, along, left)` of bodies or (x, y) of the ground, (T, K, 2) in m.
+
+        >>> import nlink
+        >>> run = nlink.simulate(nlink.Chain.uniform(1), [0.0], t_end=1.0, save=0.5)
+        >>> run.points(nlink.At(0, 0.5))[0].tolist()
+        [[0.0, -0.5]]
+        """
+        return kinematics.points(self.chain, self.theta, checked_points("points", places, self.chain.n))
 
     def centres(self) -> np.ndarray:
         """Return the centres of mass, (T, N, 2) in m."""
@@ -160,6 +180,14 @@ class Run:
         done = sum(self.work.values(), np.zeros_like(total))
         gained = done - done[0] if len(total) else done
         return Energy(self.kinetic, self.potential, total - start - gained, self.work)
+
+    def momentum(self) -> np.ndarray:
+        """Return the momentum of all links, (T, 2) in kg m/s."""
+        return kinematics.momentum(self.chain, self.theta, self.omega)
+
+    def angular_momentum(self) -> np.ndarray:
+        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s."""
+        return kinematics.angular_momentum(self.chain, self.theta, self.omega)
 
     def violation(self) -> np.ndarray:
         """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
@@ -235,7 +263,7 @@ class Run:
         from nlink.run.writer import attributes
 
         data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link")}
+        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")
@@ -252,6 +280,7 @@ class Run:
         kind: str = "angles",
         *,
         links: Iterable[int] | None = None,
+        trace: Iterable[Point] | None = None,
         t: tuple[float | None, float | None] | None = None,
         ax: Axes | Sequence[Axes] | None = None,
         size: tuple[float, float] | str | None = None,
@@ -263,8 +292,9 @@ class Run:
         ----------
         kind : angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions
         links : the links that are shown, from 0; all if not given, in a phase portrait the last
+        trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
         t : first and last time that are shown, in s; None for the end of the run
-        ax : Matplotlib axes to draw into; energy, positions and velocities take two
+        ax : Matplotlib axes to draw into; energy, positions and velocities take two, as angles and rates if there are sliders
         size : inches, (8, 5) if not given; or "column", for the column of a journal
         theme : light or dark; as Matplotlib's style if not given
 
@@ -289,6 +319,7 @@ class Run:
         centres: bool = False,
         style: str = "bar",
         theme: str | None = None,
+        trace: Point | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Path:
         """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
@@ -302,6 +333,7 @@ class Run:
         hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
         style : "bar" or "line"
         theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
+        trace : the point that draws the trail in place of the last end: At(link, along, left)
         progress : called with (done, total) after each frame
         """
         ...
@@ -320,7 +352,7 @@ class Run:
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""
         end = f"{self.t[-1]:g} s" if len(self.t) else "no saved point"
-        return f"<Run of {self.chain.n} links to {end}, {len(self.t)} points, {self.status.code}>"
+        return f"<Run of {self.chain.made_of} to {end}, {len(self.t)} points, {self.status.code}>"
 
 
 def columns_of(run: Run) -> dict[str, Any]:

@@ -27,10 +27,12 @@ import numpy as np
 from nlink._support.endings import NUMBERS, RUN, check_ending
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
+from nlink.mechanics.mechanism import Mechanism
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status
 from nlink.scenario import Scenario
 
-FORMAT = 2
+FORMAT, FORMAT_OF_CHAINS = 3, 2
+"""Runs of chains are written so that an earlier nlink reads them, too."""
 CHUNK = 8_192
 """Numbers in a chunk of the file, unless a row has more."""
 MOTION = {
@@ -38,6 +40,12 @@ MOTION = {
     "omega": ("rad/s", "angular velocity"),
     "alpha": ("rad/s^2", "angular acceleration"),
 }
+OF_SLIDERS = {
+    "theta": "absolute angle of a link from straight down in rad; displacement of a slider in m",
+    "omega": "angular velocity of a link in rad/s; speed of a slider in m/s",
+    "alpha": "angular acceleration of a link in rad/s^2; acceleration of a slider in m/s^2",
+}
+"""What these are if some bodies slide; they have no single unit then."""
 KNOTS = ("knot", *(f"knot_{name}" for name in MOTION))
 """Names of the integrator's steps: time, theta, omega, alpha."""
 
@@ -74,6 +82,7 @@ VARIABLES = {
     "event_omega": Variable(("event", "link"), "rad/s", "rates at the events"),
     "event_text": Variable(("sign",), "", "names and details of the events, a line of JSON each", "u1"),
     "link": Variable(("link",), "", "link, counted from the pivot", "i8"),
+    "kind": Variable(("link",), "", "what the body is: 0 a link, 1 a slider", "u1", optional=True),
     "checkpoint": Variable(
         ("slot", "part", "state"), "", "two slots of a state, and its rates, from which the run goes on", optional=True
     ),
@@ -86,17 +95,20 @@ class RunFileError(OSError):
     """A run file that cannot be read or written; the message says why."""
 
 
-def variable(name: str) -> Variable:
-    """Return what a variable of the file is; those that the table does not have are the work of a load."""
+def variable(name: str, sliders: bool = False) -> Variable:
+    """Return what a variable of the file is, with or without sliders; those that the table does not have are the work of a load."""
     work = Variable(("time",), "J", f"work done by {name.removeprefix('work_').replace('_', ' ')}", optional=True)
-    return VARIABLES.get(name, work)
+    found, motion = VARIABLES.get(name, work), name.removeprefix("knot_").removeprefix("event_")
+    return found._replace(units="", meaning=OF_SLIDERS[motion]) if sliders and motion in OF_SLIDERS else found
 
 
 def attributes(scenario: Scenario, meta: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a run file: format, title, and one JSON text with the scenario and where it came from."""
-    title = scenario.title or f"{scenario.chain.n}-link chain"
+    kind = "mechanism" if isinstance(scenario.chain, Mechanism) else "chain"
+    title = scenario.title or f"{scenario.chain.n}-link {kind}"
     text = json.dumps({"scenario": scenario.to_dict(), "meta": meta})
-    return {"title": title, "nlink_format": FORMAT, "nlink_version": __version__, "nlink": text}
+    version = FORMAT if isinstance(scenario.chain, Mechanism) else FORMAT_OF_CHAINS
+    return {"title": title, "nlink_format": version, "nlink_version": __version__, "nlink": text}
 
 
 def event_columns(events: list[EventRecord]) -> dict[str, np.ndarray]:
@@ -192,7 +204,7 @@ class RunWriter:
             self.part, self._lock = hidden(self.path)
         try:
             with self._told():
-                self.part.write_bytes(self._image(scenario.chain.n, size, names, points))
+                self.part.write_bytes(self._image(tuple(scenario.chain.slides.tolist()), size, names, points))
                 self._file = h5py.File(self.part, "r+", libver="latest", locking=False)
                 self._file.swmr_mode = True  # one writer, many readers
                 self._data = {str(name): self._file[name] for name in self._file}  # held open: closing writes, and hides what fails
@@ -286,11 +298,11 @@ class RunWriter:
         with contextlib.suppress(OSError, RuntimeError):
             self._file.close()
 
-    def _image(self, n: int, size: int, names: tuple[str, ...], points: int) -> bytes:
+    def _image(self, slides: tuple[bool, ...], size: int, names: tuple[str, ...], points: int) -> bytes:
         """Return the bytes of the file as it is before the first point: made in memory, so that HDF5 meets no full disk."""
         import h5py
 
-        image = io.BytesIO(empty(n, size, names, min(points, CHUNK)))
+        image = io.BytesIO(empty(slides, size, names, min(points, CHUNK)))
         with h5py.File(image, "r+", libver="latest") as file:
             file.attrs.update(self.attributes)
         return image.getvalue()
@@ -320,20 +332,23 @@ class RunWriter:
 
 
 @functools.lru_cache(maxsize=8)
-def empty(n: int, size: int, names: tuple[str, ...], points: int) -> bytes:
-    """Return the bytes of a file of these variables without values and attributes; h5netcdf takes 20 ms for it, so that they are
-    kept for the next runs of the kind.
+def empty(slides: tuple[bool, ...], size: int, names: tuple[str, ...], points: int) -> bytes:
+    """Return the bytes of a file of these variables without values and attributes, for bodies that slide or do not; h5netcdf takes
+    20 ms for it, so that they are kept for the next runs of the kind.
     """
     import h5netcdf
 
+    n, sliders = len(slides), any(slides)
     sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
     sizes |= {"slot": 2, "part": 2, "state": size} if size else {}
     image = io.BytesIO()
     with h5netcdf.File(image, "w", libver="latest") as file:
         file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
         file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
+        if sliders:
+            file.create_variable("kind", ("link",), data=np.array(slides, np.uint8)).attrs.update(variable("kind").attributes)
         for name in (*names, "log", *(["checkpoint"] if size else [])):
-            each = variable(name)
+            each = variable(name, sliders)
             first, *rest = each.dimensions
             row = [sizes[dim] for dim in rest]
             most = 4096 if each.dtype == "u1" else 1 if name == "checkpoint" else points if first == "time" else 128

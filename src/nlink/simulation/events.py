@@ -131,9 +131,9 @@ class Watches:
     """Follows all events of a run: flips in the compiled steps, where they can be found there, and the rest from chunk to chunk."""
 
     def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
-        self.system, n = system, system.chain.n
+        self.system, n, slides = system, system.chain.n, system.chain.slides
         for event in events:
-            _check(event, n)
+            _check(event, slides)
         compiled = events and stepper.powers and len(system.angle_rows)
         self._flips = [event for event in events if isinstance(event, Flip) and compiled]
         self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
@@ -141,9 +141,10 @@ class Watches:
         for flip in self._flips:
             links = slice(None) if flip.link is None else flip.link
             ends[links] = np.maximum(ends[links], flip.terminal)
-        self.links = np.flatnonzero(ends >= 0)
+        self.links = np.flatnonzero((ends >= 0) & ~slides)
         self.start = system.decode(state[None, : system.size])[0][0]
-        self.leaving = np.flatnonzero(upside_down(self.start) & any(isinstance(event, Flip) for event in events))
+        watched = ~slides & any(isinstance(event, Flip) for event in events)
+        self.leaving = np.flatnonzero(upside_down(self.start) & watched)
         rows = system.angle_rows[self.links] if len(self.links) else self.links
         self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
@@ -196,11 +197,14 @@ class Watches:
         ]
 
 
-def _check(event: object, n: int) -> None:
+def _check(event: object, slides: np.ndarray) -> None:
     if not isinstance(event, Event | Flip):
         raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
-    if isinstance(event, Flip) and event.link is not None and event.link >= n:
-        raise ModelError(f"Flip.link must be below the number of links, {n}, got {event.link}")
+    if isinstance(event, Flip) and event.link is not None:
+        if event.link >= len(slides):
+            raise ModelError(f"Flip.link must be below the number of links, {len(slides)}, got {event.link}")
+        if slides[event.link]:
+            raise ModelError(f"Flip.link must be a link, got {event.link}, a slider, which keeps its angle; use Event")
 
 
 def _too_many(chunk: Chunk) -> ModelError:
@@ -241,7 +245,8 @@ class Watch:
         """Return the marks (K, columns) at K times; `before` are those just before the first."""
         theta, omega = self.system.decode(states[:, : self.system.size])
         if isinstance(self.event, Flip):
-            return turns(theta if self.event.link is None else theta[:, [self.event.link]])
+            angles = np.where(self.system.chain.slides, 0.0, theta)
+            return turns(angles if self.event.link is None else angles[:, [self.event.link]])
         signs = np.sign(self._values(t, theta, omega))
         known = np.isfinite(signs) & (signs != 0)
         last = np.maximum.accumulate(np.where(known, np.arange(len(t)), -1))

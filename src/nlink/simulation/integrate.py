@@ -93,11 +93,11 @@ def simulate(
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
         start, correction = _start(system, theta, omega, state, project)
-        given = np.ravel([] if theta is None else np.asarray(theta))
-        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         angles, rates = system.decode(start.y[: system.size])
+        given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
+        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
-        settings = Settings(t_end, save, system.formulation, method, rtol, atol, "off")
+        settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
         scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
@@ -158,7 +158,7 @@ def _simulate(
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
-    scenario = replace(scenario, settings=replace(settings, formulation=system.formulation, integrator=method))
+    scenario = replace(scenario, chain=system.chain, settings=replace(settings, formulation=system.asked, integrator=method))
     times = save_times(settings.save, settings.t_end)
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
@@ -189,7 +189,11 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 def _system(chain: object, formulation: str | Formulation, theta: ArrayLike | None = None) -> System:
     """Return the system of a model, of a mechanism as it is assembled at theta."""
     if not isinstance(chain, Chain | Mechanism):
-        remedy = "; a scenario has all that it needs: scenario.run()" if isinstance(chain, Scenario) else ""
+        remedies = {
+            Scenario: "; a scenario has all that it needs: scenario.run()",
+            str: "; a preset by its name: preset(name).run()",
+        }
+        remedy = next((text for kind, text in remedies.items() if isinstance(chain, kind)), "")
         raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
     if isinstance(chain, Mechanism) and theta is not None:
         chain = chain.as_assembled(theta)
@@ -217,6 +221,7 @@ def _start(
     if state is not None:
         return _raw_start(system, np.asarray(state, float), project)
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
+    angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
     return _at_zero(system, system.encode(start.theta, start.omega)), correction
@@ -226,7 +231,7 @@ def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restar
     """Return the start from a raw state, brought onto its constraints if asked."""
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
-    start = _at_zero(system, state)
+    start = _at_zero(system, system.given(0.0, state))
     if not system.formulation.constrained and not system.chain.closed:
         return start, {}
     states, gap, speed = system.settled(start.y[None], plain=True)

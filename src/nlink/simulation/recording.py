@@ -162,7 +162,8 @@ def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.
     own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t), 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
         rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
-        theta, omega, alpha = decoded(system, states, rates)
+        own = system.given(t, own)
+        theta, omega, alpha = decoded(system, own, rates)
         kinetic, potential = system.energy(own)
         out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
         out["violation"] = system.violation(own)

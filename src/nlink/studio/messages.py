@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from nlink._support.checks import ModelError, listed, number, shown, whole
@@ -13,9 +13,11 @@ from nlink._support.records import record
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS, integrator_record
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Link
-from nlink.mechanics.loads import LOADS
-from nlink.scenario import LINK_KEYS, Scenario
+from nlink.mechanics.chain import Body, Link
+from nlink.mechanics.loads import LOADS, POINT_LOADS
+from nlink.mechanics.mechanism import Slider
+from nlink.models.systems import JOINT_KEYS, LINK_KEYS
+from nlink.scenario import Scenario
 
 Json = dict[str, Any]
 """A table of JSON that the page sent or will get; its values are not checked."""
@@ -24,7 +26,7 @@ MOST_NUMBERS = 20_000_000
 """Saved points times links that one run of the studio may have."""
 BRACKETS = re.compile(r"\[(\d+)\]")
 LOAD_TYPES = {kind.__name__: name for name, kind in LOADS.items()}
-WHERE = re.compile(r"(?:links|start|run|pin|loads|title|length|mass|com|offset|inertia|shape)\b[\w.\[\]]*")
+WHERE = re.compile(r"(?:links|start|run|pins?|loads|title|length|mass|com|offset|inertia|shape)\b[\w.\[\]]*")
 IN_LOAD = re.compile(r"loads\.(\w+): (?:\w+\.)?(\w+(?:\[\d+\])?)")
 OF_TYPE = re.compile(r"(\w+)\.(\w+(?:\[\d+\])?)")
 LABELS = {
@@ -186,6 +188,12 @@ def _of_load(found: re.Match[str]) -> str:
     return f"{found[2]} of the {LOADS[name].label}{each}"
 
 
+def _of_point_load(found: re.Match[str]) -> str:
+    """Return a value of a load between points in words."""
+    name = POINT_LOADS[found[1]].label if found[1] in POINT_LOADS else found[1]
+    return f"{found[3]} of {name} {int(found[2]) + 1}"
+
+
 PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"^loads\.\w+: (?=[A-Z]\w+\.)"), ""),
     (re.compile(r"\bChain\.(?=links)"), ""),
@@ -195,7 +203,12 @@ PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b([A-Z]\w+)\.(\w+)(?:\[(\d+)\])?"), _of_load),
     (re.compile(r"\blinks\[(\d+)\]"), lambda found: f"link {int(found[1]) + 1}"),
     (re.compile(r"\b(?:start|run)\.(\w+)"), lambda found: LABELS.get(found[1], found[1])),
+    (re.compile(r"\bloads\.(\w+)\[(\d+)\]\.(\w+)"), _of_point_load),
     (re.compile(r"\bloads\.(\w+)"), lambda found: LOADS[found[1]].label if found[1] in LOADS else found[0]),
+    (
+        re.compile(r"\bpins\[(\d+)\](?:\.([\w.]+))?"),
+        lambda found: (found[2].replace(".", "'s ") + " of " if found[2] else "") + f"pin {int(found[1]) + 1}",
+    ),
     (re.compile(r"\bpin\.([xy])\b"), r"pin \1"),
 ]
 """Places as the library writes them, and what the page calls them."""
@@ -208,17 +221,24 @@ def _dotted(path: str) -> str:
 def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
     table = scenario.to_dict()
-    rows = [_row(link) for link in scenario.chain.links]
-    for key in (*LINK_KEYS, "links"):
+    bodies, rows = table.pop("links"), [_row(link) for link in scenario.chain.links]
+    if listed(bodies):
+        rows = [{key: body[key] for key in JOINT_KEYS if key in body} | row for body, row in zip(bodies, rows, strict=True)]
+    for key in LINK_KEYS:
         table.pop(key, None)
-    first = {"links": len(rows)} | rows[0] if rows.count(rows[0]) == len(rows) else {"links": rows}
+    same = rows.count(rows[0]) == len(rows) and "kind" not in rows[0]
+    first = {"links": len(rows)} | rows[0] if same else {"links": rows}
     closed = loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     start = {"theta": closed.theta.tolist(), "omega": closed.omega.tolist()}
     return {"title": table.pop("title"), **first, **table, "start": start}
 
 
-def _row(link: Link) -> Json:
-    """Return a link by its shape, with centre of mass and inertia only where no shape has them."""
+def _row(link: Body) -> Json:
+    """Return a link by its shape, with centre of mass and inertia only where no shape has them; a slider with what it has."""
+    if isinstance(link, Slider):
+        others = {name: getattr(link, name) for name in ("com", "offset", "inertia")}
+        return {"mass": link.mass, "direction": link.direction} | {name: value for name, value in others.items() if value}
+    assert isinstance(link, Link)
     shape, measures = shape_of(link), {"length": link.length, "mass": link.mass}
     if shape:
         return {"shape": shape, **measures}
@@ -228,7 +248,8 @@ def _row(link: Link) -> Json:
 def shape_of(link: Link) -> str:
     """Return the shape of a link, rod or point; empty if it is neither."""
     shapes = {"rod": Link.rod, "point": Link.point}
-    return next((name for name, make in shapes.items() if make(link.length, link.mass) == link), "")
+    bare = replace(link, parent=None, at=None, motion=None)
+    return next((name for name, make in shapes.items() if make(link.length, link.mass) == bare), "")
 
 
 def with_value(model: Json, key: str, value: float) -> Json:

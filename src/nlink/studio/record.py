@@ -105,7 +105,7 @@ class Record:
             scenario.settings,
             t_end=float(t[-1]),
             save=SAMPLE,
-            formulation=motion.system.formulation,
+            formulation=motion.system.asked,
             integrator=motion.method,
             flips="off",
         )

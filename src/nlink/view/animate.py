@@ -18,6 +18,7 @@ from PIL import GifImagePlugin, Image
 from nlink._support.checks import ModelError, number, shown
 from nlink._support.endings import ANIMATIONS, PAGE, any_of
 from nlink._support.files import written_whole
+from nlink.mechanics.points import Point
 from nlink.run.run import Run
 from nlink.view.frames import FADE, Frames, Look, frame_times
 from nlink.view.page import run_page
@@ -45,6 +46,7 @@ def animate(
     centres: bool = False,
     style: str = "bar",
     theme: str | None = None,
+    trace: Point | None = None,
     progress: Progress | None = None,
 ) -> Path:
     """Write an animation of a run, .gif, .mp4 or .html, and return its path.
@@ -58,6 +60,7 @@ def animate(
     hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
     style : "bar" or "line"
     theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
+    trace : the point that draws the trail in place of the last end: At(link, along, left)
     progress : called with (done, total) after each frame
 
     >>> import nlink
@@ -67,10 +70,11 @@ def animate(
     """
     path = Path(path)
     kind = _kind(path, fps)
-    drawn = Look(size, trail, hinges, timer, centres, style, theme)
+    drawn = Look(size, trail, hinges, timer, centres, style, theme, trace)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
         pace = {} if number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
-        run_page(run, path, theme=theme, trail=drawn.trail, hinges=drawn.hinges, centres=drawn.centres, style=drawn.style, **pace)
+        shown = {"trail": drawn.trail, "hinges": drawn.hinges, "centres": drawn.centres, "style": drawn.style}
+        run_page(run, path, theme=theme, trace=trace, **shown, **pace)
         return path
     write = _write_gif
     if kind == ".mp4":

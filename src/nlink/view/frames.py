@@ -11,10 +11,13 @@ from PIL import Image
 from nlink._support.checks import MOST_TITLE, ModelError, choice, listed, number, shown
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.points import Point
 from nlink.run.run import Run
+from nlink.view.outline import centre_of_mass, outline, traced
 from nlink.view.pen import Pen, width_of, write
 from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for
-from nlink.view.style import grounds, heading, link_colours, minus, mixed, named_theme, refuse_empty
+from nlink.view.strokes import Paint, Stroke, joints, moving, still
+from nlink.view.style import Colour, heading, link_colours, minus, mixed, named_theme, refuse_empty
 
 STYLES = ("bar", "line")
 SIZES = (16, 4096)
@@ -36,8 +39,9 @@ BLOCK = 4096
 class Look:
     """What the frames show: the width and height in pixels, how long the trail stays visible, what is drawn, how the links look.
 
-    The trail is the path of the last end, in a closed chain of its middle, in seconds of the motion. The timer shows the time,
-    `centres` are the centres of mass, the style is "bar" or "line", the theme light or dark; None for that of Matplotlib's style.
+    The trail is the path of the point `trace`, of the last end if None, in a closed chain of its middle, in seconds of the motion.
+    The timer shows the time, `centres` are the centres of mass, the style is "bar" or "line", the theme light or dark; None for
+    that of Matplotlib's style.
     """
 
     size: tuple[int, int] = (640, 640)
@@ -47,6 +51,7 @@ class Look:
     centres: bool = False
     style: str = "bar"
     theme: str | None = None
+    trace: Point | None = None
 
     def __post_init__(self) -> None:
         size: object = self.size
@@ -81,20 +86,26 @@ class Frames:
         self.colours = link_colours(run.chain.n, self.theme)
         self.decimals = _decimals(times)
         theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
-        hinges, centres = kinematics.hinges(run.chain, theta), kinematics.centres(run.chain, theta)
-        along = np.clip(run.chain.com / run.chain.length, 0.0, 1.0)[:, None]
-        feet = (1 - along) * hinges[:, :-1] + along * hinges[:, 1:]
-        traced = _trail(run, times, look.size) if look.trail else hinges[:, 0]
-        seen = [hinges.reshape(-1, 2), traced, *([centres.reshape(-1, 2)] if look.centres else [])]
+        self.outline, self.point = outline(run.chain, run.theta), traced(run.chain, look.trace)
+        places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)
+        middle = centre_of_mass(run.chain, theta) if self.outline.follows else np.zeros((len(times), 2))
+        feet = _feet(run.chain, theta)
+        path = self._path() if look.trail else places[:, 0]
+        sliders = places[:, [block.point for block in self.outline.blocks]].reshape(-1, 2)
+        seen = [(points - middle[:, None]).reshape(-1, 2) for points in (places, *([centres] if look.centres else []))]
+        seen += [] if self.outline.follows else [path]
         notes, letter = look.timer and not self.trusted.all(), text_height(look.size)
         clock = max(map(self.time, (0, -1)), key=len) if look.timer else ""
         aside = max(width_of(clock, letter), width_of(BEYOND, SMALL * letter) if notes else 0.0)
-        title = title_for(heading(run, MOST_TITLE), look.size, aside)
-        top = max(title.bottom, (2.2 + 0.9 * notes) * letter)
-        self.camera = Camera(look.size, np.concatenate(seen), float(run.chain.length.mean()), top, grounds(run.chain))
-        self.hinges, self.centres, self.feet, self.traced = map(self.camera.pixels, (hinges, centres, feet, traced))
-        self.pen = Pen(look.size)
-        self.ground = scenery(self.camera, title, self.theme)
+        self.title = title_for(heading(run, MOST_TITLE), look.size, aside)
+        top = max(self.title.bottom, (2.2 + 0.9 * notes) * letter)
+        span = np.stack([sliders.min(0), sliders.max(0)]) if len(sliders) else sliders
+        self.camera = Camera(look.size, np.concatenate(seen), self.outline.unit, top, self.outline.grounds, span)
+        self.shift = -self.camera.scale * middle
+        self.places, self.centres, self.feet, self.traced = map(self.camera.pixels, (places, centres, feet, path))
+        self.pencil, self.pen = self.camera.pencil(look.style == "line"), Pen(look.size)
+        rails = list(still(self.outline, self.places[0], self.pencil))
+        self.ground = scenery(self.camera, self.title, self.theme, rails)
 
     def __len__(self) -> int:
         """Return the number of frames."""
@@ -102,11 +113,11 @@ class Frames:
 
     def draw(self, k: int) -> Image.Image:
         """Return frame k as an RGB image."""
-        self.pen.reset(self.ground)
+        self.pen.reset(self.ground if not self.outline.follows else self._scenery(k))
         self._draw_trail(k)
-        self._draw_links(self.hinges[k])
+        self._draw_bodies(self.places[k] + self.shift[k])
         if self.look.centres:
-            self._draw_centres(self.feet[k], self.centres[k])
+            self._draw_centres(self.feet[k] + self.shift[k], self.centres[k] + self.shift[k])
         image = self.pen.picture()
         if self.look.timer and self.camera.letter:
             self._write_time(image, k)
@@ -115,6 +126,17 @@ class Frames:
     def time(self, k: int) -> str:
         """Return what the timer shows in frame k."""
         return minus(f"t = {self.times[k]:.{self.decimals}f} s")
+
+    def _path(self) -> np.ndarray:
+        """Return the path of the traced point, with as many points between frames as its speed asks for."""
+        run, times, count, unit = self.run, self.times, len(self.times), self.run.chain.length.sum() or self.outline.unit
+        if count > 1:
+            velocity = kinematics.point_velocities(run.chain, run.theta, run.omega, [self.point])[:, 0]
+            fastest = np.linalg.norm(velocity, axis=-1).max() / (2 * unit)
+            parts = min(PARTS, max(1, math.ceil(fastest * abs(times[1] - times[0]) * min(self.look.size) / HOP)))
+            times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
+        path = [kinematics.points(run.chain, run.at(block).theta, [self.point])[:, 0] for block in _blocks(times)]
+        return np.concatenate(path)
 
     def _draw_trail(self, k: int) -> None:
         """Draw the path of the traced point up to frame k, the older the paler."""
@@ -126,21 +148,31 @@ class Frames:
         bounds = np.maximum(0, np.round(np.linspace(oldest, newest, FADE + 1)).astype(int))
         width = min(3.0, max(1.2, 0.0035 * min(self.look.size)))
         for step in range(FADE):
-            piece = self.traced[bounds[step] : bounds[step + 1] + 1]
+            piece = self.traced[bounds[step] : bounds[step + 1] + 1] + self.shift[k]
             if len(piece) > 1:
                 self.pen.line(piece, mixed(self.theme.accent, self.theme.stage, (step + 1) / FADE), width, "butt")
 
-    def _draw_links(self, hinges: np.ndarray) -> None:
-        thin = self.look.style == "line"
-        width = min(3.0, max(1.2, 0.004 * min(self.look.size))) if thin else self.camera.thickness
-        for i, colour in enumerate(self.colours):
-            if not thin:
-                self.pen.line(hinges[i : i + 2], self.theme.stage, width + min(1.6, 0.2 * width))
-            self.pen.line(hinges[i : i + 2], colour, width)
-        radius, ink = (1.4 * width, self.theme.ink) if thin else (0.25 * width, self.theme.stage)
-        if self.look.hinges and radius >= HOLE:
-            for at in hinges if self.run.chain.pin else hinges[:-1]:
-                self.pen.disc(at, radius, ink, ink)
+    def _scenery(self, k: int) -> np.ndarray:
+        """Return the ground that a picture which follows the bodies shows in frame k."""
+        return scenery(self.camera.moved(self.shift[k]), self.title, self.theme)
+
+    def _draw_bodies(self, at: np.ndarray) -> None:
+        """Draw the bodies with their places at these pixels, (P, 2)."""
+        for stroke in moving(self.outline, at, self.pencil):
+            self._draw(stroke)
+        for disc in joints(self.outline, at, self.pencil, self.look.hinges):
+            if disc.radius >= HOLE:
+                colour = self._colour(disc.paint)
+                self.pen.disc(disc.at, disc.radius, colour, colour)
+
+    def _draw(self, stroke: Stroke) -> None:
+        colour = self._colour(stroke.paint)
+        if stroke.fill:
+            self.pen.area(stroke.points, mixed(colour, self.theme.stage, stroke.fill))
+        self.pen.line(stroke.points, colour, stroke.width)
+
+    def _colour(self, paint: Paint) -> Colour:
+        return self.colours[paint] if isinstance(paint, int) else getattr(self.theme, paint)
 
     def _draw_centres(self, feet: np.ndarray, centres: np.ndarray) -> None:
         radius = max(2.0, 0.3 * self.camera.thickness)
@@ -155,19 +187,11 @@ class Frames:
             write(image, (x, 2.2 * letter), BEYOND, small, self.theme.muted, "rm")
 
 
-def _trail(run: Run, times: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Return the path of the traced point, with as many points between frames as its speed asks for."""
-    chain, count = run.chain, len(times)
-    if count > 1:
-        fastest = np.linalg.norm(_traced(chain, run.velocities()), axis=-1).max() / (2 * chain.length.sum())
-        parts = min(PARTS, max(1, math.ceil(fastest * abs(times[1] - times[0]) * min(size) / HOP)))
-        times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
-    return np.concatenate([_traced(chain, kinematics.hinges(chain, run.at(block).theta)) for block in _blocks(times)])
-
-
-def _traced(chain: Multibody, hinges: np.ndarray) -> np.ndarray:
-    """Return the values (F, 2) of the point that draws the trail: the last end, or the middle of a closed chain."""
-    return (hinges[:, chain.n // 2] + hinges[:, (chain.n + 1) // 2]) / 2 if chain.pin else hinges[:, -1]
+def _feet(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return the points of the axes of the bodies that are nearest to the centres of mass, (F, N, 2) in m."""
+    ends, length = kinematics.segments(chain, theta), chain.length
+    along = np.clip(np.divide(chain.com, length, out=np.ones(chain.n), where=length > 0), 0.0, 1.0)[:, None]
+    return (1 - along) * ends[:, :, 0] + along * ends[:, :, 1]
 
 
 def _blocks(times: np.ndarray) -> list[np.ndarray]:

@@ -29,8 +29,9 @@ from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
+from nlink.view.outline import ground_marks
 from nlink.view.sheet import LEGEND, TITLE, AnyAxes, Sheet, axes_of, counted, mark_grounds
-from nlink.view.style import Progress, Size, grounds, inches, letter, minus, palette, picture, save_figures, stroke
+from nlink.view.style import Progress, Size, inches, letter, minus, palette, picture, save_figures, stroke
 
 TURN = 0.35
 """Turn in rad of the link that turns most."""
@@ -97,7 +98,7 @@ def shapes_figure(
     sheet = _sheet(scenario, small, inches(size, (9.0, 6.5)), ax)
     shown, rest = foremost(modes, min(count, PANELS)), kinematics.hinges(small.chain, small.theta)
     bends = [_bends(small, modes[k]) for k in shown]
-    low, high = _box(np.concatenate([rest, grounds(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
+    low, high = _box(np.concatenate([rest, *ground_marks(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
     grid = counted(sheet.given, len(shown)) if sheet.given else _grid(sheet.figure, len(shown), high - low)
     for axes, (points, _) in zip(grid, bends, strict=False):
         _draw_panel(axes, small.chain, rest, points)

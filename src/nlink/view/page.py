@@ -25,10 +25,12 @@ from nlink.view.packing import Content, packed
 from nlink.view.takes import LITTLE, run_content
 
 if TYPE_CHECKING:
+    from nlink.mechanics.points import Point
     from nlink.run.run import Run
 
 ENTRY = "app.js"
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
+COMMENT = re.compile(r"^ *// .*\n", re.MULTILINE)
 OUTERMOST = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
 HEIGHT = 640
 """Pixels that a run takes in a notebook."""
@@ -53,10 +55,12 @@ TEMPLATE = """<!doctype html>
 """
 
 
-def run_page(run: Run, path: str | os.PathLike[str] | None = None, *, theme: str | None = None, **look: object) -> str | Path:
+def run_page(
+    run: Run, path: str | os.PathLike[str] | None = None, *, theme: str | None = None, trace: Point | None = None, **look: object
+) -> str | Path:
     """Return the page of a run as text, or write it to `path` and return that.
 
-    `theme`: light or dark; as the reader's system if not given. `look`: how the page begins:
+    `theme`: light or dark; as the reader's system if not given. `trace`: the point that draws the trail. `look`: how it begins:
     speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
 
     >>> import nlink
@@ -64,7 +68,7 @@ def run_page(run: Run, path: str | os.PathLike[str] | None = None, *, theme: str
     >>> run_page(run, "double.html")  # doctest: +SKIP
     PosixPath('double.html')
     """
-    return write_page("run", run_content(run, look=look), path, theme)
+    return write_page("run", run_content(run, look=look, trace=trace), path, theme)
 
 
 def notebook_frame(run: Run) -> str | None:
@@ -122,13 +126,13 @@ def page_text(title: str, data: Content, script: str, style: str, theme: str | N
 
 @cache
 def bundle(entry: str) -> str:
-    """Return the code of a page: every module that the entry needs, those it builds on first."""
+    """Return the code of a page: every module that the entry needs, those it builds on first, without lines that are comments."""
     parts = [asset(name) for name in _modules(entry)]
     names = [name for part in parts for name in OUTERMOST.findall(part)]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"names that more than one module of the page has: {', '.join(sorted(twice))}")
-    return "\n".join(re.sub(r"^export ", "", IMPORT.sub("", part), flags=re.MULTILINE) for part in parts)
+    return "\n".join(re.sub(r"^export ", "", COMMENT.sub("", IMPORT.sub("", part)), flags=re.MULTILINE) for part in parts)
 
 
 def _modules(name: str) -> list[str]:

@@ -40,6 +40,11 @@ class Pen:
         self._style.set_foreground((*colour, 1.0), isRGBA=True)
         self._agg.draw_path(self._style, Path(points), _STILL)
 
+    def area(self, corners: np.ndarray, colour: Colour) -> None:
+        """Fill the area within corners (K, 2)."""
+        self._style.set_linewidth(0.0)
+        self._agg.draw_path(self._style, Path(corners, closed=False), _STILL, colour)
+
     def disc(self, at: np.ndarray, radius: float, colour: Colour, edge: Colour, width: float = 1.0) -> None:
         """Draw a disc with an edge."""
         self._style.set_linewidth(width)

@@ -23,11 +23,15 @@ from matplotlib.figure import Figure
 from nlink._support.checks import ModelError, choice, number, shown, whole
 from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
+from nlink.mechanics.points import Point, checked_points
 from nlink.run.run import Run
 from nlink.view import coupler, forces
+from nlink.view.linkage import draw_linkage
+from nlink.view.outline import traced_point
 from nlink.view.sampling import Span, within_times
-from nlink.view.sheet import MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
-from nlink.view.style import CURVES, DASHES, Progress, Size, inches, palette, picture, refuse_empty, save_figure
+from nlink.view.sheet import LEGEND, MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
+from nlink.view.style import CURVES, DASHES, Progress, Size, inches, link_colours, palette, picture, refuse_empty, save_figure
+from nlink.view.words import point_text
 
 SIZE: Size = (8.0, 5.0)
 """Inches of a plot."""
@@ -35,6 +39,7 @@ FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
+RATE = "angular velocity (rad/s)"
 
 
 @picture
@@ -43,6 +48,7 @@ def figure(
     kind: str = "angles",
     *,
     links: Iterable[int] | None = None,
+    trace: Iterable[Point] | None = None,
     t: Span | None = None,
     ax: AnyAxes = None,
     size: Size | str | None = None,
@@ -55,6 +61,7 @@ def figure(
     ----------
     kind : a key of PLOTS
     links : those that are shown, from 0; all if not given, in a phase portrait the last
+    trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
     t : first and last time that are shown, in s; None for the end of the run
     ax : axes to draw into, one or as many as the plot has
     size : inches, 8 x 5 if not given; or "column", for the column of a journal
@@ -71,9 +78,9 @@ def figure(
     fontsize = min(11.0, max(7.0, 11.0 * wide / 6.0)) if fontsize is None else fontsize
     letters = number("fontsize", fontsize, above=0, most=MOST_FONT)
     run = run if t is None else within_times(run, t)
-    sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax))
+    sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax), _points(run, kind, trace))
     plot.draw(sheet)
-    sheet.finish(plot.meaning)
+    sheet.finish(TRACED[kind] if sheet.trace else plot.meaning)
     return sheet.figure
 
 
@@ -83,6 +90,7 @@ def save_plots(
     *,
     names: Iterable[str] | None = None,
     links: Iterable[int] | None = None,
+    trace: Iterable[Point] | None = None,
     t: Span | None = None,
     format: str = "png",
     size: Size | str | None = None,
@@ -93,7 +101,7 @@ def save_plots(
 ) -> list[Path]:
     """Write plots of a run as `folder/name.format` and return the paths; without names, all that suit the run.
 
-    Parameters: links, t, size, fontsize, theme as for `figure`; format png, svg or pdf; dpi for png; progress is called with
+    Parameters: links, trace, t, size, fontsize, theme as for `figure`; format png, svg or pdf; dpi for png; progress is called with
     (done, total).
     """
     choice("format", format, FORMATS)
@@ -103,12 +111,14 @@ def save_plots(
     dpi, largest = number("dpi", dpi, above=0, most=MOST_DPI), max(inches(size, SIZE))
     run, links = run if t is None else within_times(run, t), None if links is None else list(links)
     _links(run, links)
+    trace = None if trace is None else list(trace)
     if format == "png" and largest * dpi > 2**15:
         raise ModelError(f"size times dpi must be at most {2**15} pixels, got {largest * dpi:g}; give a smaller size or dpi")
     paths = [Path(folder) / f"{name}.{format}" for name in wanted]
     Path(folder).mkdir(parents=True, exist_ok=True)
     for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
-        drawn = figure(run, name, links=links, size=size, fontsize=fontsize, theme=theme)
+        points = trace if name in TRACED else None
+        drawn = figure(run, name, links=links, trace=points, size=size, fontsize=fontsize, theme=theme)
         save_figure(drawn, path, dpi)
         if progress:
             progress(done, len(paths))
@@ -136,73 +146,124 @@ def _links(run: Run, links: Iterable[int] | None) -> list[int] | None:
     return chosen
 
 
+def _points(run: Run, kind: str, trace: Iterable[Point] | None) -> list[Point]:
+    """Return the points that a plot shows, if it shows points."""
+    if trace is None:
+        return []
+    if kind not in TRACED:
+        raise ModelError(f"the plot {shown(kind)} shows no points; omit trace, or take {', '.join(TRACED)}")
+    return checked_points("trace", trace, run.chain.n)
+
+
 def _angles(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("angle (degrees)", dead=True)
-    for i in sheet.links:
-        sheet.line(axes, *broken(sheet.motion.t, np.degrees(sheet.motion.theta[:, i])), i)
-    if np.abs(sheet.motion.theta[:, sheet.links]).max() > np.pi / 2:
-        axes.set_ylim(-190, 190)
-        axes.set_yticks(range(-180, 181, 90))
-    sheet.name_links(r"$\theta_{{{i}}}$")
+    turning, sliding = sheet.kinds()
+    column = sheet.over_time(*_labels(sheet, "angle (degrees)", "displacement (m)"), dead=True)
+    for i in turning:
+        sheet.line(column[0], *broken(sheet.motion.t, np.degrees(sheet.motion.theta[:, i])), i)
+    for i in sliding:
+        sheet.line(column[-1], sheet.motion.t, sheet.motion.theta[:, i], i)
+    if turning and np.abs(sheet.motion.theta[:, turning]).max() > np.pi / 2:
+        column[0].set_ylim(-190, 190)
+        column[0].set_yticks(range(-180, 181, 90))
+    sheet.name_links(r"$\theta_{{{i}}}$", slider="$s_{{{i}}}$")
+
+
+def _labels(sheet: Sheet, turning: str, sliding: str) -> list[str]:
+    """Return the labels of axes for the links and for the sliders, if any are shown."""
+    return [label for label, shown in zip((turning, sliding), sheet.kinds(), strict=True) if shown]
 
 
 def _phase(sheet: Sheet) -> None:
     """Draw rates over angles; by default of the last link, since those of many links cover one another."""
     (axes,), t = sheet.column(1), sheet.motion.t
     sheet.links = sheet.links if sheet.chosen else sheet.links[-1:]
+    turning, sliding = sheet.kinds()
+    if turning and sliding:
+        raise ModelError("a phase portrait shows links or sliders, which differ in units; give links of one kind")
     for i in sheet.links:
-        when, angle = broken(t, np.degrees(sheet.motion.theta[:, i]))
+        angle = sheet.motion.theta[:, i]
+        when, angle = (t, angle) if sliding else broken(t, np.degrees(angle))
         sheet.line(axes, angle, np.asarray(np.interp(abs(when - t[0]), abs(t - t[0]), sheet.motion.omega[:, i])), i)
         axes.plot(angle[:1], sheet.motion.omega[:1, i], "o", color=sheet.colours[i], markersize=5 * sheet.thin, zorder=4)
-    if np.abs(sheet.motion.theta[:, sheet.links]).max() > np.pi / 2:
+    if turning and np.abs(sheet.motion.theta[:, turning]).max() > np.pi / 2:
         axes.set_xlim(-190, 190)
         axes.set_xticks(range(-180, 181, 90))
-    which = f" of link {sheet.links[0] + 1}" if len(sheet.links) == 1 < sheet.run.chain.n else ""
-    axes.set_xlabel(f"angle{which} (degrees), dot: start", fontsize=sheet.fontsize)
-    axes.set_ylabel("angular velocity (rad/s)", fontsize=sheet.fontsize)
-    sheet.name_links("link {i}")
+    kind, across, up = ("slider", "displacement{} (m)", "velocity (m/s)") if sliding else ("link", "angle{} (degrees)", RATE)
+    which = f" of {kind} {sheet.links[0] + 1}" if len(sheet.links) == 1 < sheet.run.chain.n else ""
+    axes.set_xlabel(f"{across.format(which)}, dot: start", fontsize=sheet.fontsize)
+    axes.set_ylabel(up, fontsize=sheet.fontsize)
+    sheet.name_links("link {i}", slider="slider {i}")
 
 
 def _unwrapped(sheet: Sheet) -> None:
+    sheet.links, _ = sheet.kinds()
+    if not sheet.links:
+        raise ModelError("the plot 'unwrapped' shows angles of links, and only sliders are chosen; take angles")
     (axes,) = sheet.over_time("angle (turns)", dead=True)
     sheet.lines(axes, sheet.motion.t, sheet.motion.theta / (2 * np.pi))
     sheet.name_links(r"$\theta_{{{i}}}$")
 
 
 def _rates(sheet: Sheet) -> None:
-    (axes,) = sheet.over_time("angular velocity (rad/s)", dead=True)
-    sheet.lines(axes, sheet.motion.t, sheet.motion.omega)
-    sheet.name_links(r"$\omega_{{{i}}}$")
+    turning, sliding = sheet.kinds()
+    column = sheet.over_time(*_labels(sheet, RATE, "velocity (m/s)"), dead=True)
+    for axes, links in zip(column, [links for links in (turning, sliding) if links], strict=True):
+        for i in links:
+            sheet.line(axes, sheet.motion.t, sheet.motion.omega[:, i], i)
+    sheet.name_links(r"$\omega_{{{i}}}$", slider="$v_{{{i}}}$")
 
 
 def _positions(sheet: Sheet) -> None:
-    _ends_over_time(sheet, kinematics.hinges(sheet.run.chain, sheet.motion.theta), "x (m)", "y (m)")
+    _ends_over_time(sheet, _shown_points(sheet), "x (m)", "y (m)")
 
 
 def _velocities(sheet: Sheet) -> None:
-    velocities = kinematics.hinge_velocities(sheet.run.chain, sheet.motion.theta, sheet.motion.omega)
+    chain, motion = sheet.run.chain, sheet.motion
+    traced = kinematics.point_velocities(chain, motion.theta, motion.omega, sheet.trace)
+    velocities = traced if sheet.trace else kinematics.hinge_velocities(chain, motion.theta, motion.omega)[:, 1:]
     _ends_over_time(sheet, velocities, r"$v_x$ (m/s)", r"$v_y$ (m/s)")
 
 
-def _ends_over_time(sheet: Sheet, hinges: np.ndarray, *labels: str) -> None:
+def _shown_points(sheet: Sheet) -> np.ndarray:
+    """Return where the traced points are, or else the ends of all links, (T, K, 2)."""
+    chain, theta = sheet.run.chain, sheet.motion.theta
+    return kinematics.points(chain, theta, sheet.trace) if sheet.trace else kinematics.hinges(chain, theta)[:, 1:]
+
+
+def _ends_over_time(sheet: Sheet, ends: np.ndarray, *labels: str) -> None:
+    _take_points(sheet)
     for k, axes in enumerate(sheet.over_time(*labels)):
-        sheet.lines(axes, sheet.motion.t, hinges[:, 1:, k])
+        sheet.lines(axes, sheet.motion.t, ends[:, :, k])
     _name_ends(sheet)
 
 
+def _take_points(sheet: Sheet) -> None:
+    """Let the lines of the sheet be those of the traced points, if there are any."""
+    if sheet.trace:
+        sheet.links, sheet.colours = list(range(len(sheet.trace))), link_colours(len(sheet.trace))
+
+
 def _paths(sheet: Sheet) -> None:
-    hinges = kinematics.hinges(sheet.run.chain, sheet.motion.theta)
-    sheet.lines(sheet.plane(), hinges[:, 1:, 0], hinges[:, 1:, 1])
+    ends, axes = _shown_points(sheet), sheet.plane()
+    draw_linkage(axes, sheet.run, sheet.colours)
+    _take_points(sheet)
+    sheet.lines(axes, ends[:, :, 0], ends[:, :, 1])
     _name_ends(sheet)
 
 
 def _name_ends(sheet: Sheet) -> None:
-    sheet.name_links("end {i}", last=", at pin" if sheet.run.chain.pin else "")
+    if sheet.trace and len(sheet.trace) <= LEGEND:
+        sheet.legend(list(sheet.drawn.values()), [point_text(point) for point in sheet.trace])
+        return
+    last = ", at pin" if sheet.run.chain.pin and not sheet.trace else ""
+    sheet.name_links("point {i}" if sheet.trace else "end {i}", last=last, slider="" if sheet.trace else "slider {i}")
 
 
 def _tip(sheet: Sheet) -> None:
-    t, tip = sheet.motion.t, kinematics.hinges(sheet.run.chain, sheet.motion.theta)[:, -1]
-    axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * sheet.run.chain.length.sum()))
+    chain, t = sheet.run.chain, sheet.motion.t
+    tip = kinematics.points(chain, sheet.motion.theta, sheet.trace[:1] or [traced_point(chain)])[:, 0]
+    axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * chain.length.sum()))
+    draw_linkage(axes, sheet.run, sheet.colours)
     colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
     pieces = collections.LineCollection(
         list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3 * sheet.thin, capstyle="round", colors=colours.to_rgba(t[:-1])
@@ -248,7 +309,7 @@ def broken(t: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def turned_over(run: Run) -> bool:
     """Whether some link passed straight up, so that its angle in turns says more than the wrapped one."""
-    turn = np.ceil((run.theta - np.pi) / (2 * np.pi))
+    turn = np.ceil((run.theta[:, ~run.chain.slides] - np.pi) / (2 * np.pi))
     return bool(np.any(turn != turn[:1]))
 
 
@@ -278,3 +339,7 @@ PLOTS: dict[str, PlotKind] = {
     "reactions": PlotKind("Forces at the hinges", forces.draw),
 }
 """The plots by name."""
+TRACED = {
+    "positions": "Positions of points", "velocities": "Velocities of points", "paths": "Paths of points", "tip": "Path of a point",
+}  # fmt: skip
+"""The plots that show chosen points, and what they show then."""

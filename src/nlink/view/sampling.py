@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, shown
+from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Trajectory, columns_of, fields_of
 
 TOLERANCE = 2e-5
-"""Error in rad of the interpolation that is not refined further."""
+"""Error of the interpolation that is not refined further: in rad, of displacements in lengths of a link."""
 FIRST = 256
 """Points to begin with."""
 ROUNDS = 16
@@ -27,7 +28,7 @@ BLOCK = 2_000_000
 
 
 class Sample(NamedTuple):
-    """Times (T,), angles and rates (T, N), and the largest error of the cubic between them, in rad."""
+    """Times (T,), angles and rates (T, N), and the largest error of the cubic between them, in rad or lengths of a link."""
 
     t: np.ndarray
     theta: np.ndarray
@@ -71,7 +72,7 @@ def _part(run: Run, rows: slice) -> Run:
 
 def sampled(run: Run, room: int) -> Sample:
     """Return at most about `room` angles of a run at the moments that matter."""
-    points = max(2, room // run.chain.n)
+    points, unit = max(2, room // run.chain.n), units(run.chain)
     if len(run.t) == 1:
         return Sample(run.t, run.theta, run.omega, 0.0)
     rows = spread_rows(len(run.t), min(FIRST, points))
@@ -83,7 +84,7 @@ def sampled(run: Run, room: int) -> Sample:
         early, true, late = (_at(run, t[open_] + share * step) for share in SHARES)
         off = np.max(
             [
-                np.abs(at.theta - _cubic(t, theta, omega, open_, share)).max(1)
+                (np.abs(at.theta - _cubic(t, theta, omega, open_, share)) / unit).max(1)
                 for at, share in zip((early, true, late), SHARES, strict=True)
             ],
             axis=0,
@@ -101,6 +102,11 @@ def sampled(run: Run, room: int) -> Sample:
         )
         done = np.insert(done, at, False)
     return Sample(t, theta, omega, error)
+
+
+def units(model: Multibody) -> np.ndarray:
+    """Return what the coordinates are measured by, (N,): 1 rad, and for sliders the length of a usual link in m."""
+    return np.where(model.slides, model.length[~model.slides].mean() if not model.slides.all() else 1.0, 1.0)
 
 
 def spread_rows(count: int, most: int) -> np.ndarray:

@@ -1,14 +1,17 @@
-"""The still part of an animation: how metres become pixels, and the ground with its grid, scale, title, pivot and pin."""
+"""The still part of an animation: how metres become pixels, and the ground with its grid, scale, title, pivots, pins and rails."""
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from PIL import Image
 
 from nlink.view.pen import Pen, width_of, write
+from nlink.view.strokes import Pencil, Stroke
 from nlink.view.style import Colour, Theme, minus
 
 TEXT = 160
@@ -23,6 +26,8 @@ CELLS = 8
 """Grid cells along the shorter side, about."""
 SLACK = 0.8
 """The pivot (with a pin, the point midway) stands in the middle unless that shrinks the picture below this share."""
+STANDS_OUT = 1.6
+"""How far a slider and the hatching of its rail stand out, in thicknesses of a bar."""
 
 
 class Title(NamedTuple):
@@ -61,14 +66,16 @@ def text_height(size: tuple[int, int]) -> float:
 
 
 class Camera:
-    """Fits points (K, 2) in metres and the grounds, the pivot and perhaps a pin, into a picture of `size` pixels, below its `top`.
+    """Fits points (K, 2) in metres, grounds (pivots and pins) and sliders into a picture of `size` pixels, below its `top`.
 
     Attributes: `scale` in pixels a metre; `frame` (left, bottom, right, top), the part with the grid; `letter`, the
     height of the title in pixels, 0 in a picture too small for text; `thickness` of a bar.
     """
 
-    def __init__(self, size: tuple[int, int], points: np.ndarray, link: float, top: float, grounds: np.ndarray) -> None:
-        self.size, self.grounds = size, grounds
+    def __init__(
+        self, size: tuple[int, int], points: np.ndarray, link: float, top: float, grounds: np.ndarray, sliders: np.ndarray
+    ) -> None:
+        self.size, self.grounds, self.sliders = size, grounds, sliders
         width, height = size
         self.letter = text_height(size)
         self.small = SMALL * self.letter
@@ -84,21 +91,34 @@ class Camera:
         """Return where points (..., 2) in metres lie in the picture, from its lower left corner."""
         return self.scale * points + self.origin
 
+    def moved(self, shift: np.ndarray) -> Camera:
+        """Return the camera for a picture that is moved by (dx, dy) pixels."""
+        other = copy.copy(self)
+        other.origin = self.origin + shift
+        return other
+
+    def pencil(self, thin: bool) -> Pencil:
+        """Return how thick the bodies are drawn in pixels."""
+        width = min(3.0, max(1.2, 0.004 * min(self.size))) if thin else self.thickness
+        return Pencil(self.thickness, width, 1.0, thin)
+
     def symbol(self) -> tuple[float, float]:
         """Return half the width and the height of a ground's symbol, in pixels."""
         half = max(4.0, 0.018 * min(self.size), 1.8 * self.thickness)
         return half, 0.39 * half
 
     def _symbols(self, pad: float) -> np.ndarray:
-        """Return corners of the grounds' symbols, in metres, as far as the padding leaves them out."""
+        """Return corners of the grounds' symbols and of sliders, in metres, as far as the padding leaves them out."""
         half, height = (max(0.0, side - pad) / self.scale for side in self.symbol())
-        return np.concatenate([self.grounds + np.array(corner) for corner in ((-half, 0.0), (half, height))])
+        out = max(0.0, STANDS_OUT * self.thickness - pad) / self.scale
+        symbols = [self.grounds + np.array(corner) for corner in ((-half, 0.0), (half, height))]
+        return np.concatenate([*symbols, self.sliders - out, self.sliders + out])
 
     def _fit(self, points: np.ndarray, pad: float, link: float) -> None:
         left, bottom, right, top = self.frame
         room = np.array([right - left, top - bottom]) - 2 * pad
         low, high = points.min(0), points.max(0)
-        centre = self.grounds[:, 0].mean()
+        centre = self.grounds[:, 0].mean() if len(self.grounds) else (low[0] + high[0]) / 2
         reach = max(centre - low[0], high[0] - centre)
         middle = np.array([centre - reach, low[1]]), np.array([centre + reach, high[1]])
         if self._scale(room, *middle) >= SLACK * self._scale(room, low, high):
@@ -113,8 +133,8 @@ class Camera:
         return float(min(r / e for r, e in zip(room, extent, strict=True) if e > 0))
 
 
-def scenery(camera: Camera, title: Title, theme: Theme) -> np.ndarray:
-    """Return the ground (H, W, 4): grid, scale, pivot, pin and title."""
+def scenery(camera: Camera, title: Title, theme: Theme, rails: Sequence[Stroke] = ()) -> np.ndarray:
+    """Return the ground (H, W, 4): grid, scale, pivots, pins, rails and title."""
     pen = Pen(camera.size)
     pen.fill(theme.stage)
     step = _round_step(min(camera.size) / CELLS / camera.scale)
@@ -126,6 +146,8 @@ def scenery(camera: Camera, title: Title, theme: Theme) -> np.ndarray:
         pen.line(np.array([[left, y], [right, y]]), theme.lines, 1.0, "butt")
     for at in camera.pixels(camera.grounds):
         _draw_ground(pen, at, *camera.symbol(), theme.muted)
+    for rail in rails:
+        pen.line(rail.points, theme.muted, rail.width, "butt")
     image = pen.picture()
     if camera.letter:
         _write_scale(image, camera, across, up, theme.muted)

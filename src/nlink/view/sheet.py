@@ -16,8 +16,10 @@ from matplotlib.lines import Line2D
 
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.points import Point
 from nlink.run.run import Run, Trajectory
-from nlink.view.style import Colour, Size, blank, cut, grounds, heading, letter, link_colours, palette, within
+from nlink.view.outline import ground_marks
+from nlink.view.style import Colour, Size, blank, cut, heading, letter, link_colours, palette, within
 
 LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
@@ -41,15 +43,21 @@ WIDE, LETTER, TITLE = 8.0, 0.56, 1.1
 
 
 class Sheet:
-    """A figure being drawn: its run, its smooth motion, the links that are shown, and the axes made so far.
+    """A figure being drawn: its run, its smooth motion, the links or points that are shown, and the axes made so far.
 
     With `given` axes of a user it draws into those, and leaves their figure as it is.
     """
 
     def __init__(
-        self, run: Run, size: Size, fontsize: float, links: Sequence[int] | None = None, given: Sequence[Axes] = ()
+        self,
+        run: Run,
+        size: Size,
+        fontsize: float,
+        links: Sequence[int] | None = None,
+        given: Sequence[Axes] = (),
+        trace: Sequence[Point] = (),
     ) -> None:
-        self.run, self.fontsize, self.given = run, fontsize, list(given)
+        self.run, self.fontsize, self.given, self.trace = run, fontsize, list(given), list(trace)
         self.figure = whole_figure(self.given[0]) if given else blank(*size)
         self.chosen = links is not None
         self.links = list(range(run.chain.n)) if links is None else sorted(set(links))
@@ -60,6 +68,11 @@ class Sheet:
         self.colours = link_colours(run.chain.n)
         self.marker = "o" if len(run.t) == 1 else ""
         self.drawn: dict[int, Line2D] = {}
+
+    def kinds(self) -> tuple[list[int], list[int]]:
+        """Return the links and the sliders that are shown."""
+        slides = self.run.chain.slides
+        return [i for i in self.links if not slides[i]], [i for i in self.links if slides[i]]
 
     def over_time(self, *labels: str, heights: tuple[float, ...] | None = None, dead: bool = False) -> list[Axes]:
         """Return axes one below another that share the time, with these labels; `dead`: mark the dead positions, if few."""
@@ -93,7 +106,10 @@ class Sheet:
         axes.set_aspect("equal", adjustable="datalim")
         if pivot:
             mark_grounds(axes, self.run.chain, (letter(0.9), letter(0.7)))
-        note = ", + pivot, \N{MULTIPLICATION SIGN} pin" if pivot and self.run.chain.pin else ""
+        marks = zip(("+ pivot", "\N{MULTIPLICATION SIGN} pin"), ground_marks(self.run.chain), strict=True)
+        note = (
+            "".join(f", {mark}" for mark, points in marks if len(points)) if pivot and len(ground_marks(self.run.chain)[1]) else ""
+        )
         axes.set_xlabel(f"x (m){note}", fontsize=self.fontsize)
         axes.set_ylabel("y (m)", fontsize=self.fontsize)
         return axes
@@ -111,14 +127,17 @@ class Sheet:
         colour, order = self.colours[link], 3 - link / len(self.colours)
         (self.drawn[link],) = axes.plot(x, y, zorder=order, color=colour, linewidth=width, marker=self.marker)
 
-    def name_links(self, symbol: str, last: str = "", more: dict[str, Line2D] | None = None) -> None:
+    def name_links(self, symbol: str, last: str = "", more: dict[str, Line2D] | None = None, slider: str = "") -> None:
         """Say which colour is which link, if more than one is drawn: by a legend (`symbol` with {i}) or, for many, by a colour bar.
 
-        `last`: what to add to the symbol of the last link; `more`: further lines by name, above the axes beside a bar.
+        `last`: what to add to the symbol of the last link; `more`: further lines by name, above the axes beside a bar; `slider`:
+        the symbol of sliders.
         """
         n, more = len(self.colours), more or {}
         if len(self.drawn) <= LEGEND:
-            names = {i: symbol.format(i=i + 1) + last * (i == n - 1) for i in sorted(self.drawn)}
+            slides = self.run.chain.slides
+            symbols = {i: slider if slider and slides[i] else symbol for i in sorted(self.drawn)}
+            names = {i: symbols[i].format(i=i + 1) + last * (i == n - 1) for i in symbols}
             self.legend([*(self.drawn[i] for i in names), *more.values()], [*names.values(), *more])
             return
         if more:
@@ -226,10 +245,11 @@ def subtitle(axes: Axes, text: str) -> None:
 
 
 def mark_grounds(axes: Axes, chain: Multibody, sizes: tuple[float, float]) -> None:
-    """Mark the pivot, and the pin if there is one."""
-    for mark, (x, y), size in zip("+x", grounds(chain), sizes, strict=False):
+    """Mark the pivots and the pins on the ground."""
+    for mark, points, size in zip("+x", ground_marks(chain), sizes, strict=True):
         halo = patheffects.withStroke(linewidth=3.0, foreground=palette().ground)
-        axes.plot(x, y, mark, color=palette().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
+        for x, y in points:
+            axes.plot(x, y, mark, color=palette().ink, markersize=size, markeredgewidth=1.3, zorder=5, path_effects=[halo])
 
 
 def notes_above(axes: Axes, notes: Sequence[tuple[float, str]], colour: Colour) -> None:

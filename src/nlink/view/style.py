@@ -25,7 +25,7 @@ from matplotlib.figure import Figure
 from nlink._support.checks import ModelError, choice, listed, number, shown
 from nlink._support.files import written_whole
 from nlink._support.version import __version__
-from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.view import THEMES as NAMES
@@ -188,8 +188,9 @@ def heading(run: Run, most: int = 70) -> str:
 
 def name_of(scenario: Scenario, most: int) -> str:
     """Return the title of a scenario on one line, or what it is, cut to `most` characters."""
-    n = scenario.chain.n
-    return cut(" ".join(scenario.title.split()) or (f"Chain of {n} links" if n > 1 else "One link"), most)
+    chain = scenario.chain
+    kind = "Mechanism" if isinstance(chain, Mechanism) else "Chain"
+    return cut(" ".join(scenario.title.split()) or (f"{kind} of {chain.made_of}" if chain.n > 1 else "One link"), most)
 
 
 def title_of(what: str, name: str) -> str:
@@ -211,11 +212,6 @@ def minus(text: str) -> str:
 def within(run: Run, time: float | None) -> bool:
     """Whether a time lies within a run."""
     return time is not None and bool(run.t.min() <= time <= run.t.max())
-
-
-def grounds(chain: Multibody) -> np.ndarray:
-    """Return the points fixed to the ground in m: the pivot (1, 2), with a pin that too (2, 2)."""
-    return np.array([(0.0, 0.0), *([chain.pin] if chain.pin else [])])
 
 
 def refuse_empty(run: Run) -> None:

@@ -6,9 +6,12 @@ import numpy as np
 
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.loads import FollowerForce, JointSpring, TipForce
+from nlink.mechanics.loads import FollowerForce, JointSpring, PointForce, TipForce
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.points import GROUND, At, Point
 from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
+from nlink.view.outline import outline, traced, traced_point
 from nlink.view.packing import Content, Rounded, spread
 from nlink.view.sampling import Sample, finite, sampled, spread_rows
 from nlink.view.style import cut, heading, refuse_empty, within
@@ -29,13 +32,17 @@ ANGLES = 8
 """Most links whose start angles are listed one by one."""
 
 
-def run_content(run: Run, room: int = ROOM, look: Content | None = None) -> Content:
-    """Return the content of the page of a run; `look`: speed, trail, hinges, centres and style at its beginning."""
+def run_content(run: Run, room: int = ROOM, look: Content | None = None, trace: Point | None = None) -> Content:
+    """Return the content of the page of a run; `look`: speed, trail, hinges, centres and style at its beginning.
+
+    `trace`: the point whose path is shown, if it is not the usual one.
+    """
     refuse_empty(run)
     run = finite(run)
     refuse_empty(run)
     chosen = dict(look or {})
-    take = {**_take(run, sampled(run, room)), "rate": chosen.pop("speed", None)}
+    trace = None if trace is None else traced(run.chain, trace)
+    take = {**_take(run, sampled(run, room), trace), "rate": chosen.pop("speed", None)}
     return {"title": heading(run, 200), "about": about(), "words": [], "look": chosen, "takes": [take]}
 
 
@@ -44,15 +51,15 @@ def about() -> str:
     return f"Made by nlink {__version__}. The page holds its data and needs no network."
 
 
-def _take(run: Run, sample: Sample) -> Content:
+def _take(run: Run, sample: Sample, trace: Point | None) -> Content:
     lines = scenario_lines(run.scenario)
     return {
         "name": heading(run),
         "summary": cut(lines[0][1] + "; " + lines[-1][1], 160),
         "status": "" if run.status.ok else str(run.status),
         "words": words([*lines, *_settings(run.scenario), *run_lines(run), *_thinned(run, sample)]),
-        "chain": chain_data(run.chain),
-        **motion_data(sample.t, sample.theta, sample.omega),
+        "chain": chain_data(run.chain, sample.theta, trace),
+        **motion_data(sample.t, sample.theta, sample.omega, run.chain),
         "energy": _energy(run),
         "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if within(run, event.t)],
         "trusted": run.trusted_until if within(run, run.trusted_until) else None,
@@ -60,17 +67,24 @@ def _take(run: Run, sample: Sample) -> Content:
     }
 
 
-def chain_data(chain: Multibody) -> Content:
-    """Return the measures of a chain that its picture needs."""
+def chain_data(chain: Multibody, theta: np.ndarray | None = None, trace: Point | None = None) -> Content:
+    """Return the measures of a chain that its picture needs; of a mechanism its outline too, for the motion theta (T, N).
+
+    `trace`: the point whose path is shown, if it is not the usual one.
+    """
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None
-    return {
+    drawn = {} if trace is None else {"trace": _placed(chain, trace)}
+    if isinstance(chain, Mechanism):
+        drawn["outline"] = outline_data(chain, np.zeros(chain.n) if theta is None else theta)
+        drawn.setdefault("trace", _placed(chain, traced_point(chain)))
+    return drawn | {
         "n": chain.n,
         "length": chain.length.tolist(),
         "mass": chain.mass.tolist(),
         "com": chain.com.tolist(),
         "offset": chain.offset.tolist(),
-        "point": (chain.inertia == 0).tolist(),
+        "point": ((chain.inertia == 0) & (chain.length > 0)).tolist(),
         "pin": chain.pin and list(chain.pin),
         "spring": None if spring is None else spring.tolist(),
         "rest": None if spring is None else chain.each(JointSpring, "rest").tolist(),
@@ -79,9 +93,55 @@ def chain_data(chain: Multibody) -> Content:
     }
 
 
-def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> Content:
-    """Return the motion: times exact, angles to ANGLE, rates to a small part of the largest."""
+def outline_data(model: Mechanism, theta: np.ndarray) -> Content:
+    """Return what the picture of a mechanism needs: its tree, and the outline with places (body, along, left)."""
+    drawn = outline(model, theta)
+    return {
+        "parent": model.parents.tolist(),
+        "slides": model.slides.tolist(),
+        "levers": model.levers.T.tolist(),
+        "ways": model.directions.T.tolist(),
+        "points": [_placed(model, point) for point in drawn.points],
+        "shapes": drawn.shapes,
+        "hinges": drawn.hinges,
+        "blocks": [[block.point, block.rail.a, block.rail.b, block.rail.owner, block.body] for block in drawn.blocks],
+        "bars": drawn.bars,
+        "springs": drawn.springs,
+        "driven": drawn.driven,
+        "grounds": drawn.grounds.tolist(),
+        "unit": drawn.unit,
+        "follows": drawn.follows,
+        "arrows": _arrows(model),
+    }
+
+
+def _arrows(model: Mechanism) -> list[tuple[float, ...]]:
+    """Return the forces at points: the place and (fx, fy); of one that turns with its link, what presses along it."""
+    arrows: list[tuple[float, ...]] = []
+    for load in model.loads:
+        if isinstance(load, TipForce | FollowerForce):
+            place = model.located(At(model.n - 1 if load.link is None else load.link))
+            arrows.append((*place, load.fx, load.fy) if isinstance(load, TipForce) else (*place, load.force))
+        if isinstance(load, PointForce):
+            arrows.append((*model.located(load.point), load.fx, load.fy))
+    return arrows
+
+
+def _placed(model: Multibody, point: Point) -> tuple[int, float, float]:
+    """Return the body of a point, and where it is on it: along and left in m."""
+    if isinstance(model, Mechanism):
+        return model.located(point)
+    if isinstance(point, At):
+        return point.link, float(model.length[point.link]) if point.along is None else point.along, point.left
+    return GROUND, -point[1], point[0]
+
+
+def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, chain: Multibody | None = None) -> Content:
+    """Return the motion: times exact, angles to ANGLE, rates to a small part of the largest; small displacements finer."""
     fine = min(ANGLE, float(np.ptp(theta)) * 2.0**-16 or ANGLE)
+    if chain is not None and len(theta):
+        moved = np.ptp(theta[:, chain.slides], axis=0)
+        fine = min(fine, float(moved[moved > 0].min(initial=1.0)) * 2.0**-14)
     peak = float(np.abs(omega).max(initial=0.0)) or 1.0
     return {"t": t, "theta": Rounded(theta.T, fine), "omega": Rounded(omega.T, peak * 2.0**-RATE_BITS)}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +12,10 @@ from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.loads import FollowerForce, JointTorque, Load, Sine, Table, kinks
+from nlink.mechanics.loads import FollowerForce, JointTorque, Load, PointForce, PointSpring, Sine, Table, TipForce, kinks
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.motions import Motion, Ramp, Spline
+from nlink.mechanics.points import At, Closure, Gear, Guide, Pin, Point, ends
 from nlink.scenario import Scenario, Settings
 
 if TYPE_CHECKING:
@@ -18,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_HINGES = 60
 """Most hinges of a sketch."""
+MOST_PARTS = 4
+"""Most drives or pins that are named one by one."""
 MANY = 1000
 """Knots of a table that are worth a word if most steps end at them."""
 SLIGHT = 1e-9
@@ -27,11 +34,71 @@ SLIGHT = 1e-9
 def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the system in words."""
     chain = scenario.chain
+    if isinstance(chain, Mechanism):
+        return _mechanism_lines(chain)
     uniform = chain.links.count(chain.links[0]) == chain.n
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
     return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
+
+
+def _mechanism_lines(model: Mechanism) -> list[tuple[str, str]]:
+    total = f"{counted(model)}, {model.length.sum():g} m and {model.mass.sum():g} kg in all"
+    drives = [f"body {i + 1} moves as {_motion_text(body.motion)}" for i, body in enumerate(model.links) if body.motion is not None]
+    lines = [("driven", drives), ("pins", [_closure_text(closure) for closure in model.pins])]
+    shortened = [
+        (name, texts[:MOST_PARTS] + [f"{len(texts) - MOST_PARTS} more"] * (len(texts) > MOST_PARTS)) for name, texts in lines
+    ]
+    told = [(name, "; ".join(texts)) for name, texts in shortened if texts]
+    return [("system", total), *told, ("loads", "; ".join(map(load_text, model.loads)))]
+
+
+def counted(model: Mechanism) -> str:
+    """Return what a mechanism consists of: a cart and 2 links; 7 links, 3 loops, 1 freedom."""
+    rails, links = int(model.slides.sum()), int((~model.slides).sum())
+    named = f"{links} link{'s' * (links > 1)}"
+    loose = model.slides & ~model.prescribed
+    if rails == 1 and loose[0] and links:
+        text = f"a cart and {named}"
+    elif rails == 2 and loose[:2].all() and not model.mass[:2].any() and links:
+        text = f"{named} afloat"
+    else:
+        text = " and ".join([f"{rails} slider{'s' * (rails > 1)}"] * bool(rails) + [named] * bool(links))
+    loops = sum(not isinstance(closure, Gear) for closure in model.pins)
+    freedom = model.n - model.rows
+    free = f"{freedom} freedom{'s' * (freedom > 1)}" if freedom > 0 else f"{model.rows} rows of constraints"
+    told = [f"{loops} loop{'s' * (loops != 1)}", free] if model.closed else []
+    return ", ".join([text, *told])
+
+
+def _closure_text(closure: Closure) -> str:
+    if isinstance(closure, Gear):
+        return f"body {closure.i + 1} geared to body {closure.j + 1} by {closure.ratio:g}"
+    a, b = map(point_text, ends(closure))
+    if isinstance(closure, Guide):
+        return f"{a} on a line through {b} at {np.degrees(closure.direction):.6g} deg"
+    if isinstance(closure, Pin):
+        return f"{a} on {b}"
+    return f"{a} on a bar{'' if closure.length is None else f' of {closure.length:g} m'} from {b}"
+
+
+def point_text(point: Point) -> str:
+    """Return a point in words; bodies are counted from 1, as everywhere in words."""
+    if not isinstance(point, At):
+        return f"({point[0]:g}, {point[1]:g}) m"
+    if point.along is None and point.left == 0:
+        return f"the tip of body {point.link + 1}"
+    along = "the tip" if point.along is None else f"{point.along:g} m"
+    return f"body {point.link + 1} at {along}{f', {point.left:g} m to its left' if point.left else ''}"
+
+
+def _motion_text(motion: Motion) -> str:
+    if isinstance(motion, tuple):
+        return " + ".join(map(_motion_text, motion))
+    if isinstance(motion, Ramp):
+        return f"{motion.start:g} {'-' if motion.rate < 0 else '+'} {abs(motion.rate):g} t"
+    return f"a spline of {len(motion.times)} points" if isinstance(motion, Spline) else _value_text(motion)
 
 
 SKETCH = (300.0, 60.0)
@@ -40,23 +107,34 @@ SKETCH = (300.0, 60.0)
 
 def chain_html(chain: Multibody) -> str:
     """Return a sketch of a chain, stretched out to the right or held at its pin, and the system in words."""
-    return table("Chain", scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
+    kind = "Mechanism" if isinstance(chain, Mechanism) else "Chain"
+    return table(kind, scenario_lines(Scenario(chain, (0.0,) * chain.n)), _sketch(chain))
 
 
 def _sketch(chain: Multibody) -> str:
     """Return links and hinges as SVG."""
-    theta = loop_closure.zigzag(chain) if chain.pin else np.full(chain.n, np.pi / 2)
-    hinges = kinematics.hinges(chain, theta) * [1, -1]
-    low, extent = hinges.min(0), np.ptp(hinges, axis=0)
+    theta = loop_closure.zigzag(chain) if chain.pin else np.where(chain.slides, 0.0, np.pi / 2)
+    ends = kinematics.segments(chain, theta) * [1, -1]
+    low, extent = ends.min((0, 1)), np.ptp(ends, axis=(0, 1))
     (wide, least), margin = SKETCH, 10.0
     scale = (wide - 2 * margin) / max(extent.max(), 1e-300)
     high = max(least, scale * extent[1] + 2 * margin)
-    points = scale * (hinges - low) + [margin, (high - scale * extent[1]) / 2]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = points if chain.n <= MOST_HINGES else points[[0, -1]]
+    lines = scale * (ends - low) + [margin, (high - scale * extent[1]) / 2]
+    path = " ".join(_path(lines))
+    points = np.unique(lines.reshape(-1, 2).round(1), axis=0)
+    dots = points if chain.n <= MOST_HINGES else lines[[0, -1], [0, 1]]
     discs = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in dots)
-    line = f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
+    line = f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
     return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{line}{discs}</svg>'
+
+
+def _path(lines: np.ndarray) -> Iterator[str]:
+    """Yield the steps of a path along segments (N, 2, 2): each begins where the one before ends, or it is moved to."""
+    at = ""
+    for (x0, y0), (x1, y1) in lines.tolist():
+        begin, end = f"{x0:.1f},{y0:.1f}", f"{x1:.1f},{y1:.1f}"
+        yield f"L{end}" if begin == at else f"M{begin} L{end}"
+        at = end
 
 
 def saved_text(settings: Settings) -> str:
@@ -66,6 +144,14 @@ def saved_text(settings: Settings) -> str:
 
 def load_text(load: Load) -> str:
     """Return a load in words."""
+    if isinstance(load, PointSpring):
+        damper = f", damping {load.damping:g}" * bool(load.damping)
+        spring = f"spring of {load.stiffness:g} N/m and {load.length:g} m{damper}"
+        return f"{spring} between {point_text(load.a)} and {point_text(load.b)}"
+    if isinstance(load, PointForce):
+        return f"force of ({load.fx:g}, {load.fy:g}) N at {point_text(load.point)}"
+    if isinstance(load, TipForce | FollowerForce) and load.link is not None:
+        return f"{load_text(replace(load, link=None))} at body {load.link + 1}"
     if isinstance(load, JointTorque):
         return f"{load.label} {_value_text(load.torque)}"
     values = {name: _value_text(getattr(load, name)) for name in load.parameters() if getattr(load, name) != 0.0}
@@ -76,7 +162,8 @@ def load_text(load: Load) -> str:
 
 def _value_text(value: object) -> str:
     if isinstance(value, Sine):
-        return f"{value.amplitude:g} sin(2 pi {value.frequency:g} t + {value.phase:g})"
+        offset = f" + {value.offset:g}" * bool(value.offset)
+        return f"{value.amplitude:g} sin(2 pi {value.frequency:g} t + {value.phase:g}){offset}"
     if isinstance(value, Table):
         return f"from a table of {len(value.times)} points"
     if callable(value):
@@ -100,7 +187,11 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
         lines.append(("energy", _energy_text(run)))
     if run.events:
         lines.append(("events", _events_text(run)))
-    cycle = limit_cycle(run) if any(run.chain.load(kind) for kind in (FollowerForce, JointTorque)) else None
+    cycle = (
+        limit_cycle(run)
+        if not run.chain.slides.any() and any(run.chain.load(kind) for kind in (FollowerForce, JointTorque))
+        else None
+    )
     if cycle:
         swing = f"the last link swings {np.degrees(cycle.amplitude[-1]):.4g} degrees to either side"
         lines.append(("cycle", f"settled on a limit cycle of {cycle.period:.6g} s: {swing}"))

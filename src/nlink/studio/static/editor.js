@@ -1,5 +1,6 @@
 // The form of a model: its links, start, loads, pin and settings.
 
+import { Bodies, isMechanism, nameOf } from "./bodies.js";
 import { choice, errorNote, field, grid, toggled } from "./fields.js";
 import { at, linkCount } from "./model.js";
 import { el } from "/web/dom.js";
@@ -14,6 +15,7 @@ const METHODS = [["", "chosen for the chain"], ["DOP853", "DOP853, order 8"], ["
 export class Editor {
   constructor(model, known) {
     Object.assign(this, { model, known, open: { Chain: true, Start: true, Loads: true, Run: true } });
+    this.bodies = new Bodies(this);
     this.node = el("form", { class: "editor", "aria-label": "Model", onsubmit: (event) => event.preventDefault() });
   }
 
@@ -26,7 +28,7 @@ export class Editor {
     const active = this.node.contains(document.activeElement) ? document.activeElement.dataset.path : null;
     for (const part of this.node.querySelectorAll("details")) this.open[part.dataset.name] = part.open;
     this.node.replaceChildren(...[["Chain", this.chain()], ["Start", this.start()], ["Loads", this.loads()], ["Run", this.run()]].map(([name, rows]) =>
-      el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name), el("div", { class: "rows" }, ...rows))));
+      el("details", { open: this.open[name], "data-name": name }, el("summary", {}, name === "Chain" && isMechanism(this.table) ? "Mechanism" : name), el("div", { class: "rows" }, ...rows))));
     this.tellMethod(this.method);
     if (active) this.node.querySelector(`[data-path="${CSS.escape(active)}"]`)?.focus();
   }
@@ -52,6 +54,7 @@ export class Editor {
   chain() {
     const { table, model } = this, each = Array.isArray(table.links), n = linkCount(table);
     const title = this.field("Title", "title", { kind: "text", wide: true });
+    if (isMechanism(table) && each) return [title, ...this.bodies.rows()];
     const count = field("Links", { path: "links", value: each ? n : table.links, slider: [1, 20, 1], changed: (value) => (Number.isInteger(value) && value >= 1 && value <= 200 ? model.resize(value) : model.set("links", value)) });
     const rows = each ? [this.linkTable()] : this.equalLinks();
     const alike = n > 1 ? [toggled("All links alike", !each, (on) => model.unlike(!on), "alike")] : [];
@@ -111,11 +114,16 @@ export class Editor {
     const changed = (value) => { if (value) model.load({ ...table, start: value.startsWith("line") ? { shape: "line", angle: Number(value.slice(4)), unit: "deg" } : value }); };
     const pose = choice("Pose", { path: "start.shape", options: shapes, value: "", changed });
     if (!Array.isArray(theta)) return [pose];
-    const shown = Math.min(n, MANY), rows = Array.from({ length: shown }, (_, i) => el("tr", {}, el("th", { scope: "row" }, String(i + 1)),
-      el("td", {}, this.cell(`Angle of link ${i + 1} in degrees`, `start.theta.${i}`, { kind: "degrees" })), el("td", {}, this.cell(`Rate of link ${i + 1} in degrees per second`, `start.omega.${i}`, { kind: "degrees" }))));
+    const poses = table.pins ? [] : [pose];
+    const shown = Math.min(n, MANY), slides = (i) => table.links[i]?.kind === "slider", both = Array.from({ length: n }, (_, i) => slides(i)).some(Boolean);
+    const rows = Array.from({ length: shown }, (_, i) => {
+      const name = nameOf(table.links[i], i), cell = (label, path) => el("td", {}, this.cell(label, path, slides(i) ? {} : { kind: "degrees" }));
+      const labels = slides(i) ? [`Displacement of ${name} in m`, `Speed of ${name} in m/s`] : [`Angle of ${name} in degrees`, `Rate of ${name} in degrees per second`];
+      return el("tr", {}, el("th", { scope: "row" }, String(i + 1)), cell(labels[0], `start.theta.${i}`), cell(labels[1], `start.omega.${i}`));
+    });
     const errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), errorNote());
     const each = rows.flatMap((row) => [row, el("tr", { class: "below" }, el("td", { colspan: 3 }, errorNote()))]);
-    return [pose, errors, el("p", { class: "hint" }, "Drag a link, also while it moves, or type:"), grid(["", "angle \u00b0", "rate \u00b0/s"], each),
+    return [...poses, errors, el("p", { class: "hint" }, "Drag a link, also while it moves, or type:"), grid(both ? ["", "angle \u00b0 or m", "rate \u00b0/s or m/s"] : ["", "angle \u00b0", "rate \u00b0/s"], each),
       ...(n > shown ? [el("p", { class: "hint" }, `and ${n - shown} more links`)] : [])];
   }
 
@@ -127,7 +135,7 @@ export class Editor {
       const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { ...(unit === "rad" ? { kind: "eachInDegrees", unit: "\u00b0" } : { kind: each ? "each" : "number", unit }), slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
       return toggled(label, on, changed, path, ...inner, errorNote());
     });
-    return [...rows, this.torque()];
+    return [...rows, this.torque(), ...this.bodies.springs()];
   }
 
   torque() {

@@ -63,7 +63,7 @@ export class Endless {
   pull(hand) {
     const { pane } = this;
     pane.hand.hint.hidden = true;
-    pane.player.pullBy(hand);
+    pane.player.pullBy(hand, pane.studio.model.linkage);
     pane.studio.line.tell(pane.job, { type: "pull", hand });
   }
 

@@ -18,7 +18,7 @@ export class Hand {
     stage.append(this.hint);
     stage.querySelector(".tools").append(this.other);
     this.poser = new Poser(player.stage, {
-      grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
+      linkage: () => this.pane.studio.model.linkage, grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
       pulls: () => endless.on, pull: (hand) => endless.pull(hand),
     });
   }
@@ -32,15 +32,15 @@ export class Hand {
     this.hint.hidden = false;
   }
 
-  // The chain and its angles as they are shown; null if they are not those of the model.
+  // The coordinates as they are shown; null if they are not those of the model.
   grab() {
     const { player, pane: { studio } } = this, motion = player.posed || player.motion;
     if (studio.error || motion.n !== studio.valid.chain.n) return null;
     motion.at(player.posed ? 0 : player.t);
-    const start = player.elapsed === 0 && !player.posed, theta = start ? studio.model.table.start.theta : unwound(motion.chain, motion.angles);
+    const start = player.elapsed === 0 && !player.posed, theta = start ? studio.model.table.start.theta : unwound(motion, studio.model.linkage);
     this.grabbed = { playing: player.playing, start, chain: motion.chain };
     player.pause();
-    return { chain: motion.chain, theta };
+    return theta;
   }
 
   drag(theta) {
@@ -66,11 +66,12 @@ export class Hand {
     const { player } = this, { motion } = player;
     motion.at(player.t);
     this.pane.wishes.play = player.playing;
-    this.pane.studio.posed(mirrored(motion.chain, unwound(motion.chain, motion.angles)), new Float64Array(motion.n), true);
+    this.pane.studio.posed(mirrored(motion.chain, unwound(motion, this.pane.studio.model.linkage)), new Float64Array(motion.n), true);
   }
 }
 
-// Angles to pose from: without whole turns, unless springs are wound by them.
-function unwound(chain, angles) {
-  return Float64Array.from(angles, (angle) => (chain.spring ? angle : angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))));
+// Coordinates to pose from: angles without whole turns, unless springs are wound by them or gears count them.
+function unwound({ chain, angles }, { bodies, closures }) {
+  const counted = chain.spring || closures.some(({ kind }) => kind === "gear");
+  return Float64Array.from(angles, (angle, i) => (counted || bodies[i].slides ? angle : angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))));
 }

@@ -6,7 +6,6 @@ import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
 import { drawDisc, drawLine, el, picture } from "/web/dom.js";
-import { heldPoint } from "./poser.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
 const EVERY = 120;
@@ -18,8 +17,23 @@ export function still(chain, theta, omega, title) {
   return { title, about: "", words: [], takes: [{ ...take, energy: null, events: [], trusted: null, step: 1 }] };
 }
 
+// Boxes of mechanisms: one grows with what it is given, and stays for the next run of the same bodies.
+const boxes = new Map();
+const AIR = 0.6;
+
+function boxOf({ n, length, outline: { parent, levers, unit } }, swept, grows) {
+  const key = JSON.stringify([n, length, parent, levers]), air = AIR * unit, padded = swept.map((side, k) => side + (k < 2 ? -air : air));
+  const box = boxes.get(key) ?? padded;
+  if (!grows && boxes.has(key)) return box;
+  const grown = box.map((side, k) => (k < 2 ? Math.min(side, padded[k]) : Math.max(side, padded[k])));
+  boxes.set(key, grown);
+  return grown;
+}
+
 // The view has room for every pose, so that it stays where it is from one run to the next.
-function widened(swept, { length, pin }) {
+function widened(swept, chain, grows) {
+  if (chain.outline) return { ...swept, box: boxOf(chain, swept.box, grows) };
+  const { length, pin } = chain;
   const reach = length.reduce((sum, one) => sum + one, 0), half = pin ? 0.5 * (reach + Math.hypot(...pin)) : reach;
   const [x, y] = pin ? [pin[0] / 2, pin[1] / 2] : [0, 0];
   return { ...swept, box: [x - half, y - half, x + half, y + half] };
@@ -27,7 +41,7 @@ function widened(swept, { length, pin }) {
 
 class Steady extends Motion {
   path() {
-    this.wide ??= widened(super.path(), this.chain);
+    this.wide ??= widened(super.path(), this.chain, this.count > 1);
     return this.wide;
   }
 }
@@ -38,7 +52,7 @@ class Window extends Motion {
     if (this.wide) return this.wide;
     const points = this.count, x = new Float32Array(points), y = new Float32Array(points);
     for (let k = 0; k < points; k++) [x[k], y[k]] = this.at(this.t[k]).traced();
-    this.wide = widened({ x, y, points }, this.chain);
+    this.wide = widened({ x, y, points, box: super.path().box }, this.chain, true);
     return this.wide;
   }
 }
@@ -47,18 +61,25 @@ export class LivePlayer extends Player {
   constructor(root, content) {
     super(root, content, { header: false });
     this.setGhosts(content.others || []);
+    Object.assign(this, { over: [], more: {} });
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
       this.lay();
       paint(context, width, height, t);
       this.drawGhosts(context, t);
       this.drawHand(context);
+      for (const draw of this.over) draw(context);
     };
     this.cards = new Map();
   }
 
   motionOf({ chain, t, theta, omega }) {
     return new Steady(chain, t, theta, omega);
+  }
+
+  // Keys of what is drawn over the stage come first.
+  actions() {
+    return { ...super.actions(), ...this.more };
   }
 
   // Go on with a motion that is longer; its links are where they are at once, for the pointer.
@@ -121,22 +142,27 @@ export class LivePlayer extends Player {
     this.request();
   }
 
+  // Room for the pose that is held, also when it is gone.
+  widen() {
+    this.posed.wide = widened(Motion.prototype.path.call(this.posed), this.posed.chain, true);
+  }
+
   // What lies on the stage.
   lay() {
     const motion = this.posed || this.motion;
-    Object.assign(this.stage, { motion, chain: motion.chain });
+    this.stage.lay(motion);
   }
 
-  // A line from the point that the hand holds to the hand: { link, along, left, x, y } or null.
-  pullBy(hand) {
-    this.hand = hand;
+  // A line from the point of the linkage that the hand holds to the hand: { link, along, left, x, y } or null.
+  pullBy(hand, linkage) {
+    Object.assign(this, { hand, linkage });
     this.request();
   }
 
   drawHand(context) {
     const { stage, hand } = this;
     if (!hand) return;
-    const from = heldPoint(stage, hand), to = stage.pixel(hand.x, hand.y);
+    const { x, y } = this.linkage.point(this.linkage.frames(stage.motion.angles), hand), from = stage.pixel(x, y), to = stage.pixel(hand.x, hand.y);
     context.setLineDash([4, 4]);
     drawLine(context, from, to, stage.colours.accent, 1.8);
     context.setLineDash([]);

@@ -1,5 +1,7 @@
 // The model that the page edits: the tables of a model file, with undo; kept in this tab, so that a reload brings it back.
 
+import { linkageOf } from "./linkage.js";
+
 const KEY = "nlink-model";
 const MOST = 200;
 const TOGETHER = 900;
@@ -26,6 +28,14 @@ export class Model {
   constructor(changed) {
     Object.assign(this, { changed, past: [], future: [], last: { path: "", time: 0 } });
     this.table = {};
+  }
+
+  // The linkage of the model, made once for each.
+  get linkage() {
+    const { table } = this, theta = table.start?.theta;
+    if (this.linked !== table) Object.assign(this, { linked: table, made: linkageOf(table) });
+    if (this.made.n === theta?.length) this.made.measure(theta);
+    return this.made;
   }
 
   // What the tab had before a reload, or null.

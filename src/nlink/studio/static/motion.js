@@ -1,11 +1,13 @@
 // The pane of the motion: the model runs at each change, is watched while it is computed, and goes on from the pose in a hand.
 
+import { Drive } from "./drive.js";
 import { Endless } from "./endless.js";
 import { Hand } from "./hand.js";
 import { LivePlayer, still } from "./live.js";
 import { Pane } from "./pane.js";
 import { Progress } from "./progress.js";
 import { Series } from "./series.js";
+import { Tools } from "./tools.js";
 import { decoded } from "/web/data.js";
 import { el, wantsCalm } from "/web/dom.js";
 import { paceOf } from "/web/player.js";
@@ -26,7 +28,14 @@ export class MotionPane extends Pane {
     this.onward = el("button", { type: "button", class: "word", hidden: true, title: "Go on with the run that was stopped", onclick: () => this.goOn() }, "Go on");
     this.hand = new Hand(this);
     this.endless = new Endless(this);
+    this.tools = new Tools(this);
+    this.drive = new Drive(this);
     Object.assign(this, { next: null, run: null, shows: false, wishes: {} });
+  }
+
+  // Whether the stage shows a pose, not the motion: one in the hand, driven, or drawn on.
+  get occupied() {
+    return this.hand.full || this.drive.on || this.tools.tool !== "pose";
   }
 
   // The model is valid: run it. hold: keep the time that is shown; play: play from the start.
@@ -61,7 +70,7 @@ export class MotionPane extends Pane {
   // A run that takes its time shows its start, under the plots of the one before.
   showStart() {
     const { valid } = this.under;
-    if (valid && !this.shows && !this.hand.full) this.player.hold(valid.model.start.theta, valid.chain);
+    if (valid && !this.shows && !this.occupied) this.player.hold(valid.model.start.theta, valid.chain);
   }
 
   begin(kind, request, under) {
@@ -77,6 +86,8 @@ export class MotionPane extends Pane {
     const root = el("div", { class: "player" });
     this.body.replaceChildren(root);
     this.player = new LivePlayer(root, content);
+    this.tools.attach(this.player);
+    this.drive.attach(this.player, this.tools.node);
     this.hand.attach(this.player);
   }
 
@@ -209,12 +220,12 @@ export class MotionPane extends Pane {
   showFirst(content) {
     const { player, under } = this, opening = player.motion.count === 1;
     this.shows = true;
-    if (!this.hand.full) player.hold(null);
+    if (!this.occupied) player.hold(null);
     player.show(content, { hold: true });
     if (!under.hold) player.elapsed = 0;
     const play = this.wishes.play ?? under.play ?? (opening ? true : null);
     this.wishes = {};
-    if (play !== null && !wantsCalm() && !this.hand.full) player.setPlaying(play && player.motion.span > 0);
+    if (play !== null && !wantsCalm() && !this.occupied) player.setPlaying(play && player.motion.span > 0);
     requestAnimationFrame(() => { this.latency = performance.now() - under.from; });
   }
 
@@ -259,7 +270,7 @@ export class MotionPane extends Pane {
   // Nothing new is on its way: the chain is shown as it moves.
   calm() {
     const { player } = this;
-    if (!player || this.next || this.hand.full || (this.job && !this.shows)) return;
+    if (!player || this.next || this.occupied || (this.job && !this.shows)) return;
     player.hold(null);
     if (this.wishes.play && !player.playing) {
       player.jump(0);

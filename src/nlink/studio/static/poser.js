@@ -1,17 +1,18 @@
-// Grab a chain on the stage, at any point of any link. An open chain's link turns about its hinge, and those behind keep their angles
-// (with Shift they turn with it, with Alt those before it follow the hand). A closed chain stays closed and on its branch.
+// Grab a linkage on the stage, at any point of any body. One in no loop moves by itself, and those behind keep their angles (with Shift
+// they turn with it, with Alt those before it follow the hand). Loops stay closed and on their branch.
 
-import { gripped, pulled, thrown } from "./pulling.js";
+import { dragged, thrown } from "./pulling.js";
 import { placeIn } from "/web/dom.js";
 
 const JOINT = 12;
 const SLOP = 3;
 
 export class Poser {
-  // grab() -> { chain, theta } or null if nothing can be grabbed now; pose(theta) while it is dragged; release(theta, rates), or
-  // release(null) if it was not moved; pull({ link, along, left, x, y }) or pull(null) instead, where pulls() says so
-  constructor(stage, { grab, pose, release, pulls, pull }) {
-    Object.assign(this, { stage, grab, pose, release, pulls, pull, held: null });
+  // linkage() of the model; grab() -> its coordinates or null if nothing can be grabbed now; pose(theta) while it is dragged;
+  // release(theta, rates), or release(null) if it was not moved; pull({ link, along, left, x, y }) or pull(null) instead, where pulls()
+  // says so
+  constructor(stage, { linkage, grab, pose, release, pulls, pull }) {
+    Object.assign(this, { stage, linkage, grab, pose, release, pulls, pull, held: null });
     const view = stage.canvas.parentElement;
     view.addEventListener("pointerdown", (event) => this.down(event), true);
     view.addEventListener("pointermove", (event) => this.move(event), true);
@@ -19,31 +20,29 @@ export class Poser {
     stage.canvas.addEventListener("touchstart", (event) => { if (this.held) event.preventDefault(); }, { passive: false });
   }
 
-  // The link under a point; at a joint the one before it, so that the joint follows the pointer.
+  // The body under a point; at a joint the one that it hangs on, so that the joint follows the pointer.
   linkAt(point) {
-    const { stage } = this, link = stage.linkAt(...point);
-    if (link < 1) return link;
-    const [x, y] = stage.pixel(stage.motion.x[link], stage.motion.y[link]);
-    return Math.hypot(point[0] - x, point[1] - y) < JOINT ? link - 1 : link;
+    const { stage } = this, link = stage.linkAt(...point), on = this.linkage().bodies[link]?.parent ?? -1;
+    if (on < 0) return link;
+    const { x, y } = this.frames();
+    const [px, py] = stage.pixel(x[link], y[link]);
+    return Math.hypot(point[0] - px, point[1] - py) < JOINT ? on : link;
   }
 
-  // The point of the link under the pointer: so far along it, and to its left.
-  grip(link, place) {
-    const { x, y, angles } = this.stage.motion, [px, py] = this.stage.world(place), dx = px - x[link], dy = py - y[link];
-    const s = Math.sin(angles[link]), c = Math.cos(angles[link]);
-    return { link, along: dx * s - dy * c, left: dx * c + dy * s };
+  frames() {
+    return this.linkage().frames(this.stage.motion.angles);
   }
 
   down(event) {
     if (event.button > 0 || this.held || event.target !== this.stage.canvas) return;
     const place = placeIn(this.stage.canvas, event), link = this.linkAt(place);
     if (link < 0) return;
-    const grip = this.grip(link, place), taken = this.pulls() ? {} : this.grab();
-    if (!taken) return;
+    const grip = this.linkage().grip(this.frames(), link, ...this.stage.world(place)), theta = this.pulls() ? [] : this.grab();
+    if (!theta) return;
     event.stopImmediatePropagation();
     this.stage.canvas.setPointerCapture(event.pointerId);
     this.stage.chosen?.(link);
-    this.held = { grip, from: place, pointer: event.pointerId, moved: false, course: {}, pulling: this.pulls(), poses: [], ...taken };
+    this.held = { grip, from: place, pointer: event.pointerId, moved: false, course: {}, pulling: this.pulls(), poses: [], linkage: this.linkage(), theta };
     if (this.held.pulling) this.tell(place);
   }
 
@@ -67,18 +66,10 @@ export class Poser {
     }
     if (!held.moved && Math.hypot(place[0] - held.from[0], place[1] - held.from[1]) < SLOP) return;
     held.moved = true;
-    held.theta = this.turned(held, this.stage.world(place), event);
+    held.theta = dragged(held.linkage, held.theta, held.grip, this.stage.world(place), { course: held.course, together: event.shiftKey, all: event.altKey });
     held.poses.push({ time: event.timeStamp, theta: held.theta });
     if (held.poses.length > 60) held.poses.shift();
     this.pose(held.theta);
-  }
-
-  turned({ chain, theta, grip, course }, hand, { shiftKey, altKey }) {
-    const { link } = grip;
-    if (chain.pin) return pulled(chain, theta, grip, hand, { course });
-    const next = pulled(chain, theta, grip, hand, { turns: (i) => (altKey ? i <= link : i === link) });
-    if (shiftKey) for (let i = link + 1; i < chain.n; i++) next[i] += next[link] - theta[link];
-    return next;
   }
 
   up(event) {
@@ -90,10 +81,4 @@ export class Poser {
     else if (held.moved) this.release(held.theta, thrown(held.poses, event.timeStamp));
     else this.release(null);
   }
-}
-
-// Where the hand pulls: the point of the link that it holds, on the stage.
-export function heldPoint(stage, hand) {
-  const { x, y } = gripped(stage.motion.chain, stage.motion.angles, hand);
-  return stage.pixel(x, y);
 }

@@ -1,139 +1,135 @@
-// Poses of a chain under the hand: the angles at which a point of a link is nearest to the hand, while a closed chain stays closed.
+// Poses of a linkage under the hand: the coordinates at which a point of a body is nearest to the hand, while the loops stay closed.
 //
-// The pose is continued in small steps: each goes towards the hand along the closed poses, and is closed again by the smallest turn
-// of the links. So a closed chain stays on its branch. Three links with a pin have one freedom: their poses are a curve, and its
-// direction is kept through dead positions, where two curves cross.
+// The pose is continued in small steps: each goes towards the hand along the closed poses, and is closed again by the smallest change.
+// So a linkage stays on its branch. With one freedom its poses are a curve, and its direction is kept through dead positions, where
+// curves cross.
+
+import { factored, linkageOf, projected } from "./linkage.js";
 
 const CAP = 0.12;
 const ROUNDS = 80;
-const SOFT = 0.02;
 const STILL = 1e-6;
 const NUDGE = 0.01;
+const SOFT = 1e-4;
+const STEADY = 0.2;
+const BUDGET = 6;
 
-// How far the last tip is from the pin, and its rates of change with the angles, l cos and l sin.
-function gap({ n, length, pin }, theta) {
-  const across = new Float64Array(n), up = new Float64Array(n);
-  let x = -pin[0], y = -pin[1];
-  for (let i = 0; i < n; i++) {
-    across[i] = length[i] * Math.cos(theta[i]);
-    up[i] = length[i] * Math.sin(theta[i]);
-    x += up[i];
-    y -= across[i];
-  }
-  return { x, y, across, up };
+function largest(values) {
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
 }
 
 function dot(a, b) {
-  let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
-  return sum;
+  return a.reduce((sum, value, i) => sum + value * b[i], 0);
 }
 
-// Angles near these that close the chain, by turns of the links other than `kept`; `soft` damps turns that a dead position makes large.
-export function closed(chain, angles, { kept = -1, soft = 1e-9, rounds = 40 } = {}) {
-  const theta = Float64Array.from(angles), total = chain.length.reduce((sum, one) => sum + one, 0), damp = soft * total * total;
-  for (let round = 0; round < rounds; round++) {
-    const { x, y, across, up } = gap(chain, theta);
-    if (Math.hypot(x, y) < 1e-10 * total) return theta;
-    if (kept >= 0) across[kept] = up[kept] = 0;
-    const xx = dot(across, across) + damp, xy = dot(across, up), yy = dot(up, up) + damp, det = xx * yy - xy * xy;
-    const u = (yy * x - xy * y) / det, v = (xx * y - xy * x) / det;
-    for (let i = 0; i < chain.n; i++) theta[i] -= Math.max(-0.5, Math.min(0.5, across[i] * u + up[i] * v));
+// The direction of the curve of poses of a linkage of one freedom, a unit vector in scaled coordinates; course.way is that of the step
+// before. In a dead position, where several directions are allowed, it goes straight on, or where `aim` would lead.
+function wayOf(linkage, rows, course, aim) {
+  const split = factored(rows), open = linkage.free.filter(Boolean).length - split.base.length;
+  const units = () => linkage.free.map((free, i) => (free ? 1 - split.base.reduce((sum, unit) => sum + unit[i] ** 2, 0) : -1));
+  const first = () => { const sizes = units(), most = sizes.indexOf(Math.max(...sizes)); return sizes.map((_, i) => (i === most ? 1 : 0)); };
+  const way = projected(split, open > 1 ? course.way || aim : first()), size = Math.sqrt(dot(way, way));
+  if (!(size > STILL)) return null;
+  const sign = course.way && dot(way, course.way) < 0 ? -1 : 1;
+  course.way = way.map((value) => (sign * value) / size);
+  return course.way;
+}
+
+// The step in scaled coordinates that brings what is aimed at, misses with their rows, as near as the links and loops allow.
+function step(linkage, q, { misses, rows }, turns, course) {
+  const closing = linkage.rows(q, turns).rows;
+  const scaled = rows.map((row) => Float64Array.from(row, (value, i) => (linkage.free[i] && turns(i) ? value * linkage.scales[i] / linkage.size : 0))), off = misses.map((value) => value / linkage.size);
+  if (linkage.closures.length && course.freedom === 1) {
+    const aim = scaled[0].map((_, i) => scaled.reduce((sum, row, k) => sum + row[i] * off[k], 0)), way = wayOf(linkage, closing, course, aim);
+    if (!way) return null;
+    const rates = scaled.map((row) => dot(row, way)), far = dot(rates, off) / (dot(rates, rates) + STILL);
+    return way.map((value) => far * value);
   }
-  return soft > 1e-6 ? theta : null;
+  const split = factored(closing), [a, b = new Float64Array(linkage.n)] = scaled.map((row) => projected(split, row)), [x, y = 0] = off;
+  const aa = dot(a, a) + SOFT, ab = dot(a, b), bb = dot(b, b) + SOFT, det = aa * bb - ab * ab;
+  const u = (bb * x - ab * y) / det, v = (aa * y - ab * x) / det;
+  return a.map((value, i) => value * u + b[i] * v);
 }
 
-// Where a point of a link is: grip = { link, along, left }; and how it moves with the angles.
-export function gripped({ n, length }, theta, { link, along, left }) {
-  const across = new Float64Array(n), up = new Float64Array(n);
-  let x = 0, y = 0;
-  for (let i = 0; i <= link; i++) {
-    const s = Math.sin(theta[i]), c = Math.cos(theta[i]), far = i < link ? length[i] : along, aside = i < link ? 0 : left;
-    x += far * s + aside * c;
-    y += -far * c + aside * s;
-    across[i] = far * c - aside * s;
-    up[i] = far * s + aside * c;
-  }
-  return { x, y, across, up };
+function moved(linkage, q, change, share = 1) {
+  return Float64Array.from(q, (value, i) => value + share * change[i] * linkage.scales[i]);
 }
 
-// Solve the symmetric 4 by 4 system a x = b.
-function solved(a, b) {
-  const rows = a.map((row, i) => [...row, b[i]]);
-  for (let k = 0; k < 4; k++) {
-    const best = [0, 1, 2, 3].slice(k).reduce((most, i) => (Math.abs(rows[i][k]) > Math.abs(rows[most][k]) ? i : most), k);
-    [rows[k], rows[best]] = [rows[best], rows[k]];
-    if (!rows[k][k]) return null;
-    for (let i = 0; i < 4; i++) {
-      if (i === k) continue;
-      const factor = rows[i][k] / rows[k][k];
-      for (let j = k; j < 5; j++) rows[i][j] -= factor * rows[k][j];
-    }
-  }
-  return rows.map((row, k) => row[4] / row[k]);
-}
-
-// The step (n,) that brings the point by (dx, dy) as well as the links that `turns` lets turn and the pin allow.
-function step(chain, theta, grip, [dx, dy], turns) {
-  const point = gripped(chain, theta, grip), total = chain.length.reduce((sum, one) => sum + one, 0), damp = 1e-4 * total * total;
-  const rows = [point.across, point.up].map((row) => row.map((value, i) => (turns(i) ? value : 0)));
-  if (!chain.pin) {
-    const xx = dot(rows[0], rows[0]) + damp, xy = dot(rows[0], rows[1]), yy = dot(rows[1], rows[1]) + damp, det = xx * yy - xy * xy;
-    const u = (yy * dx - xy * dy) / det, v = (xx * dy - xy * dx) / det;
-    return rows[0].map((value, i) => value * u + rows[1][i] * v);
-  }
-  const ends = gap(chain, theta);
-  rows.push(ends.across, ends.up);
-  const soft = [damp, damp, 1e-8 * total * total, 1e-8 * total * total];
-  const found = solved(rows.map((a, i) => rows.map((b, j) => dot(a, b) + (i === j ? soft[i] : 0))), [dx, dy, 0, 0]);
-  return found ? rows[0].map((_, i) => rows.reduce((sum, row, k) => sum + row[i] * found[k], 0)) : null;
-}
-
-// The step of three links along their curve of closed poses; course.way is the direction of the step before.
-function stepAlong(chain, theta, grip, [dx, dy], course) {
-  const { across: a, up: b } = gap(chain, theta), cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const size = Math.hypot(...cross), total = chain.length.reduce((sum, one) => sum + one, 0);
-  let way = size > 1e-7 * total * total ? cross.map((value) => value / size) : course.way;
-  if (!way) return null;
-  if (course.way && dot(way, course.way) < 0) way = way.map((value) => -value);
-  course.way = way;
-  const point = gripped(chain, theta, grip), x = dot(point.across, way), y = dot(point.up, way);
-  const far = (x * dx + y * dy) / (x * x + y * y + 1e-6 * total * total);
-  return Float64Array.from(way, (value) => far * value);
-}
-
-// The angles, continued from theta, at which the gripped point is nearest to the hand [x, y]. turns(i): whether link i of an open
-// chain may turn; course: an object that holds the direction from one call to the next.
-export function pulled(chain, theta, grip, hand, { turns = () => true, course = {} } = {}) {
-  const miss = (angles) => { const { x, y } = gripped(chain, angles, grip); return [hand[0] - x, hand[1] - y]; };
-  const far = (angles) => Math.hypot(...miss(angles)), found = descended(chain, Float64Array.from(theta), grip, miss, turns, course);
-  if (chain.n < 4 || far(found) < STILL * chain.n) return found;
-  // links in line pull along themselves and do not bend: bend them a little
-  const bent = closable(chain, found.map((angle, i) => angle + (turns(i) ? NUDGE * Math.sin(7 * i + 1) : 0)));
-  const second = descended(chain, bent, grip, miss, turns, course);
-  return far(second) < far(found) - NUDGE * NUDGE ? second : found;
-}
-
-function closable(chain, theta) {
-  return chain.pin ? closed(chain, theta, { soft: SOFT * SOFT, rounds: 12 }) : theta;
-}
-
-function descended(chain, theta, grip, miss, turns, course) {
-  let now = theta;
+// aim(q) -> { misses, rows }: what is to vanish, and its derivatives with the other sign
+function descended(linkage, q, aim, turns, course) {
+  const far = (at) => Math.hypot(...aim(at).misses);
+  let now = Float64Array.from(q);
   for (let round = 0; round < ROUNDS; round++) {
-    const off = miss(now), curve = chain.pin && chain.n === 3;
-    const turn = curve ? stepAlong(chain, now, grip, off, course) : step(chain, now, grip, off, turns);
-    const size = turn ? turn.reduce((most, value) => Math.max(most, Math.abs(value)), 0) : 0;
+    const change = step(linkage, now, aim(now), turns, course), size = change ? largest(change) : 0;
     if (size < STILL) break;
     let next = null;
     for (let share = Math.min(1, CAP / size); !next && share * size > STILL; share /= 2) {
-      const tried = now.map((angle, i) => angle + share * turn[i]), fitting = closable(chain, tried);
-      const moved = fitting.reduce((most, angle, i) => Math.max(most, Math.abs(angle - tried[i])), 0);
-      if (moved <= share * size && Math.hypot(...miss(fitting)) < Math.hypot(...off)) next = fitting;
+      const tried = moved(linkage, now, change, share), fitting = closable(linkage, tried, turns);
+      const off = largest(fitting.map((value, i) => (value - tried[i]) / linkage.scales[i]));
+      if (off <= share * size && far(fitting) < far(now)) next = fitting;
     }
     if (!next) break;
     now = next;
   }
+  return now;
+}
+
+function closable(linkage, q, turns) {
+  return linkage.closures.length ? linkage.closing(q, { turns, rounds: 12 }).q : q;
+}
+
+// The coordinates, continued from q, at which the gripped point { link, along, left } is nearest to the hand [x, y]. turns(i): whether
+// a body may move; course: an object that holds the direction from one call to the next.
+export function pulled(linkage, q, grip, hand, { turns = () => true, course = {} } = {}) {
+  const aim = (at) => {
+    const { x, y, dx, dy } = linkage.point(linkage.frames(at), grip);
+    return { misses: [hand[0] - x, hand[1] - y], rows: [dx, dy] };
+  };
+  const far = (at) => Math.hypot(...aim(at).misses);
+  course.freedom ??= linkage.nature(q).freedom;
+  const found = descended(linkage, q, aim, turns, course);
+  if (linkage.n < 4 || (linkage.closures.length && course.freedom < 2) || far(found) < STILL * linkage.size) return found;
+  // links in line pull along themselves and do not bend: bend them a little
+  const bend = found.map((_, i) => (turns(i) && linkage.free[i] ? NUDGE * Math.sin(7 * i + 1) : 0));
+  const second = descended(linkage, closable(linkage, moved(linkage, found, bend), turns), aim, turns, course);
+  return far(second) < far(found) - NUDGE * NUDGE * linkage.size ? second : found;
+}
+
+// The same for a body in the hand: in loops all that is in loops moves; else the body alone, those behind keep their angles, or turn
+// with it (together), and those before it follow (all).
+export function dragged(linkage, q, grip, hand, { course, together = false, all = false }) {
+  const { link } = grip, { bodies, touched } = linkage;
+  if (touched[link]) return pulled(linkage, q, grip, hand, { turns: (i) => touched[i], course });
+  const behind = (i) => i >= 0 && (i === link || behind(bodies[i].parent)), before = linkage.before(link);
+  const next = pulled(linkage, q, grip, hand, { turns: (i) => !touched[i] && (all ? before.includes(i) : i === link), course });
+  if (together && !bodies[link].slides) for (let i = link + 1; i < linkage.n; i++) if (behind(i) && !bodies[i].slides && linkage.free[i]) next[i] += next[link] - q[link];
+  return next;
+}
+
+// Go on along the closed poses until a crank has turned by so much, without masses. With one freedom the linkage follows its curve:
+// where the crank can turn no further, it turns back, and the linkage goes on. course holds the direction, and in `blocked` whether
+// the crank could not turn on.
+export function driven(linkage, q, crank, angle, course) {
+  course.freedom ??= linkage.nature(q).freedom;
+  const scale = linkage.scales[crank];
+  if (course.freedom !== 1 || !linkage.closures.length) {
+    const target = q[crank] + angle, row = new Float64Array(linkage.n).fill(0).map((_, i) => (i === crank ? linkage.size / scale : 0));
+    const found = descended(linkage, q, (at) => ({ misses: [((target - at[crank]) * linkage.size) / scale], rows: [row] }), () => true, course);
+    course.blocked = Math.abs(found[crank] - target) > 1e-3 * scale;
+    return found;
+  }
+  let now = Float64Array.from(q), left = Math.abs(angle) / scale, budget = BUDGET * left;
+  for (let round = 0; left > STILL && budget > STILL && round < ROUNDS; round++) {
+    const way = wayOf(linkage, linkage.rows(now).rows, course, now.map((_, i) => (i === crank ? 1 : 0)));
+    if (!way) break;
+    course.sense ??= Math.sign(way[crank] || 1);
+    const share = Math.min(left / Math.abs(way[crank]), CAP, budget / largest(way)), kept = Math.abs(way[crank]) > STEADY ? (i) => i !== crank : undefined;
+    const next = linkage.closing(moved(linkage, now, way, course.sense * Math.sign(angle) * share), { turns: kept, rounds: 12 }).q;
+    left -= Math.abs(next[crank] - now[crank]) / scale;
+    budget -= share * largest(way);
+    now = next;
+  }
+  course.blocked = left > STILL;
   return now;
 }
 

@@ -79,7 +79,7 @@ export class Panels {
   show(take, motion, index, link) {
     Object.assign(this, { take, motion, link });
     this.what.value = this.quantity;
-    this.which.replaceChildren(...Array.from({ length: motion.n }, (_, i) => el("option", { value: i }, `link ${i + 1}`)));
+    this.which.replaceChildren(...Array.from({ length: motion.n }, (_, i) => el("option", { value: i }, motion.nameOf(i))));
     this.which.hidden = motion.n === 1;
     this.cards.energy.node.hidden = !take.energy;
     this.cards.plane.node.hidden = !take.plane;
@@ -93,7 +93,7 @@ export class Panels {
   showLink(link) {
     Object.assign(this, { link, colours: tokens() });
     this.which.value = link;
-    this.cards.phase.title.textContent = this.motion.n > 1 ? `Phase portrait of link ${link + 1}` : "Phase portrait";
+    this.cards.phase.title.textContent = this.motion.n > 1 ? `Phase portrait of ${this.motion.nameOf(link)}` : "Phase portrait";
     this.showAngles();
     this.showPhase();
   }
@@ -108,25 +108,34 @@ export class Panels {
     return values.subarray(i * this.motion.count, (i + 1) * this.motion.count);
   }
 
+  // The coordinates of the same kind as that of the chosen body: angles of links, displacements of sliders.
   showAngles() {
-    const { motion, quantity, link } = this, n = motion.n, wrapped = quantity === "wrapped" && turnsOver(motion.theta), rate = quantity === "rate";
+    const { motion, quantity, link } = this, n = motion.n, slides = motion.slides(link), rate = quantity === "rate", factor = slides ? 1 : DEGREE;
+    const alike = Array.from({ length: n }, (_, i) => i).filter((i) => motion.slides(i) === slides);
+    const wrapped = quantity === "wrapped" && !slides && alike.some((i) => turnsOver(this.row(motion.theta, i)));
     const colours = linkColours(n, this.colours.dark), change = wrapped ? wrap : undefined;
     const line = (i, strong) => ({
-      t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), DEGREE, change), colour: colours[i],
+      t: motion.t, values: scaledBy(this.row(rate ? motion.omega : motion.theta, i), factor, change), colour: colours[i],
       period: wrapped ? 360 : undefined, width: strong ? 2 : n <= 6 ? 1.3 : n <= MANY ? 0.9 : 0.6, alpha: strong ? 1 : n <= 6 ? 0.75 : 0.5,
-      now: strong ? () => (rate ? motion.rates[i] * DEGREE : wrapped ? wrap(motion.angles[i] * DEGREE) : motion.angles[i] * DEGREE) : null,
+      now: strong ? () => (rate ? motion.rates[i] * factor : wrapped ? wrap(motion.angles[i] * DEGREE) : motion.angles[i] * factor) : null,
     });
-    const drawn = Math.min(n, MANY), others = Array.from({ length: drawn }, (_, k) => Math.round(((drawn - 1 - k) * (n - 1)) / Math.max(1, drawn - 1))).filter((i) => i !== link);
-    this.angles.show([...others.map((i) => line(i, false)), line(link, true)], this.marks(), { degrees: !rate, range: wrapped ? [-190, 190] : null });
-    this.cards.angles.title.textContent = (rate ? "Rates" : "Angles") + (n > MANY ? ` of ${MANY} links` : rate ? " (\u00b0/s)" : " (\u00b0)");
+    const count = alike.length, drawn = Math.min(count, MANY), pick = (k) => alike[Math.round(((drawn - 1 - k) * (count - 1)) / Math.max(1, drawn - 1))];
+    const others = Array.from({ length: drawn }, (_, k) => pick(k)).filter((i) => i !== link);
+    this.angles.show([...others.map((i) => line(i, false)), line(link, true)], this.marks(), { degrees: !rate && !slides, range: wrapped ? [-190, 190] : null });
+    const name = slides ? "Sliders" : rate ? "Rates" : "Angles", unit = (slides ? "m" : "\u00b0") + (rate ? "/s" : "");
+    this.what.options[0].text = slides ? "displacement" : "angle \u00b1180\u00b0";
+    this.what.options[1].hidden = slides;
+    this.cards.angles.title.textContent = name + (count > MANY ? ` of ${MANY} links` : ` (${unit})`);
     this.redraw?.();
   }
 
   showPhase() {
-    const { motion, link } = this, theta = this.row(motion.theta, link), degrees = scaledBy(theta, DEGREE), wrapped = turnsOver(theta), change = wrapped ? wrap : (value) => value;
+    const { motion, link } = this, slides = motion.slides(link), factor = slides ? 1 : DEGREE, theta = this.row(motion.theta, link);
+    const degrees = scaledBy(theta, factor), wrapped = !slides && turnsOver(theta), change = wrapped ? wrap : (value) => value;
+    Object.assign(this.phase, { degreesX: !slides, degreesY: !slides, unitX: slides ? " m" : "\u00b0" });
     this.phase.show({
-      t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: scaledBy(this.row(motion.omega, link), DEGREE), wrapped,
-      colour: linkColours(motion.n, this.colours.dark)[link], now: () => [change(motion.angles[link] * DEGREE), motion.rates[link] * DEGREE],
+      t: motion.t, angles: wrapped ? scaledBy(degrees, 1, wrap) : degrees, rates: scaledBy(this.row(motion.omega, link), factor), wrapped,
+      colour: linkColours(motion.n, this.colours.dark)[link], now: () => [change(motion.angles[link] * factor), motion.rates[link] * factor],
     });
     this.redraw?.();
   }
@@ -149,10 +158,12 @@ export class Panels {
     if (take.energy) this.energy.draw(t);
     if (take.plane) this.plane.draw(t);
     else this.phase.draw(t);
-    const turned = valueText(this.quantity === "wrapped" ? wrap(motion.angles[link] * DEGREE) : motion.angles[link] * DEGREE, 4), rate = valueText(motion.rates[link] * DEGREE, 4);
-    setText(this.values, `\u03b8${subscript(link + 1)} = ${turned}\u00b0   \u03c9${subscript(link + 1)} = ${rate}\u00b0/s`);
+    const slides = motion.slides(link), factor = slides ? 1 : DEGREE, angle = motion.angles[link] * factor, number = subscript(link + 1);
+    const [letter, unit, dot, pace] = slides ? ["s", " m", "v", " m/s"] : ["\u03b8", "\u00b0", "\u03c9", "\u00b0/s"];
+    const turned = valueText(this.quantity === "wrapped" && !slides ? wrap(angle) : angle, 4);
+    setText(this.values, `${letter}${number} = ${turned}${unit}   ${dot}${number} = ${valueText(motion.rates[link] * factor, 4)}${pace}`);
     if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
-    else setText(this.cards.phase.legend, "angle (\u00b0) across, rate (\u00b0/s) up");
+    else setText(this.cards.phase.legend, slides ? "displacement (m) across, velocity (m/s) up" : "angle (\u00b0) across, rate (\u00b0/s) up");
     if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));
   }
 }

@@ -12,7 +12,7 @@ const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4, 10];
 const TRAILS = [0, 0.25, 0.5, 1, 2, 5, 10, Infinity];
 const KEYS = [
   ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["Shift \u2190 \u2192", "a twentieth of the run"], ["Home, End", "to the start, to the end"],
-  [", .", "slower, faster"], ["l", "loop"], ["e, Shift e", "next event, event before"], ["n, Shift n", "next link, link before"], ["t", "longer trail, or none"],
+  [", .", "slower, faster"], ["l", "loop"], ["e, Shift e", "next event, event before"], ["n, Shift n", "next link, link before"], ["t", "longer trail, or none"], ["o", "trail of the chosen link"],
   ["h", "hinges"], ["c", "colours of the links"], ["+ \u2212", "zoom in, out"], ["f", "fit"], ["m", "next mode"], ["d", "dark or light"],
   ["p", "save the frame as PNG"], ["i", "the model in words"], ["?", "these keys"],
 ];
@@ -101,7 +101,7 @@ export class Player {
     this.index = k;
     this.motion = this.motionOf(take);
     this.elapsed = 0;
-    this.link = same ? this.link : 0;
+    this.link = same ? this.link : Math.max(0, take.chain.length.findIndex((length) => length > 0));
     this.rate = take.rate || paceOf(this.motion.span);
     this.lengths = [...new Set([...TRAILS.map((trail) => trail * this.rate), ...(this.wished ?? [])])].sort((a, b) => a - b);
     this.decimals = clockDecimals(this.motion.span);
@@ -208,7 +208,15 @@ export class Player {
     this.link = (link + this.motion.n) % this.motion.n;
     this.stage.picked = this.link;
     this.panels.showLink(this.link);
-    this.say(`link ${this.link + 1}`);
+    this.say(this.motion.nameOf(this.link));
+  }
+
+  // Let the tip of the chosen link draw the trail, or the usual point again.
+  traceTip() {
+    const { motion, link } = this, { chain } = motion;
+    motion.trace = motion.trace === chain.trace ? [link, chain.length[link], 0] : chain.trace;
+    motion.swept = undefined;
+    this.request();
   }
 
   save() {
@@ -273,7 +281,7 @@ export class Player {
     return {
       " ": () => this.toggle(), ArrowLeft: move(-1), ArrowRight: move(1), Home: () => this.jump(0), End: () => this.jump(this.motion.span),
       ",": () => this.setSpeed(this.speed - 1), ".": () => this.setSpeed(this.speed + 1), l: () => this.setLoop(!this.loop),
-      e: (back) => this.toEvent(back), n: (back) => this.pick(this.link + back), t: () => this.setTrail(this.trail + 1),
+      e: (back) => this.toEvent(back), n: (back) => this.pick(this.link + back), t: () => this.setTrail(this.trail + 1), o: () => this.traceTip(),
       h: () => flip(this.hingeBox), c: () => this.nextColours(), "+": () => this.stage.zoom(1.3), "=": () => this.stage.zoom(1.3),
       "-": () => this.stage.zoom(1 / 1.3), f: () => this.stage.fit(), m: (back) => this.take((this.index + back + this.content.takes.length) % this.content.takes.length),
       d: toggleTheme, p: () => this.save(), i: () => this.about.showModal(), "?": () => this.help.showModal(),

@@ -1,4 +1,4 @@
-// The stage: a chain on a canvas, with its ground, trail, masses, springs and forces; zoom and pan.
+// The stage: a model on a canvas, with its ground, trail, masses, springs and forces; zoom and pan.
 
 import { linkColours, shade, tokens } from "./colours.js";
 import { multiples, roundStep, tickText } from "./axes.js";
@@ -9,12 +9,21 @@ const FADE = 24;
 const CELLS = 8;
 const SLACK = 0.8;
 const SPRINGS = 40;
+// As in strokes.py, in thicknesses of a bar: half the sides of a slider and of a point on a guide, and the other symbols.
+const BLOCK = [1.4, 0.85], SMALL = [0.95, 0.6], HATCH = 0.7, COILS = 9, COIL = 0.55, MOTOR = 0.45, PLATE = 0.35;
+
+// The outline of a chain, like that of a mechanism: numbers of points.
+function lineOf({ n, pin }) {
+  const shapes = Array.from({ length: n }, (_, i) => [i, i + 1]);
+  return { shapes, hinges: [...Array(pin ? n + 1 : n).keys()], blocks: [], bars: [], springs: [], driven: [] };
+}
 
 export class Stage {
   // look: { trail (s, Infinity: all), hinges, centres, forces, colours: "link" | "rate" | "plain", style: "bar" | "line" }
   constructor(canvas, look, changed) {
     Object.assign(this, { canvas, look, changed, picked: -1 });
     this.camera = { scale: 1, x: 0, y: 0 };
+    this.anchor = [0, 0];
     this.fitted = true;
     gestures(canvas, {
       pan: (dx, dy) => this.pan(dx, dy),
@@ -26,9 +35,13 @@ export class Stage {
   }
 
   show(motion) {
-    this.motion = motion;
-    this.chain = motion.chain;
+    this.lay(motion);
     this.fit();
+  }
+
+  // What is drawn.
+  lay(motion) {
+    Object.assign(this, { motion, chain: motion.chain, outline: motion.chain.outline || lineOf(motion.chain) });
   }
 
   fit() {
@@ -63,8 +76,9 @@ export class Stage {
   linkAt(x, y, within = 24) {
     const { motion } = this;
     let nearest = within, found = -1;
-    for (let i = 0; i < motion.n; i++) {
-      const [ax, ay] = this.pixel(motion.x[i], motion.y[i]), [bx, by] = this.pixel(motion.x[i + 1], motion.y[i + 1]);
+    const { shapes, blocks } = this.outline, edges = shapes.flatMap((shape, i) => shape.map((p, k) => [i, p, shape[(k + 1) % shape.length]]));
+    for (const [i, a, b] of [...edges, ...blocks.filter((block) => block[4] >= 0).map(([p, , , , i]) => [i, p, p])]) {
+      const [ax, ay] = this.point(a), [bx, by] = this.point(b);
       const dx = bx - ax, dy = by - ay, share = Math.min(1, Math.max(0, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
       const distance = Math.hypot(x - ax - share * dx, y - ay - share * dy);
       if (distance < nearest) [nearest, found] = [distance, i];
@@ -74,10 +88,10 @@ export class Stage {
 
   // Fit the swept box; the pivot stands in the middle unless that shrinks the picture too much.
   place(width, height) {
-    const { box } = this.motion.path(), pin = this.chain.pin;
-    const arrows = this.look.forces && (this.chain.tip || this.chain.follower) ? 0.1 : 0;
-    const pad = Math.max(22, (0.05 + arrows) * Math.min(width, height)), room = [width - 2 * pad, height - 2 * pad];
-    const centre = pin ? pin[0] / 2 : 0, reach = Math.max(centre - box[0], box[2] - centre);
+    const { box } = this.motion.path(), grounds = this.grounds();
+    const arrows = this.look.forces && this.arrows().length ? 0.1 : 0, sliders = this.outline.blocks.length ? 14 : 0;
+    const pad = Math.max(22, (0.05 + arrows) * Math.min(width, height)) + sliders, room = [width - 2 * pad, height - 2 * pad];
+    const centre = grounds.length ? grounds.reduce((sum, ground) => sum + ground[0], 0) / grounds.length : (box[0] + box[2]) / 2, reach = Math.max(centre - box[0], box[2] - centre);
     const scaleOf = (wide, high) => Math.min(wide > 0 ? room[0] / wide : Infinity, high > 0 ? room[1] / high : Infinity);
     const tight = scaleOf(box[2] - box[0], box[3] - box[1]), even = scaleOf(2 * reach, box[3] - box[1]);
     const middle = even >= SLACK * tight;
@@ -86,14 +100,23 @@ export class Stage {
   }
 
   pixel(x, y) {
-    const { camera } = this;
-    return [this.width / 2 + (x - camera.x) * camera.scale, this.height / 2 - (y - camera.y) * camera.scale];
+    const { camera, anchor } = this;
+    return [this.width / 2 + (x - anchor[0] - camera.x) * camera.scale, this.height / 2 - (y - anchor[1] - camera.y) * camera.scale];
+  }
+
+  // A point of the outline on the canvas.
+  point(p) {
+    return this.pixel(this.motion.x[p], this.motion.y[p]);
+  }
+
+  grounds() {
+    return this.outline.grounds || [[0, 0], ...(this.chain.pin ? [this.chain.pin] : [])];
   }
 
   // The point of the plane at a place of the canvas.
   world([px, py]) {
-    const { camera } = this;
-    return [camera.x + (px - this.width / 2) / camera.scale, camera.y - (py - this.height / 2) / camera.scale];
+    const { camera, anchor } = this;
+    return [anchor[0] + camera.x + (px - this.width / 2) / camera.scale, anchor[1] + camera.y - (py - this.height / 2) / camera.scale];
   }
 
   draw(t) {
@@ -108,13 +131,15 @@ export class Stage {
     Object.assign(this, { context, width, height, t, colours });
     this.place(width, height);
     this.motion.at(t);
-    const mean = this.chain.length.reduce((sum, length) => sum + length, 0) / this.chain.n;
+    this.anchor = this.motion.anchor();
+    const mean = this.outline.unit || this.chain.length.reduce((sum, length) => sum + length, 0) / this.chain.n;
     this.thickness = Math.min(0.03 * Math.min(width, height) * Math.max(1, this.camera.scale / this.home),
       Math.max(2.2, 0.17 * mean * this.camera.scale), 40);
     context.fillStyle = this.colours.ground;
     context.fillRect(0, 0, width, height);
     this.drawGrid();
-    for (const ground of this.chain.pin ? [[0, 0], this.chain.pin] : [[0, 0]]) this.drawGround(...this.pixel(...ground));
+    for (const ground of this.grounds()) this.drawGround(...this.pixel(...ground));
+    for (const block of this.outline.blocks) if (block[3] < 0) this.drawRail(block);
     this.drawTrail();
     this.drawSprings();
     this.drawLinks();
@@ -124,8 +149,7 @@ export class Stage {
 
   drawGrid() {
     const { context, width, height, camera, colours } = this;
-    const step = roundStep(Math.min(width, height) / CELLS / camera.scale);
-    const left = camera.x - width / 2 / camera.scale, low = camera.y - height / 2 / camera.scale;
+    const step = roundStep(Math.min(width, height) / CELLS / camera.scale), [left, low] = this.world([0, height]);
     const across = multiples(left, left + width / camera.scale, step), up = multiples(low, low + height / camera.scale, step);
     const crisp = (pixel) => Math.floor(pixel) + 0.5, every = Math.ceil(46 / (step * camera.scale));
     for (const px of across.map((x) => crisp(this.pixel(x, 0)[0]))) drawLine(context, [px, 0], [px, height], colours.lines, 1);
@@ -183,23 +207,81 @@ export class Stage {
     return this.palette[i];
   }
 
+  // The bodies from behind to the front, and what joins them.
   drawLinks() {
-    const { context, motion, chain, look, thickness } = this, thin = look.style === "line";
+    const { context, look, outline, thickness, colours } = this, thin = look.style === "line";
     context.lineCap = "round";
-    let before = this.pixel(0, 0);
-    for (let i = 0; i < motion.n; i++) {
-      const after = this.pixel(motion.x[i + 1], motion.y[i + 1]);
-      const width = thin ? 2 : chain.point[i] ? Math.max(1.8, 0.42 * thickness) : thickness;
-      if (!thin && width > 3) drawLine(context, before, after, this.colours.ground, width + Math.min(2.4, 0.25 * width));
-      if (i === this.picked && motion.n > 1) drawLine(context, before, after, this.colours.ink, width + 3);
-      drawLine(context, before, after, this.colour(i), width);
-      before = after;
-    }
-    if (!look.hinges) return;
-    for (let i = 0; i < motion.n + (chain.pin ? 1 : 0); i++) {
-      const solid = thin || chain.point[Math.min(i, motion.n - 1)], radius = thin ? 2.8 : (solid ? 0.3 : 0.24) * thickness;
-      if (radius >= 1) drawDisc(context, this.pixel(motion.x[i], motion.y[i]), radius, solid ? this.colours.ink : this.colours.ground);
-    }
+    for (const [a, b] of outline.bars) drawLine(context, this.point(a), this.point(b), colours.muted, Math.max(1.5, 0.4 * thickness));
+    const blocks = Object.fromEntries(outline.blocks.map((block) => [block[4], block]));
+    outline.shapes.forEach((shape, i) => (shape.length ? this.drawShape(shape, i, thin) : blocks[i] && this.drawBlock(blocks[i], thin)));
+    for (const block of outline.blocks) if (block[4] < 0) this.drawBlock(block, thin);
+    for (const [a, b] of outline.springs) this.drawCoil(this.point(a), this.point(b));
+    for (const p of outline.driven) drawDisc(context, this.point(p), MOTOR * thickness, colours.accent);
+    if (look.hinges) outline.hinges.forEach((p) => this.drawHinge(p, thin));
+  }
+
+  // A bar or a plate.
+  drawShape(shape, i, thin) {
+    const { motion, chain, thickness, colours } = this, corners = shape.map((p) => this.point(p)), plate = shape.length > 2;
+    const width = thin ? 2 : (chain.point[i] ? Math.max(1.8, 0.42 * thickness) : thickness) * (plate ? 0.6 : 1);
+    if (plate) corners.push(corners[0]);
+    if (!thin && width > 3) this.drawStroke(corners, colours.ground, width + Math.min(2.4, 0.25 * width), plate);
+    if (i === this.picked && motion.n > 1) this.drawStroke(corners, colours.ink, width + 3);
+    this.drawStroke(corners, this.colour(i), width, plate && !thin ? PLATE : 0);
+  }
+
+  // A line through pixels, filled with a share of its colour.
+  drawStroke(points, colour, width, share = 0) {
+    const { context } = this;
+    Object.assign(context, { strokeStyle: colour, fillStyle: colour, lineWidth: width, lineJoin: "round" });
+    context.beginPath();
+    for (const point of points) context.lineTo(...point);
+    context.globalAlpha = share;
+    if (share) context.fill();
+    context.globalAlpha = 1;
+    context.stroke();
+  }
+
+  drawHinge(p, thin) {
+    const { outline, chain, motion, colours } = this, solid = thin || chain.point[outline.points ? outline.points[p][0] : Math.min(p, motion.n - 1)];
+    const radius = thin ? 2.8 : (solid ? 0.3 : 0.24) * this.thickness;
+    if (radius >= 1) drawDisc(this.context, this.point(p), radius, solid ? colours.ink : colours.ground);
+  }
+
+  // The length of a rail in pixels, and where (along, aside) from its first end or from a pixel is; aside is down, or left.
+  railOf([, a, b]) {
+    const first = this.point(a), [x, y] = this.point(b), size = Math.hypot(x - first[0], y - first[1]) || 1, u = (x - first[0]) / size, v = (y - first[1]) / size;
+    const turn = u > 1e-9 || (u > -1e-9 && v > 0) ? 1 : -1;
+    return { size, at: (along, aside, from = first) => [from[0] + along * u - aside * turn * v, from[1] + along * v + aside * turn * u] };
+  }
+
+  drawRail(block) {
+    const { context, thickness, colours } = this, { size, at } = this.railOf(block), half = (block[4] < 0 ? SMALL : BLOCK)[1] * thickness, step = HATCH * thickness;
+    drawLine(context, at(0, half), at(size, half), colours.muted, 1.5);
+    for (let x = step; x < size; x += step) drawLine(context, at(x, half), at(x - step, half + step), colours.muted, 1);
+  }
+
+  // The rectangle of a slider in pixels, closed.
+  cornersOf(block) {
+    const { at } = this.railOf(block), [long, high] = (block[4] < 0 ? SMALL : BLOCK).map((half) => half * this.thickness);
+    return [[-1, -1], [1, -1], [1, 1], [-1, 1], [-1, -1]].map(([x, y]) => at(x * long, y * high, this.point(block[0])));
+  }
+
+  // A slider, or a point on a guide; on the rail of a body that too, as a slot.
+  drawBlock(block, thin) {
+    const { thickness, colours } = this, [, a, b, owner, body] = block, corners = this.cornersOf(block);
+    const slot = thin ? [[colours.muted, 1]] : [[colours.ground, 0.62], [this.colour(owner), 0.5], [colours.ground, 0.24]].map(([colour, width]) => [colour, width * thickness]);
+    if (owner >= 0) for (const [colour, width] of slot) this.drawStroke([this.point(a), this.point(b)], colour, width);
+    this.drawStroke(corners, body >= 0 && body === this.picked ? colours.ink : colours.ground, 4, 1);
+    this.drawStroke(corners, body < 0 ? colours.muted : this.colour(body), thin ? 2 : 1, thin ? 0 : 1);
+  }
+
+  // A spring: a zig-zag with straight ends.
+  drawCoil([x, y], [ex, ey]) {
+    const dx = ex - x, dy = ey - y, out = (COIL * this.thickness) / (Math.hypot(dx, dy) || 1), at = (share, side) => [x + share * dx - side * out * dy, y + share * dy + side * out * dx];
+    const turns = Array.from({ length: COILS }, (_, k) => at(0.15 + (0.7 * (k + 0.5)) / COILS, k % 2 ? 1 : -1)), coil = [at(0, 0), at(0.15, 0), ...turns, at(0.85, 0), at(1, 0)];
+    this.drawStroke(coil, this.colours.ground, 4);
+    this.drawStroke(coil, this.colours.muted, 1.6);
   }
 
   // Point masses as discs whose area goes with the mass; other centres of mass, if asked for, as rings beside their links.
@@ -213,8 +295,7 @@ export class Stage {
         drawDisc(context, at, radius, this.colour(i));
       }
       if (!look.centres) continue;
-      const along = Math.min(1, Math.max(0, chain.com[i] / chain.length[i]));
-      const foot = [0, 1].map((k) => [motion.x, motion.y][k][i] * (1 - along) + [motion.x, motion.y][k][i + 1] * along);
+      const foot = motion.spot(i, Math.min(chain.length[i], Math.max(0, chain.com[i])), 0);
       drawLine(context, this.pixel(...foot), at, this.colours.ink, 1.2);
       drawDisc(context, at, Math.max(2.4, 0.3 * this.thickness), this.colours.ink);
       drawDisc(context, at, Math.max(1.2, 0.16 * this.thickness), this.colours.ground);
@@ -227,9 +308,10 @@ export class Stage {
     if (!chain.spring || !this.look.forces || motion.n > SPRINGS) return;
     Object.assign(context, { strokeStyle: this.colours.muted, lineWidth: 1.4 });
     for (let i = 0; i < motion.n; i++) {
-      if (!chain.spring[i]) continue;
-      const from = (i ? motion.angles[i - 1] : 0) + chain.rest[i], to = motion.angles[i], turns = Math.ceil(Math.abs(to - from) / 0.1) || 1;
-      const [x, y] = this.pixel(motion.x[i], motion.y[i]);
+      if (!chain.spring[i] || motion.slides(i)) continue;
+      const parent = chain.outline ? chain.outline.parent[i] : i - 1;
+      const from = (parent < 0 ? 0 : motion.turned[parent]) + chain.rest[i], to = motion.angles[i], turns = Math.ceil(Math.abs(to - from) / 0.1) || 1;
+      const [x, y] = this.pixel(motion.ox[i], motion.oy[i]);
       context.beginPath();
       for (let k = 0; k <= Math.min(turns, 1000); k++) {
         const share = k / Math.min(turns, 1000), angle = from + (to - from) * share;
@@ -240,12 +322,21 @@ export class Stage {
     }
   }
 
+  // Forces: [body, along, left, fx, fy], or what presses along the body in place of fx, fy.
+  arrows() {
+    const { tip, follower, outline, n, length } = this.chain;
+    if (outline) return outline.arrows;
+    const end = [n - 1, length[n - 1], 0];
+    return [...(tip ? [[...end, ...tip]] : []), ...(follower ? [[...end, follower]] : [])];
+  }
+
   drawForces() {
-    const { motion, chain, look } = this, n = motion.n;
-    if (!look.forces) return;
-    const tip = this.pixel(motion.x[n], motion.y[n]), angle = motion.angles[n - 1];
-    if (chain.tip) this.arrow(tip, chain.tip[0], chain.tip[1], false);
-    if (chain.follower) this.arrow(tip, -chain.follower * Math.sin(angle), chain.follower * Math.cos(angle), chain.follower > 0);
+    const { motion, look } = this;
+    for (const [body, along, left, fx, fy] of look.forces ? this.arrows() : []) {
+      const at = this.pixel(...motion.spot(body, along, left)), angle = motion.turned[body];
+      if (fy === undefined) this.arrow(at, -fx * Math.sin(angle), fx * Math.cos(angle), fx > 0);
+      else this.arrow(at, fx, fy, false);
+    }
   }
 
   // An arrow along (fx, fy): away from the point, or onto it.

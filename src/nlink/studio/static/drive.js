@@ -1,0 +1,156 @@
+// A crank driven on the stage, by hand or at a rate, without masses: the linkage follows, and the path of a point is drawn.
+
+import { driven } from "./pulling.js";
+import { field } from "./fields.js";
+import { button, drawDisc, el, select } from "/web/dom.js";
+
+const LONGEST = 0.05;
+const MOST = 4000;
+const RATE = Math.PI / 2;
+
+export class Drive {
+  constructor(pane) {
+    Object.assign(this, { pane, on: false, rate: RATE, path: [], point: null });
+    this.button = button("Drive: turn a crank, without masses (w)", "crank", () => this.toggle(), { class: "toggle", "aria-pressed": "false" });
+    this.node = el("div", { class: "driving", hidden: true });
+  }
+
+  attach(player, toolbox) {
+    this.player = player;
+    toolbox.append(this.button);
+    player.stage.canvas.parentElement.append(this.node);
+    player.over.push((context) => this.draw(context));
+    player.more.w = () => this.toggle();
+  }
+
+  toggle() {
+    if (this.on) this.stop();
+    else this.start();
+  }
+
+  // Begin in the pose that is shown at the start.
+  start() {
+    const { pane, player } = this, { studio } = pane;
+    if (studio.error) {
+      pane.why(studio.error);
+      return;
+    }
+    if (pane.tools.tool !== "pose") pane.tools.choose("pose");
+    player.pause();
+    player.jump(0);
+    this.set(true);
+    this.begin(studio.model.linkage.bodies.findIndex(({ parent, slides }, i) => parent < 0 && !slides && studio.model.linkage.touched[i]));
+    this.last = undefined;
+    requestAnimationFrame((now) => this.frame(now));
+  }
+
+  // Drive this body, from the pose that is shown.
+  begin(crank) {
+    const { model } = this.pane.studio, { table } = model;
+    Object.assign(this, { table, linkage: model.linkage, theta: Float64Array.from(this.theta ?? table.start.theta), crank: Math.max(0, crank), course: {}, path: [] });
+    this.linkage.free[this.crank] = true;
+    this.course.freedom = this.linkage.nature(this.theta).freedom;
+    this.controls();
+    this.tell();
+  }
+
+  controls() {
+    const { bodies } = this.linkage, slides = bodies[this.crank].slides, names = bodies.map((body, i) => [i, `${body.slides ? "slider" : "link"} ${i + 1}`]);
+    const chosen = select("What is driven", names, this.crank, (value) => { this.release(); this.begin(Number(value)); });
+    this.node.replaceChildren(chosen, field("Rate", { path: "drive.rate", kind: slides ? "number" : "degrees", unit: slides ? "m/s" : "\u00b0/s", value: this.rate, changed: (value) => { if (Number.isFinite(value)) this.rate = value; } }), el("button", { type: "button", class: "word", onclick: () => this.clear() }, "Clear path"));
+  }
+
+  tell() {
+    const { freedom } = this.course, { hand } = this.pane;
+    if (freedom === 0) hand.tell("Over-determined: cannot move");
+    else if (freedom > 1 && this.linkage.closures.length) hand.tell(`${freedom} freedoms: drive one more, or the others follow as little as they can`);
+    else hand.tell("Drag to turn it by hand; press a point with the point tool to see its path");
+  }
+
+  release() {
+    this.linkage.free = this.linkage.bodies.map(({ given }) => !given);
+  }
+
+  set(on) {
+    this.on = on;
+    this.button.setAttribute("aria-pressed", String(on));
+    this.node.hidden = !on;
+  }
+
+  // The path belongs to another model.
+  forget() {
+    if (!this.on) this.path = [];
+  }
+
+  clear() {
+    this.path = [];
+    this.player.request();
+  }
+
+  // The point whose path is drawn.
+  trace(point) {
+    Object.assign(this, { point, path: [] });
+    this.player.request();
+  }
+
+  // The one that was chosen, the one that runs trace, or of a chain its last tip, a middle if a pin holds that.
+  get traced() {
+    const { linkage, point } = this, { trace } = this.pane.studio.valid.chain;
+    if (point && point.link < linkage.n) return point;
+    if (trace && trace[0] >= 0) return { link: trace[0], along: trace[1], left: trace[2] };
+    const link = linkage.closures.length ? linkage.n >> 1 : linkage.n - 1, { length } = linkage.bodies[link];
+    return { link, along: linkage.closures.length ? length / 2 : length, left: 0 };
+  }
+
+  frame(now) {
+    if (!this.on) return;
+    const { model } = this.pane.studio, passed = this.last === undefined ? 0 : Math.min(LONGEST, (now - this.last) / 1000);
+    this.last = now;
+    if (model.table !== this.table) this.taken();
+    if (this.on && !this.pane.hand.full && this.course.freedom) {
+      this.show(driven(this.linkage, this.theta, this.crank, this.rate * passed, this.course));
+    }
+    if (this.on) requestAnimationFrame((later) => this.frame(later));
+  }
+
+  // The model has changed under the drive: go on with the new one from its start.
+  taken() {
+    const { linkage } = this.pane.studio.model, same = linkage.n === this.linkage.n;
+    this.theta = null;
+    if (this.pane.hand.full) this.table = this.pane.studio.model.table;
+    else this.begin(same ? this.crank : 0);
+  }
+
+  show(theta) {
+    this.theta = theta;
+    const { x, y } = this.linkage.point(this.linkage.frames(theta), this.traced);
+    this.path.push([x, y]);
+    if (this.path.length > MOST) this.path.shift();
+    this.player.hold(theta, this.pane.studio.valid.chain);
+    this.player.widen();
+  }
+
+  // The pose in which it stands becomes the start.
+  stop() {
+    if (!this.on) return;
+    this.set(false);
+    this.release();
+    const { studio, hand } = this.pane;
+    hand.tell("Drag any link");
+    if (this.theta && studio.model.table === this.table) studio.posed(this.theta, new Float64Array(this.theta.length), true);
+    this.theta = null;
+  }
+
+  draw(context) {
+    const { stage } = this.player;
+    if (this.point && this.point.link < this.pane.studio.model.linkage.n && stage.motion.n === this.pane.studio.model.linkage.n) {
+      const { linkage } = this.pane.studio.model, { x, y } = linkage.point(linkage.frames(stage.motion.angles), this.point);
+      drawDisc(context, stage.pixel(x, y), 5, stage.colours.accent);
+    }
+    if (this.path.length < 2) return;
+    Object.assign(context, { strokeStyle: stage.colours.accent, lineWidth: 2, lineJoin: "round" });
+    context.beginPath();
+    for (const [x, y] of this.path) context.lineTo(...stage.pixel(x, y));
+    context.stroke();
+  }
+}
