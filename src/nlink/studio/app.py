@@ -22,7 +22,8 @@ from nlink._support.modelfile import tables
 from nlink._support.version import __version__
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
-from nlink.scenario import Scenario, preset, preset_table, presets
+from nlink.mechanics.mechanism import Mechanism
+from nlink.scenario import Scenario, preset, presets
 from nlink.studio import code
 from nlink.studio.form import load_forms
 from nlink.studio.guard import MOST_BODY, Guard
@@ -106,8 +107,10 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "loads": load_forms(), "version": __version__}
-    titles = {name: preset_table(name)["title"] for name in presets()}
-    shown = {**_checked(start), "opens": opens, **known, "presets": titles}
+    ready = {name: preset(name) for name in presets()}
+    titles = {name: scenario.title for name, scenario in ready.items()}
+    mechanisms = [name for name, scenario in ready.items() if scenario.chain.closed or isinstance(scenario.chain, Mechanism)]
+    shown = {**_checked(start), "opens": opens, **known, "presets": titles, "mechanisms": mechanisms}
 
     @app.get("/api/start")
     def first() -> Json:
@@ -115,7 +118,7 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
 
     @app.get("/api/presets/{name}")
     def one(name: str) -> Json:
-        return _checked(preset(name))
+        return _checked(ready.get(name) or preset(name))
 
     @app.post("/api/check")
     def check(sent: Sent) -> Json:

@@ -5,6 +5,7 @@ import { ComparePane, CopiesPane, ModesPane } from "./panes.js";
 import { Editor } from "./editor.js";
 import { clearErrors } from "./fields.js";
 import { Files } from "./files.js";
+import { Gallery } from "./gallery.js";
 import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
@@ -57,17 +58,18 @@ class Studio {
     this.motion.controls.remove();
     const go = el("div", { class: "gobar" }, this.motion.button, this.motion.endless.button, this.motion.onward, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
-    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving, this.tour.node);
+    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.gallery.box, this.files.opening, this.files.saving, this.tour.node);
     this.show("Motion");
   }
 
   top() {
     const presets = select("Preset", [["", "Presets\u2026"], ...Object.entries(this.known.presets).map(([name, title]) => [name, `${name}: ${title}`])], "", (name) => { if (name) this.preset(name); });
     this.presets = presets;
+    this.gallery = new Gallery(this, (name) => this.preset(name));
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Mechanisms", () => this.gallery.open(), "Begin with a mechanism"), word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
