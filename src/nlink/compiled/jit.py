@@ -6,6 +6,7 @@ folder per state of the sources cannot. Import this before any other use of Numb
     kernel      a small compiled function, inlined into its callers
     summing     one that may take its sums in any order
     outlined    a large one that is not
+    exact       one whose products and sums are each rounded once: what errors of rounding are computed by
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
 
@@ -44,6 +45,7 @@ COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAcces
 """False with NUMBA_DISABLE_JIT=1."""
 OPTIONS: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
 OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
+EXACT: Any = {"error_model": "numpy"}
 INLINE: Any = OPTIONS | {"forceinline": True, "pipeline_class": InnerCompiler}
 
 
@@ -79,6 +81,11 @@ def summing(function: Callable[..., Any]) -> Any:
 def outlined(function: Callable[..., Any]) -> Any:
     """Compile a large function that several places of a kernel call, once for all of them."""
     return _inner(function, **OPTIONS, pipeline_class=InnerCompiler)
+
+
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile a kernel none of whose products and sums become one operation, so that errors of rounding can be computed by it."""
+    return _inner(function, **EXACT, pipeline_class=InnerCompiler)
 
 
 def entry(words: str) -> Callable[[Callable[..., Any]], Any]:

@@ -21,9 +21,10 @@ from typing import Any, ClassVar
 
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
+from nlink.formulations.closure import ClosedSweep
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
-from nlink.formulations.tree import TreeSweep
+from nlink.formulations.tree import TreeFormulation, TreeSweep
 from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, sincos, turn
 from nlink.mechanics.mechanism import Mechanism
@@ -51,9 +52,9 @@ class Recursive(LoopFormulation):
     kind: ClassVar[type] = RecursiveParameters
     loop: ClassVar[type] = RecursiveLoopParameters
 
-    def of_mechanism(self, mechanism: Mechanism) -> TreeSweep:
-        """Return the sweep over a tree."""
-        return TreeSweep()
+    def of_mechanism(self, mechanism: Mechanism) -> TreeFormulation:
+        """Return the sweep over a tree; with the rows of what closes it, if something does."""
+        return ClosedSweep() if mechanism.closed else TreeSweep()
 
     def side_by_side(self, numbers: ChainParameters) -> Any:
         """Take every open chain without a torque function."""

@@ -84,7 +84,7 @@ def tree_rates(t, y, p, out, w):
     act(t, p, w, out, 2 * n)
     needs(p, w)
     inward(p, w)
-    outward(p, w, out, n)
+    outward(p, w, out, n, p.chain.g)
     for i in range(n):
         out[i] = w[V, i]
     if chain.ledger > 0:
@@ -190,13 +190,13 @@ def gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz):
 
 
 @kernel
-def outward(p, w, out, to):
-    """Fill out[to:] with the accelerations of the coordinates, from the ground to the tips."""
+def outward(p, w, out, to, lift):
+    """Fill out[to:] with the accelerations of the coordinates; the ground accelerates upwards by `lift`."""
     tree = p.tree
     for i in range(p.chain.n):
         k = tree.bodies[PARENT, i]
         zero = alike(0.0, w[V, i])
-        ax, ay, alpha = zero, zero + p.chain.g, zero
+        ax, ay, alpha = zero, zero + lift, zero
         if k >= 0:
             px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
             alpha = w[AL, k]

@@ -93,6 +93,10 @@ class Formulation(ABC):
     def scratch(self, n: int) -> int:
         """Return the number of scratch rows."""
 
+    def room(self, chain: Multibody) -> np.ndarray:
+        """Return new scratch for a chain."""
+        return np.zeros((self.scratch(chain.n), chain.n))
+
     @abstractmethod
     def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return the state (..., size) of angles and rates (..., N)."""
@@ -240,7 +244,7 @@ class System:
 
     def scratch(self) -> np.ndarray:
         """Return new scratch rows for the compiled functions."""
-        return np.zeros((self.formulation.scratch(self.chain.n), self.chain.n))
+        return self.formulation.room(self.chain)
 
     @property
     def full_size(self) -> int:

@@ -1,0 +1,324 @@
+"""QR of the rows of the constraints, by Householder's reflections, a row of the constraints in a row of the matrix.
+
+Bodies are numbered so that those of a row are near each other, and rows come by their first body; a reflection goes from the
+diagonal to the last column reached so far. Where the linkage is a ladder the cost is linear in its length. A row of which little
+is left, when those before are taken off, is put off: it comes last, the largest first, combined with the others in twice the
+digits.
+"""
+
+from __future__ import annotations
+
+import math
+
+from nlink.compiled.jit import kernel, outlined
+from nlink.formulations.dead import missed_in_line
+from nlink.formulations.rows import (
+    AXIS,
+    BAR,
+    CLOSURE,
+    COMPANION,
+    FIRST,
+    HIGH,
+    KIND,
+    LAST,
+    LOW,
+    PIN,
+    SCALE,
+    direction,
+    gradient,
+    miss,
+    miss_rate,
+    whiten,
+    whiten_all,
+)
+from nlink.formulations.sharp import SHARP_ROWS, gradient_sharply, lean_sharply, miss_sharply, pose_sharply
+from nlink.mechanics.tree import PRESCRIBED, V
+
+DIAGONAL, BETA, ORDER, END, BEGIN, PIVOT, MISSED, RIGHT, Z, GATE, OFF, INFO = range(SHARP_ROWS, SHARP_ROWS + 12)
+"""Rows with a number for each row of the constraints: of R its diagonal, of the reflections their factor; which row it is; the
+last column and the first entry that is not zero; the pivot in the plain metric; what is missed, the same of the combined rows, the
+solution, whether a row counts; what a dead position misses; and INFO.
+"""
+MATRICES = SHARP_ROWS + 12
+"""Where the four matrices begin, each with a row for each row of the constraints: gradients, those in reflection, the combined
+gradients, and how they are combined.
+"""
+SIGMA, KEPT, UNDETERMINED = range(3)
+"""Places in INFO: the smallest pivot against the scale of its row, how many rows are kept, why accelerations are not determined."""
+ZONE = 0.15
+"""Part of its scale at which a row is put off."""
+HIT = 1e-8
+"""Part of its scale at which the derivative of a row takes its place."""
+FAINT = 1e-9
+"""Parts of combined rows that are left out: what they add is far below the rounding of the others."""
+POSITIONS, RATES, ALL = range(3)
+"""What is solved for: corrections of positions, of rates, or accelerations."""
+
+
+@kernel
+def matrices(p):
+    """Return the first rows of the four matrices."""
+    m = p.rows.count
+    return MATRICES, MATRICES + m, MATRICES + 2 * m, MATRICES + 3 * m
+
+
+@outlined
+def mirror(k, first, last, matrix, w):
+    """Reflect row k by the reflections first..last-1."""
+    for j in range(first, last):
+        end = int(w[END, j]) + 1
+        total = 0.0
+        for i in range(j, end):
+            total += w[matrix + j, i] * w[matrix + k, i]
+        total *= w[BETA, j]
+        for i in range(j, end):
+            w[matrix + k, i] -= total * w[matrix + j, i]
+
+
+@outlined
+def left_over(k, at, end, matrix, w):
+    """Return the length of row k from column `at` on."""
+    square = 0.0
+    for i in range(at, end):
+        square += w[matrix + k, i] * w[matrix + k, i]
+    return math.sqrt(square)
+
+
+@outlined
+def reflect(k, size, matrix, w):
+    """Make row k, of which `size` is left, the next reflection."""
+    if size == 0.0:
+        w[DIAGONAL, k] = w[BETA, k] = 0.0
+        return
+    diagonal = -math.copysign(size, w[matrix + k, k])
+    w[DIAGONAL, k] = diagonal
+    w[matrix + k, k] -= diagonal
+    w[BETA, k] = -1.0 / (diagonal * w[matrix + k, k])
+
+
+@outlined
+def along_q(row, count, back, p, w):
+    """Multiply `row` of w by Q, or by its transpose."""
+    matrix = matrices(p)[1]
+    for step in range(count):
+        k = step if back else count - 1 - step
+        end = int(w[END, k]) + 1
+        total = 0.0
+        for i in range(k, end):
+            total += w[matrix + k, i] * w[row, i]
+        total *= w[BETA, k]
+        for i in range(k, end):
+            w[row, i] -= total * w[matrix + k, i]
+
+
+@outlined
+def load(k, source, p, w):
+    """Fill row k of the reflections with a gradient, scaled; prescribed coordinates do not move."""
+    matrix = matrices(p)[1]
+    for i in range(p.chain.n):
+        moves = 0.0 if p.tree.bodies[PRESCRIBED, i] else p.rows.unit[i]
+        w[matrix + k, p.rows.column[i]] = w[source, i] * moves
+
+
+@outlined
+def load_sparsely(k, r, p, w):
+    """Fill row k of the reflections with the gradient of row r of the constraints."""
+    plain, matrix, _, _ = matrices(p)
+    for i in range(p.chain.n):
+        w[matrix + k, i] = 0.0
+    for at in range(p.rows.whole[FIRST, r], p.rows.whole[LAST, r]):
+        i = p.rows.paths[at]
+        moves = 0.0 if p.tree.bodies[PRESCRIBED, i] else p.rows.unit[i]
+        w[matrix + k, p.rows.column[i]] = w[plain + r, i] * moves
+
+
+@outlined
+def factor(p, w):
+    """Factor the gradients in the plain metric; return how many rows are not put off."""
+    rows, m = p.rows, p.rows.count
+    plain, matrix, _, _ = matrices(p)
+    kept, off, first = 0, m, 0
+    for r in range(m):
+        gradient(r, plain + r, p, w)
+        load_sparsely(kept, r, p, w)
+        while first < kept and w[END, first] < rows.whole[LOW, r]:
+            first += 1
+        mirror(kept, first, kept, matrix, w)
+        end = rows.whole[HIGH, r]
+        if kept > 0:
+            end = max(end, int(w[END, kept - 1]))
+        size = left_over(kept, kept, end + 1, matrix, w)
+        if size <= ZONE * rows.places[SCALE, r]:
+            off -= 1
+            w[ORDER, off] = r
+        else:
+            reflect(kept, size, matrix, w)
+            w[ORDER, kept], w[END, kept], w[BEGIN, kept] = r, end, min(first, rows.whole[LOW, r])
+            w[PIVOT, kept] = size
+            kept += 1
+    if kept < m - rows.spare:
+        put_off(kept, p, w)
+    for k in range(m):
+        w[OFF, k] = 0.0
+    if kept < m - rows.spare:
+        take_off_dead(kept, p, w)
+    return kept
+
+
+@outlined
+def put_off(kept, p, w):
+    """Combine the rows put off with those kept, in twice the digits, and factor them, the largest first."""
+    n, m = p.chain.n, p.rows.count
+    _, matrix, combined, parts = matrices(p)
+    pose_sharply(p, w)
+    for k in range(kept, m):
+        load_sparsely(k, int(w[ORDER, k]), p, w)
+        mirror(k, 0, kept, matrix, w)
+        for step in range(kept):
+            j = kept - 1 - step
+            total = w[matrix + k, j]
+            for l in range(j + 1, kept):  # noqa: E741
+                total -= w[matrix + l, j] * w[parts + k, l]
+            w[parts + k, j] = total / w[DIAGONAL, j]
+        combine(k, kept, p, w)
+    for k in range(kept, m):
+        load(k, combined + k, p, w)
+        mirror(k, 0, kept, matrix, w)
+    for k in range(kept, m):
+        best, size = k, left_over(k, k, n, matrix, w)
+        for j in range(k + 1, m):
+            other = left_over(j, k, n, matrix, w)
+            if other > size:
+                best, size = j, other
+        if best != k:
+            swap(k, best, p, w)
+        reflect(k, size, matrix, w)
+        w[END, k], w[BEGIN, k], w[PIVOT, k] = n - 1, 0, size
+        for j in range(k + 1, m):
+            mirror(j, k, k + 1, matrix, w)
+
+
+@outlined
+def combine(k, kept, p, w):
+    """Fill the gradient of row k, that was put off, combined with the rows kept."""
+    _, _, combined, parts = matrices(p)
+    lean_sharply(int(w[ORDER, k]), 1.0, p, w)
+    for j in range(kept):
+        if abs(w[parts + k, j]) < FAINT:
+            w[parts + k, j] = 0.0
+        else:
+            lean_sharply(int(w[ORDER, j]), -w[parts + k, j], p, w)
+    gradient_sharply(combined + k, p, w)
+
+
+@kernel
+def swap(k, j, p, w):
+    """Exchange two rows that were put off."""
+    _, matrix, combined, parts = matrices(p)
+    w[ORDER, k], w[ORDER, j] = w[ORDER, j], w[ORDER, k]
+    for row in (matrix, combined, parts):
+        for i in range(max(p.chain.n, p.rows.count)):
+            w[row + k, i], w[row + j, i] = w[row + j, i], w[row + k, i]
+
+
+@kernel
+def take_off_dead(kept, p, w):
+    """Note what the dead positions nearby are missed by, for the closures whose rows are put off."""
+    rows = p.rows
+    for k in range(kept, rows.count - rows.spare):
+        r = int(w[ORDER, k])
+        x, y = missed_in_line(rows.whole[CLOSURE, r], rows.loops, w)
+        if rows.whole[KIND, r] == PIN:
+            other = rows.whole[COMPANION, r]
+            w[OFF, r] = y if rows.whole[AXIS, r] else x
+            w[OFF, other] = y if rows.whole[AXIS, other] else x
+        elif rows.whole[KIND, r] == BAR:
+            w[OFF, r] = x
+        elif x != 0.0 or y != 0.0:
+            nx, ny = direction(r, p, w)
+            w[OFF, r] = nx * x + ny * y
+
+
+@outlined
+def recombined(kept, p, w):
+    """Fill RIGHT with MISSED, combined as the rows are."""
+    parts = matrices(p)[3]
+    for k in range(p.rows.count - p.rows.spare):
+        total = w[MISSED, int(w[ORDER, k])]
+        if k >= kept:
+            for j in range(kept):
+                if w[parts + k, j] != 0.0:
+                    total -= w[parts + k, j] * w[MISSED, int(w[ORDER, j])]
+        w[RIGHT, k] = total
+
+
+@outlined
+def misses(kept, p, w):
+    """Fill RIGHT with what the rows are missed by."""
+    m = p.rows.count
+    sharply = kept < m - p.rows.spare
+    for r in range(m):
+        w[MISSED, r] = miss_sharply(r, p, w) - w[OFF, r] if sharply else miss(r, p, w)
+    recombined(kept, p, w)
+
+
+@outlined
+def rates_missed(kept, p, w):
+    """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates."""
+    combined = matrices(p)[2]
+    speed = 0.0
+    for i in range(p.chain.n):
+        speed += w[V, i] * w[V, i] / (p.rows.unit[i] * p.rows.unit[i])
+    for k in range(p.rows.count - p.rows.spare):
+        if k < kept:
+            w[RIGHT, k] = miss_rate(int(w[ORDER, k]), p, w)
+            continue
+        total = 0.0
+        for i in range(p.chain.n):
+            total += w[combined + k, i] * w[V, i]
+        w[RIGHT, k] = total
+    return math.sqrt(speed)
+
+
+@outlined
+def forward(kept, what, speed, gated, p, w):
+    """Solve R^T Z = RIGHT. A small pivot carries no correction that reaches as far as the dead position itself: GATE says which."""
+    rows = p.rows
+    matrix = matrices(p)[1]
+    for k in range(rows.count - rows.spare):
+        total = w[RIGHT, k]
+        for j in range(int(w[BEGIN, k]), k):
+            total -= w[matrix + k, j] * w[Z, j]
+        if gated:
+            size, scale = w[PIVOT, k], rows.places[SCALE, int(w[ORDER, k])]
+            w[GATE, k] = 1.0
+            if k >= kept and what == POSITIONS:
+                w[GATE, k] = 1.0 if abs(total) * scale <= 0.1 * size * size and size > 0.0 else 0.0
+            elif k >= kept and what == RATES:
+                w[GATE, k] = 1.0 if abs(total) <= 0.1 * size * speed and size > HIT * scale else 0.0
+        w[Z, k] = total / w[DIAGONAL, k] if w[GATE, k] != 0.0 else 0.0
+
+
+@outlined
+def factor_whole(kept, p, w):
+    """Factor the gradients in the metric of the masses, in the order that `factor` has found."""
+    rows, n = p.rows, p.chain.n
+    _, matrix, combined, _ = matrices(p)
+    first = 0
+    for k in range(rows.count - rows.spare):
+        r, end, low = int(w[ORDER, k]), n - 1, 0
+        for i in range(n):
+            w[matrix + k, i] = 0.0
+        if k < kept:
+            whiten(r, matrix + k, p, w)
+            low, end = rows.whole[LOW, r], rows.whole[HIGH, r]
+            while first < k and w[END, first] < low:
+                first += 1
+            if k > 0:
+                end = max(end, int(w[END, k - 1]))
+        else:
+            whiten_all(combined + k, matrix + k, p, w)
+            first = 0
+        mirror(k, first, k, matrix, w)
+        w[END, k], w[BEGIN, k] = end, min(first, low)
+        reflect(k, left_over(k, k, end + 1, matrix, w), matrix, w)
