@@ -57,7 +57,8 @@ export class Tools {
     for (const kind of ["pointerup", "pointercancel"]) view.addEventListener(kind, (event) => this.up(event), true);
     player.stage.canvas.addEventListener("touchstart", (event) => { if (this.tool !== "pose") event.preventDefault(); }, { passive: false });
     player.over.push((context) => this.draw(context));
-    Object.assign(player.more, Object.fromEntries(TOOLS.map(([name, key]) => [key, () => this.choose(name)])), { Escape: () => this.choose("pose") });
+    const keys = Object.fromEntries(TOOLS.map(([name, key]) => [key, () => this.choose(name)]));
+    player.keys.push(() => (this.tool === "pose" ? keys : { ...keys, Escape: keys.v }));
   }
 
   choose(name) {
