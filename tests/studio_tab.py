@@ -62,6 +62,11 @@ def fill(page: Any, label: str, value: str) -> None:
     page.get_by_role("textbox", name=label, exact=True).fill(value)
 
 
+def choose(page: Any, preset: str) -> None:
+    page.get_by_role("button", name="Presets", exact=True).click()
+    page.locator(".gallery button", has=page.get_by_text(preset, exact=True)).click()
+
+
 def settled(page: Any) -> None:
     """Wait until the server has answered about the model."""
     wait(page, f"{STUDIO}.judged === {STUDIO}.model.table")

@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 from helpers import TOLERANCE, random_chain, relative_difference
+from hypothesis import given
+from trees import moving
 
-from nlink import FORMULATIONS, Chain, JointTorque, Linear, formulate
+from nlink import FORMULATIONS, Chain, JointTorque, Linear, Mechanism, ModelError, Slider, formulate
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import Drag, FollowerForce, Gravity, JointDamper, JointSpring, LinkDamper, TipForce
 
@@ -56,3 +58,30 @@ def test_linear_is_the_same_to_first_order(n):
     assert gaps[1] <= 1e-4 * np.abs(exact.accelerations(1e-4 * theta, 1e-4 * omega)).max()
     np.testing.assert_allclose(linear.reactions(1e-6 * theta, 1e-6 * omega), exact.reactions(1e-6 * theta, 1e-6 * omega), atol=1e-4)
     assert linear.violation(linear.encode(theta, omega)) == 0.0
+
+
+OF_MECHANISMS = ("recursive", "projection")
+
+
+@given(moving())
+def test_all_formulations_of_mechanisms_are_one_mechanics(case):
+    """On random trees of links and sliders with every load and prescribed motions: accelerations, powers and reactions."""
+    model, q, v, t = case
+    mine, other = (formulate(model, name) for name in OF_MECHANISMS)
+    a, b = (system.accelerations(q, v, t) for system in (mine, other))
+    assert np.abs(a - b).max() <= 1e-9 * (1.0 + np.abs(b).max())
+    a, b = (powers(system, q, v, t) for system in (mine, other))
+    assert np.abs(a - b).max(initial=0.0) <= 1e-9 * (1.0 + np.abs(b).max(initial=0.0))
+    a, b = (system.reactions(q, v, t) for system in (mine, other))
+    assert np.abs(a - b).max() <= 1e-8 * (1.0 + np.abs(b).max())
+
+
+def powers(system, q, v, t):
+    state = np.concatenate([system.encode(q, v), np.zeros(system.full_size - system.size)])
+    return system.rates(t, state)[system.size :]
+
+
+@pytest.mark.parametrize("name", [name for name in FORMULATIONS if name not in OF_MECHANISMS])
+def test_formulations_without_mechanisms_refuse_them_by_name(name):
+    with pytest.raises(ModelError, match=f"{name} takes chains, not mechanisms; use recursive or projection"):
+        formulate(Mechanism([Slider(1.0), Link.rod(1.0, 1.0)]), name)

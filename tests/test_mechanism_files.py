@@ -205,6 +205,7 @@ def test_a_displacement_is_not_taken_for_degrees(tmp_path):
         (CART + '[start]\ntheta = [0, "1 m"]', "start.theta[1] must be a number, or a text like '90 deg'"),
         (CART + '[start]\nomega = ["90 deg/s", 0]', "start.omega[0], a slider, must be a number, or a text like '0.2 m/s'"),
         (CART + "[start]\ntheta = 0.5", "start.theta must be a list for a mechanism with sliders, a value for each body"),
+        (f"[[links]]\nparent = {10**4200}", "links[0].parent must be GROUND (-1), got a whole number of about 4,201 digits"),
         (CART + "[start]\ntheta = [1]", "start.theta has 1 value for 2 bodies"),
         (CART + "[start]\ndrive = 1", "start.drive belongs to a chain with a pin; give start.theta"),
         ('[[links]]\nkind = "slider"', "links[0] makes the mass matrix singular: in some configuration"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -35,6 +37,7 @@ from nlink import (
     TipForce,
 )
 from nlink.cli import app
+from nlink.cli.common import put
 from nlink.view.words import scenario_lines
 
 
@@ -99,7 +102,7 @@ def test_xarray_knows_the_sliders(run, tmp_path):
 
 
 def test_chains_are_written_as_before(tmp_path):
-    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1, integrator="RK4(step=0.01)").save(tmp_path / "run.nc")
+    nlink.simulate(Chain.uniform(1), 0.5, t_end=0.1).save(tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc") as file:
         assert file.attrs["nlink_format"] == 2
         assert "kind" not in file
@@ -196,3 +199,31 @@ def test_derive_refuses_mechanisms_by_name(tmp_path):
     done = CliRunner().invoke(app, ["derive", "tree-5"])
     assert done.exit_code != 0
     assert "tree-5 is a mechanism, and equations are derived for chains" in str(done.exception or done.output)
+
+
+def test_a_body_is_changed_by_its_number():
+    table: dict[str, Any] = {"links": [{}, {"mass": 2.0}], "loads": {}}
+    put(table, "links[1].mass", 3.0)
+    put(table, "links[0].motion.rate", 1.0)
+    assert table["links"] == [{"motion": {"rate": 1.0}}, {"mass": 3.0}]
+    with pytest.raises(ModelError, match=r"--set 'links\[2\]\.mass': the model has 2 links, from 0 to 1"):
+        put(table, "links[2].mass", 3.0)
+    with pytest.raises(ModelError, match=r"--set 'loads\[0\]\.mass': 'loads' is not a list of tables in this model"):
+        put(table, "loads[0].mass", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda m: nlink.chaos_map(m), "chaos_map takes chains, not mechanisms; simulate it from each start"),
+        (lambda m: nlink.poincare(m, [[0.0, 0.0]], t_end=1.0), "poincare takes chains, not mechanisms; give simulate an Event"),
+        (lambda m: nlink.on_energy(m, 1.0, [0.0, 0.0]), "on_energy takes chains, not mechanisms; choose the rates by hand"),
+        (lambda m: nlink.starts_on_energy(m, 1.0, 2), "starts_on_energy takes chains, not mechanisms; draw starts by hand"),
+        (lambda m: nlink.lqr(m), "lqr takes chains, not mechanisms; give simulate a torque function of the state"),
+        (lambda m: Scenario(m, (0.0, 0.0)).live(), "a live page takes chains, not mechanisms; simulate it and play the run"),
+        (lambda m: nlink.formulate(m, "maximal"), "maximal takes chains, not mechanisms; use recursive or projection"),
+    ],
+)
+def test_what_takes_chains_only_says_what_to_do_instead(call, said):
+    with pytest.raises(ModelError, match="^" + re.escape(said)):
+        call(Mechanism([Slider(2.0), Link.rod(1.0, 1.0)]))

@@ -27,7 +27,7 @@ pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 from fastapi import WebSocketDisconnect
 from fastapi.testclient import TestClient
 
-from nlink.studio import code, flips, jobs
+from nlink.studio import code, flips, jobs, ranges
 from nlink.studio.app import studio_app
 from nlink.studio.guard import MOST_BODY
 from nlink.studio.mathml import mathml
@@ -114,13 +114,13 @@ LONG = {"t_end": 200_000.0, "save": 0.1}
 
 
 def test_the_token_is_required(client):
-    for path in ("/", "/api/start", "/api/runs", "/api/presets/nice-3"):
+    for path in ("/api/start", "/api/runs", "/api/presets/nice-3", "/api/taken/a/b/csv"):
         for headers in ({"Authorization": ""}, {"Authorization": "Bearer wrong"}):
             refused = client.get(path, headers=headers)
             assert refused.status_code == 403
             assert "token is missing or wrong" in refused.json()["error"]["text"]
-        assert client.get(path).status_code == 200
-    assert client.get(f"/?token={TOKEN}", headers={"Authorization": ""}).status_code == 200
+        assert client.get(path).status_code in (200, 404)
+    assert client.get("/", headers={"Authorization": ""}).status_code == 200  # code of the page, as all below /static
 
 
 @pytest.mark.parametrize(
@@ -335,6 +335,14 @@ def test_unlike_links_are_told_one_by_one(client):
     assert client.post("/api/check", json={"model": UNLIKE}).json()["chain"]["point"] == [False, True]
 
 
+def test_every_preset_stands_in_one_group(client):
+    groups = client.get("/api/presets").json()["groups"]
+    names = [entry["name"] for group in groups for entry in group["presets"]]
+    assert sorted(names) == sorted(nlink.presets())
+    assert groups[0]["presets"][0]["label"] == "double pendulum"
+    assert "Others" not in [group["name"] for group in groups]
+
+
 def test_model_files_are_read_and_never_run(client):
     answer = client.post("/api/read", json={"text": 'links = 2\nstart = "zigzag"'}).json()
     assert answer["model"]["start"]["theta"] == pytest.approx([np.pi / 2, np.pi])
@@ -445,6 +453,38 @@ def test_a_stopped_run_goes_on_to_the_numbers_of_one_that_was_not(client):
         assert tab.until("j3")["text"] == "this run is no longer there; run it again"
         tab.start("j4", "continue", run="../x")
         assert tab.until("j4")["type"] == "failed"
+
+
+def test_files_of_a_run_are_taken_along_once(client, tmp_path):
+    asked = model(t_end=0.2)
+    with Tab(client, "takes") as tab:
+        tab.start("j1", "run", model=asked)
+        assert tab.until("j1")["kept"]
+        run, taken = checked(asked).run(), {}
+        for k, (kind, begin) in enumerate(KINDS.items()):
+            tab.start(f"k{k}", "take", run="j1", what=kind, plot="phase", file="/etc/passwd")
+            assert tab.until(f"k{k}")["type"] == "done"
+            answer = client.get(f"/api/taken/takes/k{k}/{kind}")
+            assert answer.content.startswith(begin)
+            taken[kind] = answer.content
+            assert client.get(f"/api/taken/takes/k{k}/{kind}").status_code == 404
+        table = np.loadtxt(taken["csv"].decode().splitlines(), delimiter=",", skiprows=1)
+        np.testing.assert_array_equal(table[:, 1:4], run.theta)
+        assert taken["csv"].splitlines()[0].startswith(b"t [s],theta_1 [rad]")
+        (tmp_path / "taken.nc").write_bytes(taken["nc"])
+        np.testing.assert_array_equal(nlink.load(tmp_path / "taken.nc").theta, run.theta)
+        for request, text in (
+            ({"run": "j1", "what": "exe"}, "the kind of file must be one of html, gif"),
+            ({"run": "j9", "what": "csv"}, "this run is no longer there"),
+            ({"run": "j1", "what": "png", "plot": "coupler"}, "the plot 'coupler' needs"),
+        ):
+            tab.start("no", "take", **request)
+            assert text in tab.until("no")["text"]
+    assert client.get("/api/taken/..%2Fx/j/csv").status_code == 404
+
+
+KINDS = {"html": b"<!doctype html>", "gif": b"GIF89a", "csv": b"t [s],", "nc": b"\x89HDF", "png": b"\x89PNG", "svg": b"<?xml"}
+"""Kinds of files, and what they begin with."""
 
 
 def test_a_dropped_job_is_not_heard_again_and_frees_its_worker(tmp_path):
@@ -676,6 +716,26 @@ def test_the_stability_diagram_finds_ziegler(client):
 
 
 @pytest.mark.parametrize(
+    ("name", "key", "low", "high"),
+    [
+        ("follower-5", "loads.follower_force", 0.0, 0.29),  # flutter at 0.1832 N
+        ("chaotic-3", "loads.follower_force", 0.0, None),
+        ("nice-3", "loads.gravity", 0.0, 39.0),
+        ("five-bar", "pin.x", -0.3, 3.3),
+    ],
+)
+def test_the_range_of_a_stability_diagram_is_chosen_from_the_chain(name, key, low, high):
+    table = model(name)
+    found = ranges.ends({"model": table}, key, lambda value: Scenario.from_dict(with_value(table, key, value)).chain, "low", "high")
+    assert found[0] == pytest.approx(low)
+    assert high is None or found[1] == pytest.approx(high)
+    assert found[0] < found[1] < 1e3
+    assert ranges.ends(
+        {"model": table, "low": 0.1, "high": ""}, key, lambda v: Scenario.from_dict(with_value(table, key, v)).chain, "low", "high"
+    ) == (0.1, found[1])
+
+
+@pytest.mark.parametrize(
     ("kind", "request_", "path", "text"),
     [
         ("copies", {"copies": 1, "apart": 1e-6}, "copies", "copies must be a whole number, at least 2"),
@@ -684,7 +744,7 @@ def test_the_stability_diagram_finds_ziegler(client):
         ("stability", {"vary": "title", "low": 0, "high": 1}, "vary", "what is varied must be one of"),
         ("stability", {"vary": "loads.gravity", "low": 1, "high": 0}, "high", "high must be above low, 1; got 0"),
         ("flips", {"across": 1, "up": 1, "size": 8, "t_end": 1.0}, "up", "up must be another link than across"),
-        ("flips", {"across": 0, "up": 1, "size": 8, "t_end": 1e9}, "t_end", "t_end must be at most 200 s"),
+        ("flips", {"across": 0, "up": 1, "size": 8, "t_end": 1e9}, "t_end", "Until must be at most 200"),
         ("run", {"model": {"links": -1}}, "links", "links must be a whole number"),
         (
             "run",
@@ -704,20 +764,56 @@ def test_wrong_requests_are_told(client, kind, request_, path, text):
     assert failed["path"] == path
 
 
-def test_the_flip_map_is_that_of_the_library(client):
+def test_the_flip_map_is_that_of_the_library_in_finer_passes(client):
     with Tab(client, "flips") as tab:
-        tab.start("j1", "flips", model=model("nice-3"), across=0, up=2, size=9, t_end=3.0)
-        done = tab.until("j1")
-    cells = [cell for message in [*tab.heard["j1"], done] if "cells" in message for cell in message["cells"]]
-    seen = {(row, column): time for row, column, _, time in cells}
-    assert len(seen) == 81
-    scenario, angle = preset("nice-3"), np.radians(np.linspace(-160, 160, 9))
-    for row, column in ((0, 0), (4, 4), (8, 3)):
-        theta = [angle[column], scenario.theta[1], angle[row]]
-        run = nlink.simulate(scenario.chain, theta, t_end=3.0, events=[Flip(terminal=True)])
-        first = run.events[-1].t if run.status.code == "event" else None
-        assert seen[row, column] == (first if first is None else pytest.approx(first, abs=1e-4))
-    assert sorted((row, column) for row, column, _ in flips._order(9)) == sorted(seen)
+        tab.start("j1", "flips", model=model("nice-3"), across=0, up=2, size=33, t_end=3.0)
+        assert tab.until("j1")["type"] == "done"
+    sizes = [message["content"]["x"]["count"] for message in tab.heard["j1"] if message["type"] == "plane"]
+    assert sizes == [24, 33]
+    scenario, request = preset("nice-3"), {"across": 0, "up": 2, "size": 9, "t_end": 3.0, "region": [-180, 180, 0, 90]}
+    grid = flips.Grid.of(request, scenario.chain)
+    (content,) = flips.passes(scenario, grid)
+    times = content["layers"][0]["values"].reshape(9, 9)
+    np.testing.assert_allclose(content["x"], np.linspace(-160, 160, 9), atol=1e-12)
+    np.testing.assert_allclose(content["y"], np.linspace(5, 85, 9))
+    assert (times == -np.inf).any()
+    for row, column in ((0, 0), (4, 4), (8, 7)):
+        start = flips.start_at(scenario, grid, np.radians(content["x"][column]), np.radians(content["y"][row]))
+        run = nlink.simulate(scenario.chain, start["theta"], t_end=3.0, events=[Flip(terminal=True)])
+        if run.status.code == "event":
+            assert times[row, column] == pytest.approx(run.events[-1].t, abs=1e-7)
+        else:
+            assert not np.isfinite(times[row, column])
+
+
+def test_the_flip_map_of_a_closed_chain_has_the_plane_of_its_freedoms():
+    four, five = preset("four-bar"), preset("five-bar")
+    for scenario, x, y in ((four, four.theta[0], four.omega[0]), (five, *five.theta[:2])):
+        grid = flips.Grid.of({"across": 0, "up": 1, "size": 4}, scenario.chain)
+        start = flips.start_at(scenario, grid, x, y)
+        np.testing.assert_allclose(start["theta"], scenario.theta, atol=1e-12)
+        np.testing.assert_allclose(start["omega"], scenario.omega, atol=1e-12)
+    start = flips.start_at(five, grid, 2.5, 2.0)
+    assert start["theta"][:2] == [2.5, 2.0]
+    assert np.abs(nlink.mechanics.loop_closure.gap(five.chain, np.array(start["theta"]))).max() < 1e-14
+    with pytest.raises(FieldError, match="the loop does not close there"):
+        flips.start_at(five, grid, -1.5, -1.5)
+    (content,) = flips.passes(five, flips.Grid.of({"across": 0, "up": 1, "size": 4, "t_end": 0.5}, five.chain))
+    times, first = (np.asarray(getattr(layer["values"], "values", layer["values"])).reshape(4, 4) for layer in content["layers"])
+    assert ((times == -np.inf) == (first == 0)).all()
+    assert 0 < (first == 0).sum() < 16
+    assert content["square"]
+    rigid = Chain.uniform(2, pin=(1.0, 0.0))
+    with pytest.raises(FieldError, match="this chain cannot move"):
+        flips.Grid.of({"size": 4}, rigid)
+
+
+def test_a_place_on_the_map_is_a_start(client):
+    asked = {"model": model("point-2"), "across": 1, "up": 0, "size": 4, "t_end": ""}
+    answer = client.post("/api/cell", json=asked | {"x": 30, "y": -90}).json()
+    assert answer["start"] == {"theta": pytest.approx([-np.pi / 2, np.pi / 6]), "omega": [0.0, 0.0]}
+    told = client.post("/api/cell", json=asked | {"x": "far", "y": 0}).json()["error"]
+    assert told["text"] == "a request here needs 'x', a number"
 
 
 def test_equations_are_mathml_of_what_derive_gives():

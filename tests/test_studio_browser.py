@@ -14,7 +14,7 @@ import pytest
 from browsing import PHONE
 from browsing import browser as browser
 from studio_server import studio
-from studio_tab import MOTION, PLAYER, STAGE, STUDIO, Tab, fill, ran, run, settled, wait
+from studio_tab import MOTION, PLAYER, STAGE, STUDIO, Tab, choose, fill, ran, run, settled, wait
 
 import nlink
 
@@ -54,7 +54,7 @@ def test_load_build_and_run(browser, address):
 
 def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
     with Tab(browser, address) as page:
-        page.get_by_label("Preset").select_option("nice-3")
+        choose(page, "nice-3")
         wait(page, f"{STUDIO}.model.table.title.includes('zero energy') || {STUDIO}.model.table.start.theta[2] < 0.79")
         ran(page)
         before = page.evaluate(f"{STUDIO}.model.table.start.theta")
@@ -75,6 +75,24 @@ def test_a_preset_is_posed_by_dragging_and_undone(browser, address):
         page.keyboard.press("Control+z")
         page.keyboard.press("Control+z")
         assert page.evaluate(f"{STUDIO}.model.table.title").startswith("3 unit rods from an upward")
+
+
+def test_presets_are_pictures_in_groups_and_the_chosen_one_stands_out(browser, address):
+    with Tab(browser, address) as page:
+        marked = page.locator(".gallery [aria-pressed=true]")
+        page.get_by_role("button", name="Presets", exact=True).click()
+        page.get_by_role("region", name="First steps").get_by_text("double pendulum").wait_for()
+        assert marked.get_attribute("aria-label") == "chaotic-3: three rods"
+        assert page.locator(".gallery svg path").count() == len(nlink.presets())
+        page.get_by_role("button", name="point-2: double pendulum").click()
+        wait(page, f"{PLAYER}.stage.motion.n === 2")
+        ran(page)
+        page.get_by_role("button", name="Presets", exact=True).click()
+        assert marked.get_attribute("aria-label") == "point-2: double pendulum"
+        page.keyboard.press("Escape")
+        fill(page, "Run until", "4")
+        page.get_by_role("button", name="Presets", exact=True).click()
+        assert marked.count() == 0
 
 
 def drag(page: Any, link: int, dx: float, dy: float, release: bool = True) -> None:
@@ -158,7 +176,7 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
 
 def test_the_throw_of_a_closed_chain_keeps_it_closed(browser, address):
     with playing(browser, address) as page:
-        page.get_by_label("Preset").select_option("five-bar")
+        choose(page, "five-bar")
         wait(page, f"{PLAYER}.motion.chain.pin")
         ran(page)
         x, y = grabbed(page, 1, f"Boolean({MOTION}.hand.full)")
@@ -250,7 +268,7 @@ def test_the_theme_is_remembered(browser, address):
 
 def test_fields_show_degrees_and_no_rounding_errors(browser, address):
     with Tab(browser, address) as page:
-        page.get_by_label("Preset").select_option("four-bar")
+        choose(page, "four-bar")
         wait(page, f"{STUDIO}.model.table.pin && {STUDIO}.judged === {STUDIO}.model.table")
         shown = [page.get_by_label(f"Angle of link {i} in degrees").input_value() for i in (1, 2, 3)]
         assert shown == ["180", "90", "0"]
@@ -267,7 +285,7 @@ def test_the_other_branch_closes_too(browser, address):
     with Tab(browser, address) as page:
         button = page.get_by_role("button", name="Other branch")
         assert button.is_hidden()
-        page.get_by_label("Preset").select_option("five-bar")
+        choose(page, "five-bar")
         wait(page, f"{PLAYER}.motion.chain.pin")
         ran(page)
         before = page.evaluate(f"{STUDIO}.model.table.start.theta")
@@ -449,6 +467,9 @@ def test_every_view_shows_something(browser, address):
             if name == "Compare":
                 page.get_by_label("maximal").uncheck()
                 page.get_by_label("natural").uncheck()
+            if name == "Map":
+                fill(page, "Cells a side", "40")
+                page.locator(".pane:not([hidden])").get_by_label("Until").fill("3")
             if press:
                 page.get_by_role("button", name=press, exact=True).click()
             page.locator(f".pane:not([hidden]) {inside}").first.wait_for(timeout=60_000)
@@ -462,11 +483,18 @@ def test_every_view_shows_something(browser, address):
         assert told.inner_text() == "Copied" or "\\theta" in page.get_by_label("LaTeX").inner_text()
         page.get_by_role("tab", name="Map").click()
         box = page.locator(".plane canvas").bounding_box()
-        page.mouse.click(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.3)
+        plane = f"{STUDIO}.panes.find((pane) => pane.name === 'Map').plane"
+        x, y = page.evaluate(f"(({{ x, y, width, height }}) => [x + 0.75 * width, y + 0.3 * height])({plane}.box())")
+        page.mouse.click(box["x"] + x, box["y"] + y)
         wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)
         theta = np.degrees(page.evaluate(f"{STUDIO}.model.table.start.theta"))
-        assert 50 < theta[0] < 110
-        assert 60 < theta[1] < 110
+        assert theta[:2] == pytest.approx([90, 72], abs=6)
+        page.get_by_role("tab", name="Map").click()
+        page.get_by_role("button", name="Zoom in (+)").last.click()
+        page.get_by_role("button", name="Finer here").click()
+        wait(page, f"{plane}.edges[0][1] < 179 && {plane}.content.x.length === 40")
+        page.get_by_role("button", name="Whole plane").click()
+        assert page.evaluate(f"{plane}.edges[0][1]") == pytest.approx(180)
 
 
 def test_runs_and_models_are_saved_and_opened(browser, address, tmp_path):
@@ -539,11 +567,52 @@ def test_dark_keys_and_names(browser, address):
         assert page.get_by_role("tab", name="Copies").get_attribute("aria-selected") == "true"
 
 
-def test_without_a_token_the_page_is_refused_in_a_sentence(browser, address):
-    answer = browser.new_page()
-    answer.goto(address.split("?")[0])
-    assert "open the address that nlink studio printed" in answer.content()
-    answer.close()
+def test_a_run_its_plots_and_its_model_are_taken_along(browser, address, tmp_path):
+    with Tab(browser, address) as page:
+        fill(page, "Run until", "1")
+        run(page)
+        page.get_by_role("button", name="Take along", exact=True).click()
+        page.get_by_label("Plot", exact=True).select_option("phase")
+        page.get_by_label("Format", exact=True).select_option("svg")
+        for button, ending in (("Numbers (CSV)", "chaos.csv"), ("Download the plot", "chaos-phase.svg"), ("Python", "chaos.py")):
+            with page.expect_download() as found:
+                page.get_by_role("button", name=button).click()
+            assert found.value.suggested_filename.endswith(ending)
+            found.value.save_as(tmp_path / ending)
+        assert len((tmp_path / "chaos.csv").read_text().splitlines()) == 102
+        assert "nlink.Chain.uniform(3)" in (tmp_path / "chaos.py").read_text()
+
+
+def test_a_link_holds_the_model_and_opens_the_studio(browser, address):
+    with Tab(browser, address) as page:
+        fill(page, "Links", "2")
+        fill(page, "Title", "50 % \N{GREEK SMALL LETTER THETA} & more")
+        ran(page)
+        page.get_by_role("button", name="Take along", exact=True).click()
+        link, model = page.get_by_label("Address with the model").input_value(), page.evaluate(f"{STUDIO}.model.table")
+        assert "token" not in link
+        other = page.context.new_page()  # of the same browser, which knows the token
+        other.goto(link)
+        wait(other, f"{STUDIO}?.model.table.title === '50 % \N{GREEK SMALL LETTER THETA} & more'")
+        assert other.evaluate(f"{STUDIO}.model.table") == model
+        assert other.url == address.split("?")[0]
+        other.evaluate("location.hash = '#model=%7Bno'")
+        other.get_by_text("the model of the link cannot be taken: it is not whole").wait_for()
+        other.evaluate("location.hash = '#model=%7B%22links%22%3A-1%7D'")
+        other.get_by_text("the model of the link cannot be taken: links must be").wait_for()
+        assert other.evaluate(f"{STUDIO}.model.table") == model
+        other.close()
+
+
+def test_without_a_token_the_page_says_what_to_open_and_keeps_the_model_of_a_link(browser, address):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(address.split("?")[0] + "#model=%7B%22links%22%3A4%7D")
+    page.get_by_text("open the address that nlink studio printed when it started; the model of this link will be there").wait_for()
+    page.goto(address)
+    page.wait_for_selector(".editor details")
+    wait(page, f"{STUDIO}.model.table.links === 4")
+    context.close()
 
 
 def test_fifty_clients_while_two_runs_compute(browser, address):

@@ -12,6 +12,7 @@ from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.variations import across
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import plain_chain
 
 MOST_STARTS = 1_000_000
 TRIES = 20
@@ -30,6 +31,7 @@ def on_energy(chain: Multibody, energy: float, theta: ArrayLike, omega: ArrayLik
     >>> bool(abs(sum(kinematics.energies(chain, np.array([0.0, 0.3]), omega))) < 1e-12)
     True
     """
+    chain = plain_chain("on_energy", chain, "choose the rates by hand")
     energy, link = number("energy", energy), whole("link", link, least=0)
     if chain.pin is not None:
         raise ModelError("on_energy takes open chains: one rate cannot change alone in a loop; use starts_on_energy")
@@ -56,6 +58,7 @@ def starts_on_energy(chain: Multibody, energy: float, count: int, seed: int = 0)
 
     Angles are drawn evenly, nearer to rest where few of them have so little energy; the rates have any direction.
     """
+    chain = plain_chain("starts_on_energy", chain, "draw starts by hand")
     energy, count = number("energy", energy), whole("count", count, most=MOST_STARTS)
     rng, rest = np.random.default_rng(seed), _rest(chain)
     least = float(kinematics.potential_energy(chain, rest))

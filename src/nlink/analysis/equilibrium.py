@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink._support.showing import short
-from nlink.analysis.linearize import geometric, linearize, moments, statics
-from nlink.mechanics import loop_closure
+from nlink.analysis.linearize import geometric, linearize, moments, refuse_closed_mechanism, statics
+from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.loads import JointTorque
 
@@ -54,9 +54,11 @@ def equilibrium(chain: Multibody, guess: ArrayLike | None = None) -> Equilibrium
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
+    refuse_closed_mechanism("equilibrium", chain)
     if guess is None and chain.pin:
         return settled(chain, loop_closure.zigzag(chain))
     theta = np.array(spread("guess", angle_or_each("guess", 0.0 if guess is None else guess), chain.n, "links"))
+    theta, _ = chain.given(0.0, theta, np.zeros(chain.n))
     return _told(chain, _newton(chain, loop_closure.assemble(chain, theta).theta[None], settle=False)[0])
 
 
@@ -95,6 +97,9 @@ def equilibria(chain: Multibody) -> list[Equilibrium]:
     They are looked for from many starts, so that one among many with a small neighbourhood can be missed: of an open chain from 4^N
     starts; of a closed one from some hundred, both by Newton's method, which finds all kinds, and downhill, for the stable ones.
     """
+    refuse_closed_mechanism("equilibria", chain)
+    if chain.slides.any() or chain.prescribed.any():
+        raise ModelError("all equilibria are looked for where every joint is a free hinge; give equilibrium() a guess")
     if chain.n > MOST_LINKS:
         raise ModelError(f"all equilibria are looked for up to {MOST_LINKS} links, got {chain.n}; give equilibrium() a guess")
     starts = _starts(chain)
@@ -216,7 +221,8 @@ def _pull(chain: Multibody, theta: np.ndarray) -> _Pull:
     """Return the balance of moments at rest at angles (S, N)."""
     left, stiffness, scale = moments(chain, theta)
     if chain.pin is None:
-        return _Pull(left, stiffness, np.zeros_like(stiffness), scale)
+        held = linearised.diagonal(chain.prescribed.astype(float))
+        return _Pull(left, stiffness, np.broadcast_to(held, stiffness.shape), np.broadcast_to(scale, theta.shape[:-1]))
     J = loop_closure.jacobian(chain, theta)
     _, sizes, rows = np.linalg.svd(J, full_matrices=False)
     rows = rows * (sizes > loop_closure.SINGULAR * chain.length.sum())[..., None]

@@ -19,6 +19,9 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.motions import moves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,6 +193,7 @@ def linearize(
     [2.6801, 7.1887]
     """
     choice("coordinates", coordinates, ("absolute", "relative"))
+    refuse_closed_mechanism("linearize", chain)
     if chain.n > MOST_LINKS:
         raise ModelError(f"linearize builds matrices of N x N for up to {MOST_LINKS} links, got {chain.n}; use modes(chain, count)")
     if theta is None:
@@ -198,12 +202,13 @@ def linearize(
         theta = equilibrium(chain).theta if chain.pin else 0.0
     angles = np.array(spread("theta", angle_or_each("theta", theta), chain.n, "links"))
     rates = np.array(spread("omega", number_or_each("omega", 0.0 if omega is None else omega), chain.n, "links"))
+    angles, rates = chain.given(0.0, angles, rates)
     if chain.pin:
         (M, C, K), basis = _closed(chain, angles, rates)
     else:
         M, C, K = matrices(chain, angles, rates, _accelerations(chain, angles, rates))
-        basis = np.tril(np.ones((chain.n, chain.n))) if coordinates == "relative" else np.eye(chain.n)
-    if chain.pin or coordinates == "relative":
+        basis = _directions(chain, coordinates)
+    if chain.pin or coordinates == "relative" or chain.prescribed.any():
         M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
     return Linearization(chain, angles, rates, M, C, K, basis)
 
@@ -225,12 +230,64 @@ def companion(solved: np.ndarray) -> np.ndarray:
 def matrices(
     chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, t: ArrayLike = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return M, C, K in absolute angles of a chain without its pin, at times t for torque functions."""
+    """Return M, C, K in absolute angles of a chain without its pin, at times t for torque functions; of a mechanism in its
+    coordinates, at times t, with M = 1 and C = K = 0 for what is prescribed.
+    """
+    if isinstance(chain, Mechanism):
+        return _of_mechanism(chain, theta, omega, alpha, t)
     M, C, K = linearised.inertial(chain, theta, omega, alpha)
     _, dampings, stiffnesses = linearised.working(chain, theta, omega)
     fed_back = linearised.feedback(chain, theta, omega, t)
     K = K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0) + fed_back[1]
     return M, C + dampings.sum(0) + fed_back[0], K
+
+
+def refuse_closed_mechanism(name: str, chain: Multibody) -> None:
+    """Refuse a mechanism with pins where only open ones, and chains with one pin, are taken."""
+    if isinstance(chain, Mechanism) and chain.closed:
+        raise ModelError(f"{name} takes open mechanisms, not those with pins; simulate it, or give a Chain with a pin")
+
+
+def _directions(chain: Multibody, coordinates: str) -> np.ndarray:
+    """Return the changes (N, freedom) of the coordinates of an open chain or mechanism that belong to those asked for."""
+    free = np.flatnonzero(~chain.prescribed)
+    basis = np.eye(chain.n)[:, free]
+    if coordinates == "relative":
+        basis[free] = np.linalg.inv(linearised.joints(chain)[np.ix_(free, free)])
+    return basis
+
+
+def _of_mechanism(
+    model: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray, t: ArrayLike
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M, C, K (..., N, N) in all coordinates."""
+    from nlink.formulations.tree_slopes import balances  # Numba
+
+    _, M, C, K = balances(model, t, q, v, a)
+    fed_back, held = linearised.feedback(model, q, v, t), linearised.diagonal(model.prescribed.astype(float))
+    free = np.eye(model.n) - held
+    return free @ M @ free + held, free @ (C + fed_back[0]) @ free, free @ (K + fed_back[1]) @ free
+
+
+def _on_mechanism(model: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the forces (..., N) on the coordinates at rest, but for those of drives, their stiffness and their size."""
+    from nlink.formulations.tree_slopes import balances  # Numba
+
+    for i, body in enumerate(model.links):
+        if body.motion is not None and moves(body.motion):
+            raise ModelError(
+                f"Mechanism.links[{i}] has a prescribed motion, which leaves no equilibrium; give it a constant one, Ramp(start, 0), "
+                "or ask floquet() about motions that repeat"
+            )
+    torques, rest = linearised.steady_torques(model, q), np.zeros_like(q)
+    function = model.load(JointTorque) and model.load(JointTorque).takes_state
+    at = model.given(0.0, q, rest)[0]
+    left, _, _, K = balances(model, 0.0, at, rest, rest)
+    free = ~model.prescribed
+    left = np.where(free, (torques if function else 0.0) - left, 0.0)
+    K = (K + linearised.feedback(model, at, rest)[1]) * free * free[:, None]
+    weight = abs(model.g) * float(model.mass.sum()) * max(1.0, float(model.length.max()))
+    return left, K, np.maximum(np.abs(K).max((-1, -2)), max(weight, 1e-300))
 
 
 class Statics(NamedTuple):
@@ -251,6 +308,8 @@ class Statics(NamedTuple):
 
 def moments(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the moments (..., N) on chains at rest without their pin, their stiffness (..., N, N) and their size (...)."""
+    if isinstance(chain, Mechanism):
+        return _on_mechanism(chain, theta)
     force, stiffness = linearised.conservative(chain, theta)
     forces, _, stiffnesses = linearised.working(chain, theta, np.zeros_like(theta))
     torques, (_, fed_back) = linearised.steady_torques(chain, theta), linearised.feedback(chain, theta, np.zeros_like(theta))
@@ -262,6 +321,9 @@ def moments(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def statics(chain: Multibody, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
     left, K, scale = moments(chain, theta)
+    if isinstance(chain, Mechanism):
+        basis = _directions(chain, "absolute")
+        return Statics(basis.T @ left, basis.T @ K @ basis, basis, float(scale), None)
     basis = loop_closure.tangent(chain, theta)
     if chain.pin is None:
         return Statics(left, K, basis, float(scale), None)

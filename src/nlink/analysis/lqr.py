@@ -23,6 +23,7 @@ from nlink.analysis.linearize import BALANCE, ComplexArray, linearize, statics
 from nlink.mechanics import linearised
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.mechanism import plain_chain
 
 UNREACHED = 1e-9
 """Smallest singular value of (A - lambda, B), as a part of the largest, at which a motion exp(lambda t) is out of reach."""
@@ -86,6 +87,7 @@ def lqr(
     >>> linearize(chain.with_loads(JointTorque(regulator.torque)), regulator.theta).stable
     True
     """
+    chain = plain_chain("lqr", chain, "give simulate a torque function of the state")
     if chain.pin:
         raise ModelError("lqr does not support closed chains (Chain.pin); omit the pin")
     n = chain.n

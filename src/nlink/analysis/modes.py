@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Multibody
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 
 LONG = 300
@@ -28,7 +28,11 @@ def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = 
     """
     if count is not None:
         whole("count", count)
-    structured = chain.pin is None and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
+    structured = (
+        isinstance(chain, Chain)
+        and chain.pin is None
+        and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
+    )
     torque = chain.load(JointTorque)
     structured = structured and not (torque and torque.takes_state)
     if count is not None and chain.n >= max(LONG, 4 * count) and structured:

@@ -52,6 +52,7 @@ class Failure(Exception):
 def start_state(system: System, theta: ArrayLike, omega: ArrayLike | None) -> np.ndarray:
     """Return the state with its ledger at angles theta and rates omega, at rest if not given; closed if the chain has a pin."""
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
+    angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
     stuck = loop_closure.stuck(system.chain, start.theta, start.omega)
     if stuck:

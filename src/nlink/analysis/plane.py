@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import ModelError, angle_or_each, listed, number, number_or_each, shown, spread
 from nlink.analysis.flip_barrier import margin
 from nlink.ensemble.varied import Varied
-from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Parameter
+from nlink.mechanics.mechanism import plain_chain
 from nlink.mechanics.parameters import PARAMETERS
 
 PERIODS = 40.0
@@ -89,8 +90,7 @@ def make_plane(
     chain: Multibody, x: str, y: str | None, at: ArrayLike = 0.0, omega: ArrayLike = 0.0, t_end: float | None = None
 ) -> Plane:
     """Return the plane of a map, checked."""
-    if not isinstance(chain, Chain):
-        raise ModelError(f"chaos_map needs a Chain, got {type(chain).__name__}")
+    chain = plain_chain("chaos_map", chain, "simulate it from each start")
     first, second = axis("x", x, chain), axis("y", y or ("theta2" if chain.n > 1 else "omega1"), chain)
     if (first.kind, first.link) == (second.kind, second.link) and (first.kind != "vary" or first.name == second.name):
         raise ModelError(f"x and y must differ, got {first.name} for both")

@@ -30,6 +30,7 @@ from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import plain_chain
 from nlink.mechanics.system import System
 from nlink.run.run import Status
 
@@ -155,8 +156,7 @@ def poincare(
 
 
 def _checked(chain: Multibody, section: Section | Strobe) -> Chain:
-    if not isinstance(chain, Chain):
-        raise ModelError(f"poincare needs a Chain, got {type(chain).__name__}")
+    chain = plain_chain("poincare", chain, "give simulate an Event where the motion crosses the section")
     if not isinstance(section, Section | Strobe):
         raise ModelError(f"section must be a Section(...) or a Strobe(...), got {shown(section)}")
     if isinstance(section, Section) and section.link >= chain.n:

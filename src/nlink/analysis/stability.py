@@ -24,6 +24,7 @@ from nlink._support.showing import short
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,10 +99,10 @@ class Path:
             self.points[load] = Point(load, linear, *margin(linear))
         return self.points[load]
 
-    def _chain(self, load: float) -> Chain:
+    def _chain(self, load: float) -> Multibody:
         chain = self.chain_of(load)
-        if not isinstance(chain, Chain):
-            raise ModelError(f"chain_of must return a Chain, got {shown(chain)} at load {load:g}")
+        if not isinstance(chain, Chain | Mechanism):
+            raise ModelError(f"chain_of must return a Chain or a Mechanism, got {shown(chain)} at load {load:g}")
         if self.links and chain.n != self.links:
             raise ModelError(f"the path changes the number of links from {self.links} to {chain.n} at load {load:g}; keep it")
         self.links = chain.n
@@ -143,7 +144,8 @@ def _squares(linear: Linearization) -> tuple[float, float]:
     real = mu.real[mu.imag == 0]
     sizes = np.sort(np.abs(mu))
     other = sizes[1] if len(sizes) > 1 else 1.0
-    lowest = float(real.min() / (abs(real.min()) + other)) if len(real) else 1.0
+    size = abs(real.min()) + other if len(real) else 0.0
+    lowest = float(real.min() / size) if size else 0.0 if len(real) else 1.0
     if linear.conservative or len(mu) < 2:
         return lowest, 1.0
     return lowest, float(_half_differences(mu).min())

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
+from nlink.analysis.linearize import refuse_closed_mechanism
 from nlink.analysis.motion import failure, start_state
 from nlink.analysis.variations import tangent_engine, tangent_frame, volume
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -29,8 +31,9 @@ class TangentFlow:
     """A motion under way with its deviations."""
 
     def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
-        if not isinstance(chain, Chain):
-            raise ModelError(f"lyapunov needs a Chain, got {type(chain).__name__}")
+        if not isinstance(chain, Chain | Mechanism):
+            raise ModelError(f"lyapunov needs a Chain or a Mechanism, got {type(chain).__name__}")
+        refuse_closed_mechanism("lyapunov", chain)
         self.chain, self.engine = chain, tangent_engine(chain, tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
@@ -44,7 +47,8 @@ class TangentFlow:
         mixed = np.linalg.qr(np.random.default_rng(0).standard_normal((self.freedom, self.freedom)))[0]
         self.Q = (mixed if frame is None else frame @ mixed)[:, : self.count]
         self.energy, self.residual = self._energy(), 0.0
-        self.interval = 0.3 * math.sqrt(float(chain.length.max()) / max(abs(chain.g), 1.0))  # the slowest swing of one link
+        longest = float(chain.length.max()) or 1.0
+        self.interval = 0.3 * math.sqrt(longest / max(abs(chain.g), 1.0))  # the slowest swing of one link
         self.begin()
 
     def begin(self) -> None:
@@ -95,7 +99,7 @@ class TangentFlow:
 
     def angles(self) -> tuple[np.ndarray, np.ndarray]:
         """Return angles and rates."""
-        return self.system.decode(self.y[: self.system.size])
+        return self.system.decode(self.system.given(self.t, self.y[: self.system.size]))
 
     def _energy(self) -> float:
         kinetic, potential = kinematics.energies(self.chain, *self.angles())

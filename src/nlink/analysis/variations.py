@@ -34,6 +34,7 @@ from nlink.integrators.taylor import Taylor
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System, rates_many
 
 STAGES = 5
@@ -70,15 +71,20 @@ class Engine:
     def __init__(self, system: System, method: Integrator) -> None:
         self.system, self.motion = system, Motion(system, method)
         rest = np.zeros(system.chain.n)
+        if isinstance(system.chain, Mechanism):
+            self.damped = True
+            return
         torque = system.chain.load(JointTorque)
         self.damped = (torque and torque.takes_state) or linearised.working(system.chain, rest, rest + 1.0)[1].any()
 
-    def contraction(self, t: np.ndarray, states: np.ndarray, weights: np.ndarray) -> float:
+    def contraction(self, t: np.ndarray, states: np.ndarray, weights: np.ndarray, A: np.ndarray | None = None) -> float:
         """Return the integral of tr(M^-1 C) of the loads, along the free directions, from states at Gauss nodes t with these
-        weights: how volumes shrink.
+        weights: how volumes shrink. Of a mechanism C is that of all, from its matrices A.
         """
         if not self.damped:
             return 0.0
+        if A is not None and isinstance(self.system.chain, Mechanism):
+            return float(-weights @ np.trace(A, axis1=1, axis2=2))
         chain, (theta, omega) = self.system.chain, self.system.decode(states[:, : self.system.size])
         M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
         C = C + linearised.feedback(chain, theta, omega, t)[0]
@@ -167,7 +173,7 @@ class Collocation(Engine):
             A = self.derivative(times, states)
             for step in propagators(A.reshape(len(part) - 1, STAGES, m, m), np.diff(part)):
                 deviations = step @ deviations
-            contraction += self.contraction(times, states, weights)
+            contraction += self.contraction(times, states, weights, A)
         return deviations, contraction
 
     def _divided(self, chunk: Chunk) -> np.ndarray:
@@ -217,7 +223,8 @@ def across(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.n
     angles.
     """
     if chain.pin is None:
-        basis = np.broadcast_to(np.eye(chain.n), (*theta.shape, chain.n))
+        free = np.eye(chain.n)[:, ~chain.prescribed]
+        basis = np.broadcast_to(free, (*theta.shape, free.shape[1]))
         return basis, np.zeros_like(basis)
     J = loop_closure.jacobian(chain, theta)
     rows = np.linalg.svd(J)[2]
@@ -230,15 +237,19 @@ def across(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.n
 
 
 def tangent_frame(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
-    """Return an orthonormal basis (2N, 2d) of the deviations that keep a loop closed; None if the chain is open."""
-    if chain.pin is None:
+    """Return an orthonormal basis (2N, 2d) of the deviations that keep a loop closed and leave what is prescribed; None for all."""
+    if chain.pin is None and not chain.prescribed.any():
         return None
     basis, follow = across(chain, theta, omega)
     return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]
 
 
 def volume(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> float:
-    """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta."""
+    """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta; 0 for
+    mechanisms, whose contraction has all.
+    """
+    if isinstance(chain, Mechanism):
+        return 0.0
     basis, follow = across(chain, theta, omega)
     tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
     return float(0.5 * tilt - np.linalg.slogdet(basis.T @ linearised.mass_matrix(chain, theta) @ basis)[1])

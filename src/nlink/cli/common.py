@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,6 +37,8 @@ SHORT = {
     "torque": "loads.joint_torque",
 }
 """Short names of parameters; any other is named by its key in the model file."""
+NUMBERED = re.compile(r"(\w+)\[(\d{1,9})\]")
+"""A part of a key that names one table of a list."""
 MOST_POINTS = 1_000_000
 
 
@@ -84,18 +87,31 @@ def changed(name: str, table: Table, changes: Table, settings: list[str] | None)
 
 
 def put(table: Table, key: str, value: object) -> None:
-    """Set a value by its dotted key, like loads.joint_spring."""
+    """Set a value by its dotted key, like loads.joint_spring or links[1].mass."""
     *path, last = (part.strip() for part in key.split("."))
     if len(path) >= MOST_DEPTH:
         raise ModelError(f"--set {shown(key)}: {DEEP}")
     for part in path:
-        inner = table.setdefault(part, {})
+        inner = _inner(table, key, part)
         if part == "start" and isinstance(inner, str):
             inner = table[part] = Table(shape=inner)
         if not isinstance(inner, dict):
             raise ModelError(f"--set {shown(key)}: {shown(part)} is not a table in this model")
         table = inner
     table[last] = value
+
+
+def _inner(table: Table, key: str, part: str) -> Any:
+    """Return the table that one part of a key names: made if it is not there, or one of a list by its number."""
+    found = NUMBERED.fullmatch(part)
+    if found is None:
+        return table.setdefault(part, {})
+    rows, number = table.get(found[1]), int(found[2])
+    if not isinstance(rows, list):
+        raise ModelError(f"--set {shown(key)}: {shown(found[1])} is not a list of tables in this model")
+    if number >= len(rows):
+        raise ModelError(f"--set {shown(key)}: the model has {len(rows)} {found[1]}, from 0 to {len(rows) - 1}")
+    return rows[number]
 
 
 def _value(text: str) -> object:

@@ -26,6 +26,8 @@ from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.motions import motion_at
 from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def simulate_many(
     store: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> xarray.Dataset:
-    """Simulate many members of a chain from angles theta (members, N) and rates omega (members, N) (at rest if not given).
+    """Simulate many members of a chain or mechanism from angles theta (members, N), rates omega (members, N) (0 if not given).
 
     Parameters
     ----------
@@ -111,8 +113,9 @@ def make_job(
     on_card: bool = False,
 ) -> Job:
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
-    if not isinstance(chain, Chain):
-        raise ModelError(f"simulate_many needs a Chain, got {type(chain).__name__}")
+    if not isinstance(chain, Chain | Mechanism):
+        raise ModelError(f"simulate_many needs a Chain or a Mechanism, got {type(chain).__name__}")
+    chain = chain.as_chain() or chain if isinstance(chain, Mechanism) else chain
     try:
         table = dict(vary or {})
     except (TypeError, ValueError):
@@ -133,12 +136,29 @@ def make_job(
     if t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     several = checked(keep)
+    if isinstance(chain, Mechanism):
+        _check_mechanism(chain, several)
+        angles, rates = _as_prescribed(chain, angles, rates)
     for each in several:
         if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
             span = f"{each.times[0]:g} to {each.times[-1]:g}"
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
     method = _method(formulate(chain), integrator, rtol, atol, varied, several, on_card)
     return Job(chain, angles, rates, t_end, several, method, vary)
+
+
+def _check_mechanism(mechanism: Mechanism, keep: tuple[Keep, ...]) -> None:
+    """Refuse what ensembles of mechanisms do not keep."""
+    if any(isinstance(each, FTLE) for each in keep):
+        raise ModelError("FTLE of ensembles takes chains, not mechanisms; leave it out")
+
+
+def _as_prescribed(mechanism: Mechanism, angles: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the starts with prescribed coordinates and their rates as given at the time 0."""
+    angles, rates = angles.copy(), rates.copy()
+    for i in np.flatnonzero(mechanism.prescribed):
+        angles[:, i], rates[:, i], _ = motion_at(mechanism.links[i].motion, 0.0)  # pyright: ignore[reportArgumentType]
+    return angles, rates
 
 
 def _method(

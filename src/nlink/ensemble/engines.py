@@ -15,13 +15,25 @@ from nlink._support.interrupt import halted_by
 from nlink.ensemble.job import STATUS, Job, Results
 from nlink.ensemble.kernels.by_series import BySeries, by_series
 from nlink.ensemble.kernels.by_stages import ByStages, by_stages
-from nlink.ensemble.kernels.lanes import EVENT, FINISHED, MOTION, SHARED, TANGENT, VARIED, Lanes, Limits, Members, lanes_for, share
+from nlink.ensemble.kernels.lanes import (
+    EVENT,
+    FINISHED,
+    MOTION,
+    SHARED,
+    TANGENT,
+    VARIED,
+    WITH_CHAIN,
+    Lanes,
+    Limits,
+    Members,
+    lanes_for,
+    share,
+)
 from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
 from nlink.ensemble.outputs import FTLE
 from nlink.ensemble.varied import Varied
-from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
@@ -63,10 +75,10 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains without torque functions in Python, by DOP853, or by Taylor where the
-    loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
+    """Whether members can be computed in lanes: open chains and mechanisms without torque functions in Python, by DOP853, or by
+    Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) is not RecursiveParameters or system.calls_python:
+    if type(system.parameters) not in WITH_CHAIN or system.calls_python or varied.moves_joints:
         return False
     rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)

@@ -29,6 +29,7 @@ from nlink.ensemble.outputs import FTLE
 from nlink.formulations.side_by_side import SideBySide
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
+from nlink.mechanics.mechanism import Mechanism
 
 THREADS = 256
 MOST = 1 << 18
@@ -54,6 +55,8 @@ class Cuda:
 
     def size(self, job: Job) -> int:
         """Return blocks that keep the threads busy for a while. Everything is compiled when this returns."""
+        if isinstance(job.chain, Mechanism):
+            raise ModelError("Cuda takes chains, not mechanisms; use Threads()")
         if job.system.callback or not side_by_side(job.system, job.method, job.varied):
             what = "by DOP853, or by Taylor without tables and quadratic drag"
             raise ModelError(f"Cuda takes open chains without torque functions, {what}; use Threads()")

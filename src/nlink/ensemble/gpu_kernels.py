@@ -23,6 +23,7 @@ from nlink.ensemble.kernels.lanes import CLOCKS, EVENT, MOTION, ONE, SHARED, TAN
 from nlink.ensemble.kernels.loop import begin, step_lanes, view_of
 from nlink.ensemble.kernels.stages import STAGES, TABLEAU
 from nlink.ensemble.kernels.tangents import fastest_rate, stretching
+from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import ROWS, SINGLES
@@ -171,7 +172,7 @@ def kernel_for(kind: Kind, observers: tuple[type, ...]) -> Any:
                 if deviates and members.status[number // (2 * n)] > EVENT:
                     continue
                 seat(0, number, n, members, limits, method.longest, own, tangent)
-            view = view_of(numbers, method, own, ONE, varied, tangent)
+            view = view_of(RecursiveParameters(numbers), method, own, ONE, varied, tangent)
             if ended:
                 if deviates:
                     longest = settings.steady / max(fastest_rate(view), 1e-100)

@@ -21,8 +21,10 @@ import numpy as np
 from nlink._support.checks import LARGEST, SHORT, ModelError, shown
 from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.kernels import ChainParameters, chain_parameters
-from nlink.mechanics.loads import Parameter
+from nlink.mechanics.loads import Parameter, parameters_of
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import HINGE_INERTIA, PARAMETERS, Place
+from nlink.mechanics.tree import WORKS
 
 BODY = ("mass", "com", "offset", "inertia")
 """Fields of a link that its inertia about the hinge is made of."""
@@ -53,7 +55,7 @@ class Varied:
         self.columns: list[Column] = []
         keys: dict[tuple[int, int], Any] = {}
         for key, values in dict(vary or {}).items():
-            self.columns.append(_column(str(key), values, chain.n, members))
+            self.columns.append(_column(str(key), values, chain, members))
             for place in self.columns[-1].places():
                 if place in keys:
                     raise ModelError(f"vary gives a value twice, by {keys[place]!r} and {key!r}; leave one out")
@@ -61,12 +63,12 @@ class Varied:
 
     def chain(self, member: int) -> Multibody:
         """Return the chain of one member."""
-        return self._chain([float(column.values[member]) for column in self.columns]) if self.columns else self.base
+        return self._chain([(column, float(column.values[member])) for column in self.columns]) if self.columns else self.base
 
-    def _chain(self, values: list[float]) -> Multibody:
-        """Return the chain with these values of the columns."""
+    def _chain(self, values: list[tuple[Column, float]]) -> Multibody:
+        """Return the chain with these values of columns."""
         changes: dict[type, dict[str, np.ndarray]] = {}
-        for column, value in zip(self.columns, values, strict=True):
+        for column, value in values:
             fields = changes.setdefault(column.at.record, {})
             if column.at.field not in fields:
                 fields[column.at.field] = self._values(column.at)
@@ -74,7 +76,7 @@ class Varied:
         links = self.base.links
         if Link in changes:
             new = {field: changed.tolist() for field, changed in changes.pop(Link).items()}
-            links = tuple(replace(link, **{field: new[field][i] for field in new}) for i, link in enumerate(links))
+            links = tuple(replace(link, **_of(link, {field: new[field][i] for field in new})) for i, link in enumerate(links))
         loads = [kind.changed(self.base.load(kind), self.base.n, fields) for kind, fields in changes.items()]
         return replace(self.base, links=links).with_loads(*loads) if loads else replace(self.base, links=links)
 
@@ -120,8 +122,20 @@ class Varied:
         """Return the chain's numbers with the flags of a chain that has all that varies."""
         if not self.columns:
             return numbers
-        flags = chain_parameters(self._chain([1.0] * len(self.columns)))
-        return numbers._replace(loaded=flags.loaded, timed=flags.timed, force_level=flags.force_level, ledger=flags.ledger)
+        flags = chain_parameters(self._with_all_loads())
+        rows = WORKS if flags.ledger and isinstance(self.base, Mechanism) else flags.ledger
+        ledger = max(numbers.ledger, rows)
+        return numbers._replace(loaded=flags.loaded, timed=flags.timed, force_level=flags.force_level, ledger=ledger)
+
+    def _with_all_loads(self) -> Multibody:
+        """Return the chain with every load that varies, its parameters being 1."""
+        return self._chain([(column, 1.0) for column in self.columns if column.at.record is not Link])
+
+    @property
+    def moves_joints(self) -> bool:
+        """Whether members have joints at other places of a mechanism: lengths vary, and bodies hang at tips."""
+        lengths = any(column.at.record is Link and column.at.field == "length" for column in self.columns)
+        return lengths and isinstance(self.base, Mechanism)
 
     def check(self) -> None:
         """Refuse the first member whose chain is not valid, by its number."""
@@ -133,20 +147,31 @@ class Varied:
 
     def _doubtful(self) -> np.ndarray:
         """Return members that include an invalid one if there is any: of a closed chain all; else, of those with a link that has
-        no inertia about its hinge, one for each pattern of zeros.
+        no inertia about its hinge, or a slider that has no mass, one for each pattern of zeros.
         """
         if not any(column.at.record is Link for column in self.columns):
             return np.arange(0)
-        if self.base.pin:
+        if self.base.closed or self.moves_joints:
             return np.arange(self.members)
-        rows = np.flatnonzero((self.hinge_inertia == 0).any(1))
+        own = (
+            np.where(self.base.slides, self.each("mass"), self.hinge_inertia)
+            if isinstance(self.base, Mechanism)
+            else self.hinge_inertia
+        )
+        rows = np.flatnonzero((own == 0).any(1))
         length, mass, com, offset, inertia = (self.each(field)[rows] for field in ("length", *BODY))
-        zeros = [self.hinge_inertia[rows] == 0, inertia > 0, mass == 0, com == length, com == 0, offset == 0]
+        zeros = [own[rows] == 0, inertia > 0, mass == 0, com == length, com == 0, offset == 0]
         return np.sort(rows[np.unique(np.hstack(zeros), axis=0, return_index=True)[1]]) if len(rows) else rows
 
 
-def _column(key: str, given: object, n: int, members: int) -> Column:
+def _of(body: Any, fields: dict[str, float]) -> dict[str, float]:
+    """Return the fields that a link, or a slider, has."""
+    return {name: value for name, value in fields.items() if name in parameters_of(type(body))}
+
+
+def _column(key: str, given: object, chain: Multibody, members: int) -> Column:
     """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
+    n = chain.n
     match = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
     name, link = match.groups() if match else (key, None)
     if name not in PARAMETERS:
@@ -158,7 +183,12 @@ def _column(key: str, given: object, n: int, members: int) -> Column:
         raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
     if link and not (len(link) < 10 and 1 <= int(link) <= n):  # int() refuses thousands of digits
         raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {link[:SHORT]}")
-    return Column(at, [int(link) - 1] if link else range(n), _values(name, at.parameter, given, members))
+    links = [int(link) - 1] if link else range(n)
+    if at.record is Link:
+        links = [i for i in links if at.field in parameters_of(type(chain.links[i]))]
+        if not links:
+            raise ModelError(f"vary {shown(key)}: body {link} is a slider, which has no {name}; choose a link")
+    return Column(at, links, _values(name, at.parameter, given, members))
 
 
 def numbers_of(where: str, given: object, most: float = LARGEST) -> np.ndarray:

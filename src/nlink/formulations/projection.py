@@ -16,11 +16,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
+from nlink.formulations.tree_projection import TreeProjection
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, turn
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import AngleFormulation
@@ -39,6 +42,12 @@ class TangentProjection(AngleFormulation):
     """Momentum of the super-particle projected on the tangent space, in relative angles."""
 
     name: ClassVar[str] = "projection"
+
+    def of_mechanism(self, mechanism: Mechanism) -> TreeProjection:
+        """Return the projection for trees."""
+        if mechanism.closed:
+            raise ModelError("projection takes open mechanisms, without pins; use recursive")
+        return TreeProjection()
 
     def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Take every chain and load."""

@@ -26,7 +26,7 @@ from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare,
 from nlink.formulations.side_by_side import SideBySide
 from nlink.formulations.tree import TreeFormulation, TreeSweep
 from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
-from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, sincos, turn
+from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, apply_loads, sincos, turn
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
@@ -56,8 +56,9 @@ class Recursive(LoopFormulation):
         """Return the sweep over a tree; with the rows of what closes it, if something does."""
         return ClosedSweep() if mechanism.closed else TreeSweep()
 
-    def side_by_side(self, numbers: ChainParameters) -> Any:
+    def side_by_side(self, parameters: BareParameters) -> Any:
         """Take every open chain without a torque function."""
+        numbers = parameters.chain
         return None if numbers.closed or numbers.callback else SideBySide(numbers)
 
     def scratch(self, n: int) -> int:

@@ -70,6 +70,12 @@ class TreeSweep(TreeFormulation):
 
     name: ClassVar[str] = "recursive"
 
+    def side_by_side(self, parameters: TreeParameters) -> Any:
+        """Take every open mechanism without a torque function."""
+        from nlink.formulations.tree_side_by_side import TreeSideBySide
+
+        return None if parameters.chain.callback or type(parameters) is not TreeParameters else TreeSideBySide(parameters)
+
     def scratch(self, n: int) -> int:
         """Rows of the loads, of poses and of the sweep."""
         return SWEEP_ROWS

@@ -27,7 +27,7 @@ SECTIONS, CLOSED_SECTIONS = 1e-13, 1e-11
 EXPONENTS = 1e-13
 """The error of a step of the motion along which Lyapunov exponents are measured."""
 FLIP_PICTURE = 1e-6
-"""The tolerance of the flip map in the studio: enough to see the picture; a cell at a border may be off."""
+"""The tolerance of the flip map of closed chains in the studio: enough to see the picture; a cell at a border may be off."""
 
 
 def series_tolerance(rtol: float, atol: float, share: float = SERIES) -> float:

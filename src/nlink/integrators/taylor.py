@@ -19,6 +19,7 @@ from nlink.compiled.simd import aligned, binary_logarithm, power_of_two, vectors
 from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
@@ -84,6 +85,8 @@ class Taylor(Integrator):
         if type(system.parameters) not in SERIES:
             if system.chain.pin:
                 return "Taylor does not support closed chains (Chain.pin); use another integrator"
+            if isinstance(system.chain, Mechanism):
+                return "Taylor takes chains, not mechanisms; use another integrator"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"

@@ -160,11 +160,6 @@ class Multibody:
         """Number of links."""
         return len(self.links)
 
-    @cached_property
-    def slides(self) -> np.ndarray:
-        """Which bodies slide (N,)."""
-        return np.zeros(self.n, bool)
-
     @property
     def made_of(self) -> str:
         """What the model is made of, in words."""
@@ -183,6 +178,11 @@ class Multibody:
     @cached_property
     def slides(self) -> np.ndarray:
         """Which bodies slide (N,): none of a chain."""
+        return np.zeros(self.n, bool)
+
+    @cached_property
+    def prescribed(self) -> np.ndarray:
+        """Which joints have a prescribed motion (N,): none of a chain."""
         return np.zeros(self.n, bool)
 
     def coordinates(self, name: str, values: Any) -> tuple[float, ...]:
@@ -351,7 +351,9 @@ def _chain_loads(loads: Any, n: int) -> tuple[Load, ...]:
     for load in loads:
         link = getattr(load, "link", None)
         if link not in (None, n - 1):
-            raise ModelError(f"{load.name}: link must be the last link of a chain, {n - 1}, got {link}; use Mechanism for others")
+            raise ModelError(
+                f"{load.name}: link must be the last link of a chain, {n - 1}, got {shown(link)}; use Mechanism for others"
+            )
         check_lengths(load, n)
     return loads
 

@@ -18,6 +18,8 @@ from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Drag, FollowerForce, JointTorque, TipForce, ledger
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.tree_kinematics import relative
 
 
 def mass_matrix(chain: Multibody, theta: np.ndarray) -> np.ndarray:
@@ -132,12 +134,12 @@ def steady_torques(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     load, n = chain.load(JointTorque), chain.n
     if load and load.takes_state:
         torques = [np.broadcast_to(load.at(n)(0.0, row, np.zeros(n)), (n,)) for row in theta.reshape(-1, n)]
-        return np.reshape(torques, theta.shape) @ differences(n)
+        return np.reshape(torques, theta.shape) @ joints(chain)
     if load and not load.steady:
         raise ModelError(
             "a torque that changes in time leaves no equilibrium; give numbers as joint torques, or a function of t, theta, omega"
         )
-    return np.broadcast_to(JointTorque.values(load, n)["constant"] @ differences(n), theta.shape)
+    return np.broadcast_to(JointTorque.values(load, n)["constant"] @ joints(chain), theta.shape)
 
 
 def feedback(chain: Multibody, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -148,8 +150,15 @@ def feedback(chain: Multibody, theta: np.ndarray, omega: np.ndarray, t: ArrayLik
     from nlink.mechanics.torque_callback import TorqueCallback  # Numba
 
     slopes = TorqueCallback(load.at(n)).slopes(np.broadcast_to(t, theta.shape[:-1]), theta, omega)
-    both = differences(n).T @ slopes
+    both = joints(chain).T @ slopes
     return -both[..., n:], -both[..., :n]
+
+
+def joints(chain: Multibody) -> np.ndarray:
+    """Return the matrix (N, N) that takes coordinates to those of the joints: angles against the parents', displacements."""
+    if not isinstance(chain, Mechanism):
+        return differences(chain.n)
+    return relative(chain, np.eye(chain.n)).T
 
 
 def differences(n: int) -> np.ndarray:

@@ -256,10 +256,10 @@ class Mechanism(Multibody):
         where, parent = f"Mechanism.links[{i}]", int(self.parents[i])
         if parent >= i:
             raise ModelError(
-                f"{where}.parent must be a body listed before it, 0 to {i - 1}, or GROUND (-1), got {parent}; "
+                f"{where}.parent must be a body listed before it, 0 to {i - 1}, or GROUND (-1), got {shown(parent)}; "
                 "list parents before their children, and close a loop by a Pin"
                 if i
-                else f"{where}.parent must be GROUND (-1), got {parent}: it is the first body, on which the others hang"
+                else f"{where}.parent must be GROUND (-1), got {shown(parent)}: it is the first body, on which the others hang"
             )
         if parent == GROUND and isinstance(body.at, float):
             raise ModelError(f"{where}.at must be (x, y) in m on the ground, got {shown(body.at)}")
@@ -310,7 +310,7 @@ class Mechanism(Multibody):
 
     def _check_body(self, where: str, body: int) -> None:
         if body >= self.n:
-            raise ModelError(f"{where} must be a body of the mechanism, 0 to {self.n - 1}, got {body}")
+            raise ModelError(f"{where} must be a body of the mechanism, 0 to {self.n - 1}, got {shown(body)}")
 
     def _check_load(self, load: Load) -> None:
         name = type(load).__name__
@@ -335,6 +335,16 @@ class Mechanism(Multibody):
                 f"Mechanism.links[{i}] makes the mass matrix singular: in some configuration nothing with mass resists this "
                 f"{what}; give it a mass{away} or an inertia, or hang a body with both on it"
             )
+
+
+def plain_chain(what: str, model: Any, remedy: str) -> Chain:
+    """Return the chain that a model is; refuse a mechanism by name, and say what to do instead of `what`."""
+    found = model.as_chain() if isinstance(model, Mechanism) else model
+    if isinstance(found, Chain):
+        return found
+    if isinstance(model, Mechanism):
+        raise ModelError(f"{what} takes chains, not mechanisms; {remedy}")
+    raise ModelError(f"{what} needs a Chain, got {type(model).__name__}")
 
 
 def _names(closure: Closure) -> tuple[str, str]:

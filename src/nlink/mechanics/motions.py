@@ -107,6 +107,12 @@ def numbers_of(motion: Motion) -> MotionNumbers:
     return MotionNumbers(constant, sum(each.rate for each in ramps), np.array(rows).reshape(-1, 3), pieces)
 
 
+def moves(motion: Motion) -> bool:
+    """Whether a motion is more than a constant."""
+    numbers = numbers_of(motion)
+    return bool(numbers.rate or numbers.sines[:, 0].any() or any(pieces[:, 3:].any() for pieces in numbers.pieces))
+
+
 def fastest(motion: Motion) -> float:
     """Return the largest rate of a motion but for its sines."""
     numbers = numbers_of(motion)

@@ -83,7 +83,7 @@ class Formulation(ABC):
     def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
-    def side_by_side(self, numbers: ChainParameters) -> Any:
+    def side_by_side(self, parameters: Any) -> Any:
         """Return what evaluates many chains at once, if anything does: a function (t, states, out, to) that fills out[to:] with
         their accelerations and what is before with their rates.
         """
@@ -313,10 +313,12 @@ class System:
 
     @cached_property
     def _side_by_side(self) -> Any:
-        return self.formulation.side_by_side(self.parameters.chain)
+        return self.formulation.side_by_side(self.parameters)
 
     def rates_of(self, states: np.ndarray, t: float = 0.0) -> np.ndarray:
-        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains in `recursive`."""
+        """Return the rates (size, K) of many states (size, K), a chain in each column; quick for open chains and trees in
+        `recursive`.
+        """
         states = self._in_columns(states)
         out = np.empty_like(states)
         if self._side_by_side:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, sincos
+from nlink.compiled.simd import alike, sincos, where
 from nlink.mechanics.kernels import (
     DRAGGED,
     DRIVEN,
@@ -30,6 +30,7 @@ from nlink.mechanics.kernels import (
     TIP_Y,
     TIPPED,
     ChainParameters,
+    joint_energy,
     joint_moment,
     joint_start,
     joint_store,
@@ -43,7 +44,7 @@ from nlink.mechanics.loads import POINT_LOADS, FollowerForce, PointForce, PointS
 from nlink.mechanics.loads.base import Load
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.motions import numbers_of
-from nlink.mechanics.parameters import COM, LENGTH, OFFSET
+from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.points import GROUND
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, TQ, C, S
 from nlink.mechanics.torques import drive
@@ -153,14 +154,24 @@ def prescribed(t, i, tree):
 @kernel
 def spline(t, first, tree, q, v, a, end):
     """Return the sums with the spline that begins at piece `first`, and where the next one begins."""
-    k, after = first, first + 1
+    begin, c0 = alike(tree.pieces[first, BEGINS], t), alike(tree.pieces[first, CUBIC], t)
+    c1, c2, c3 = (
+        alike(tree.pieces[first, CUBIC + 1], t),
+        alike(tree.pieces[first, CUBIC + 2], t),
+        alike(tree.pieces[first, CUBIC + 3], t),
+    )
+    after = first + 1
     while after < end and tree.pieces[after, COUNTS] > -math.inf:
-        if tree.pieces[after, COUNTS] <= t:
-            k = after
+        behind = t >= tree.pieces[after, COUNTS]
+        begin, c0 = where(behind, tree.pieces[after, BEGINS], begin), where(behind, tree.pieces[after, CUBIC], c0)
+        c1, c2, c3 = (
+            where(behind, tree.pieces[after, CUBIC + 1], c1),
+            where(behind, tree.pieces[after, CUBIC + 2], c2),
+            where(behind, tree.pieces[after, CUBIC + 3], c3),
+        )
         after += 1
-    u = t - tree.pieces[k, BEGINS]
-    c1, c2, c3 = tree.pieces[k, CUBIC + 1], tree.pieces[k, CUBIC + 2], tree.pieces[k, CUBIC + 3]
-    q += tree.pieces[k, CUBIC] + u * (c1 + u * (c2 + u * c3))
+    u = t - begin
+    q += c0 + u * (c1 + u * (c2 + u * c3))
     v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
     a += 2.0 * c2 + 6.0 * c3 * u
     return q, v, a, after
@@ -328,3 +339,28 @@ def apply_point_loads(p, w, power, row):
         push(i, at[A_ALONG, k], at[A_LEFT, k], fx, fy, chain, w)
     if chain.ledger > 0:
         power[row + SPRUNG], power[row + PUSHED] = lost, done
+
+
+@kernel
+def tree_energies(y, p, w):
+    """Return kinetic and potential energy of a state, prescribed coordinates being those of the state."""
+    chain, tree = p.chain, p.tree
+    for i in range(chain.n):
+        w[Q, i], w[V, i] = y[i], y[chain.n + i]
+    moving = resting = alike(0.0, y[0])
+    for i in range(chain.n):
+        place(i, tree, w)
+        k = tree.bodies[PARENT, i]
+        _, yy, vx, vy = point_of(i, chain.links[COM, i], chain.links[OFFSET, i], w)
+        bent = w[Q, i]
+        if k >= 0 and not tree.bodies[SLIDE, i]:
+            bent = bent - w[TH, k]
+        moving += 0.5 * (chain.links[MASS, i] * (vx * vx + vy * vy) + chain.links[INERTIA, i] * w[OM, i] * w[OM, i])
+        resting += chain.links[MASS, i] * chain.g * yy + joint_energy(i, bent, chain)
+    for k in range(len(tree.points[0])):
+        at = tree.points
+        x, yy, _, _ = point_of(tree.ends[BODY_A, k], at[A_ALONG, k], at[A_LEFT, k], w)
+        ox, oy, _, _ = point_of(tree.ends[BODY_B, k], at[B_ALONG, k], at[B_LEFT, k], w)
+        stretch = math.sqrt((x - ox) * (x - ox) + (yy - oy) * (yy - oy)) - at[REST, k]
+        resting += 0.5 * at[STIFFNESS, k] * stretch * stretch
+    return moving, resting

@@ -310,9 +310,12 @@ def links_in(fixed: dict[str, Any]) -> int:
 def _scenario(fixed: dict[str, Any]) -> Scenario:
     """Return the scenario of a run."""
     try:
-        return Scenario.from_dict(entry(fixed, "scenario", dict), where="its scenario")
+        scenario = Scenario.from_dict(entry(fixed, "scenario", dict), where="its scenario")
     except ModelError as error:
         raise Refused(str(error)[:300]) from None
+    if scenario.chain.n != links_in(fixed):  # it floats: nlink writes the sliders that carry it
+        raise Refused("its scenario has more bodies than it lists")
+    return scenario
 
 
 def _meta(fixed: dict[str, Any]) -> dict[str, Any]:

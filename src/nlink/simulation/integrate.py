@@ -189,7 +189,11 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 def _system(chain: object, formulation: str | Formulation, theta: ArrayLike | None = None) -> System:
     """Return the system of a model, of a mechanism as it is assembled at theta."""
     if not isinstance(chain, Chain | Mechanism):
-        remedy = "; a scenario has all that it needs: scenario.run()" if isinstance(chain, Scenario) else ""
+        remedies = {
+            Scenario: "; a scenario has all that it needs: scenario.run()",
+            str: "; a preset by its name: preset(name).run()",
+        }
+        remedy = next((text for kind, text in remedies.items() if isinstance(chain, kind)), "")
         raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
     if isinstance(chain, Mechanism) and theta is not None:
         chain = chain.as_assembled(theta)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ import numpy as np
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -22,13 +24,13 @@ from nlink._support.modelfile import tables
 from nlink._support.version import __version__
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS
-from nlink.mechanics.mechanism import Mechanism
-from nlink.scenario import Scenario, preset, presets
+from nlink.scenario import Scenario, preset
 from nlink.studio import code
 from nlink.studio.form import load_forms
+from nlink.studio.gallery import gallery
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
-from nlink.studio.messages import FieldError, Json, Malformed, checked, page_model, parsed
+from nlink.studio.messages import FieldError, Json, Malformed, Missing, checked, page_model, parsed
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
 from nlink.view.takes import chain_data
@@ -53,10 +55,14 @@ async def _sent(request: Request) -> Json:
 Sent = Annotated[Json, Depends(_sent)]
 
 
-def _of(sent: Json, name: str, kind: type[Any]) -> Any:
+KINDS = {dict: "table", str: "text"}
+"""Kinds of values, in words."""
+
+
+def _of(sent: Json, name: str, kind: Any) -> Any:
     """Return a value of a request, if it is of this kind."""
     if not isinstance(sent.get(name), kind):
-        raise Malformed(f"a request here needs {name!r}, a {'table' if kind is dict else 'text'}", name)
+        raise Malformed(f"a request here needs {name!r}, a {KINDS.get(kind, 'number')}", name)
     return sent[name]
 
 
@@ -107,22 +113,31 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
     known = {"formulations": list(FORMULATIONS), "integrators": list(INTEGRATORS), "loads": load_forms(), "version": __version__}
-    ready = {name: preset(name) for name in presets()}
-    titles = {name: scenario.title for name, scenario in ready.items()}
-    mechanisms = [name for name, scenario in ready.items() if scenario.chain.closed or isinstance(scenario.chain, Mechanism)]
-    shown = {**_checked(start), "opens": opens, **known, "presets": titles, "mechanisms": mechanisms}
+    shown = {**_checked(start), "opens": opens, **known}
 
     @app.get("/api/start")
     def first() -> Json:
         return shown
 
+    @app.get("/api/presets")
+    def groups() -> Json:
+        return {"groups": gallery()}
+
     @app.get("/api/presets/{name}")
     def one(name: str) -> Json:
-        return _checked(ready.get(name) or preset(name))
+        return _checked(preset(name))
 
     @app.post("/api/check")
     def check(sent: Sent) -> Json:
         return _checked(checked(_of(sent, "model", dict)))
+
+    @app.post("/api/cell")
+    def cell(sent: Sent) -> Json:
+        from nlink.studio import flips  # ensembles, which the server needs for nothing else
+
+        scenario = checked(_of(sent, "model", dict))
+        x, y = (math.radians(_of(sent, name, float | int)) for name in ("x", "y"))
+        return {"start": flips.start_at(scenario, flips.Grid.of(sent, scenario.chain), x, y)}
 
     @app.post("/api/read")
     def read(sent: Sent) -> Json:
@@ -155,6 +170,13 @@ def _add_runs(app: FastAPI, shelf: Shelf) -> None:
     @app.get("/api/runs/{name}")
     def download(name: str) -> Response:
         return FileResponse(shelf.file(name), media_type="application/x-netcdf", filename=f"{name}{RUN}")
+
+    @app.get("/api/taken/{session}/{job}/{kind}")
+    def taken(session: str, job: str, kind: str) -> Response:
+        if not (plain(session) and plain(job)):
+            raise Missing("there is no such file", "")
+        path = shelf.taken(f"{session}-{job}", kind)
+        return FileResponse(path, filename=path.name, background=BackgroundTask(path.unlink))
 
     @app.delete("/api/runs/{name}")
     def delete(name: str) -> Json:

@@ -14,7 +14,7 @@ MOST_BODY = 1_000_000
 """Bytes of a request, and of a message."""
 LONG = f"a request may have up to {MOST_BODY:,} bytes"
 OPEN = ("/web/", "/static/", "/favicon.ico")
-"""Paths without a token: the code of the page, which is public, and nothing else."""
+"""Paths without a token, beside that of the page: its code, which is public, and nothing else."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -58,7 +58,8 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
             return 403, "this studio answers only to its own page"
-        if scope["path"].startswith(OPEN) and scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
+        public = scope["path"] == "/" or scope["path"].startswith(OPEN)
+        if public and scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
             return None
         if not self._known(scope, headers):
             return 403, "the token is missing or wrong: open the address that nlink studio printed when it started"

@@ -19,7 +19,7 @@ GRACE = 30.0
 MOST_KEPT = 64 * 2**20
 """Letters of messages kept for a tab that does not take them; one that has more is dropped."""
 MOST_JOBS = 20
-KINDS = ("run", "continue", "open", "endless", "prepare", "copies", "compare", "modes", "stability", "flips", "equations")
+KINDS = ("run", "continue", "open", "take", "endless", "prepare", "copies", "compare", "modes", "stability", "flips", "equations")
 KEPT = ("run", "continue", "endless")
 """Kinds of jobs whose runs are kept, so that they can be saved."""
 
@@ -100,12 +100,14 @@ class Session:
             return f"there is no computation {shown(job.kind)}"
         if name in self.jobs or len(self.jobs) >= MOST_JOBS:
             return f"this page has {len(self.jobs)} computations under way; stop one of them first"
-        job.request = {key: value for key, value in job.request.items() if key not in ("scratch", "path")}
+        job.request = {key: value for key, value in job.request.items() if key not in ("scratch", "path", "file")}
         if job.kind in KEPT:
             job.request["scratch"] = str(self.shelf.new(f"{self.key}-{name}"))
-        if job.kind in ("open", "continue"):
+        if job.kind in ("open", "continue", "take"):
             try:
                 job.request["path"] = str(self._source(job))
+                if job.kind == "take":
+                    job.request["file"] = str(self.shelf.to_take(f"{self.key}-{name}", job.request.get("what")))
             except ValueError as error:
                 return str(error)
         elif not isinstance(job.request.get("model"), dict):
@@ -115,7 +117,7 @@ class Session:
     def _source(self, job: Job) -> Path:
         """Return the file of the run that a job reads: a saved one by its name, or one of this tab by its job."""
         earlier = job.request.get("run")
-        if job.kind == "continue" and isinstance(earlier, str) and plain(earlier):
+        if job.kind != "open" and isinstance(earlier, str) and plain(earlier):
             return self.shelf.kept(f"{self.key}-{earlier}")
         return self.shelf.file(job.request.get("name"))
 

@@ -9,12 +9,14 @@ import stat
 import time
 from pathlib import Path
 
-from nlink._support.checks import shown
-from nlink._support.endings import RUN
+from nlink._support.checks import choice, shown
+from nlink._support.endings import FORMATS, RUN
 from nlink._support.files import own, remove_scratch, scratch_folder, written_whole
 from nlink.studio.messages import FieldError, Json, Missing
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,79}")
+TAKEN = ("html", "gif", "mp4", "csv", "nc", *FORMATS)
+"""Kinds of files that the page can take along of a run; a picture is that of a plot."""
 MOST_SCRATCH = 40
 """Runs that were not saved and are still kept for it."""
 
@@ -48,6 +50,17 @@ class Shelf:
         path = self.scratch / f"{key}{RUN}"
         if not path.is_file():
             raise FieldError("this run is no longer there; run it again", "name")
+        return path
+
+    def to_take(self, key: str, kind: object) -> Path:
+        """Return the name of a file that is made to be taken along."""
+        return self.scratch / f"{key}-taken.{choice('the kind of file', kind, TAKEN)}"
+
+    def taken(self, key: str, kind: str) -> Path:
+        """Return a file that was made to be taken along."""
+        path = self.to_take(key, kind)
+        if not path.is_file():
+            raise Missing("this file is no longer there; ask for it again", "")
         return path
 
     def listed(self) -> list[Json]:

@@ -15,7 +15,6 @@ from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import linearize
 from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
-from nlink.formulations import formulate
 from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
 from nlink.scenario import Scenario
@@ -23,8 +22,10 @@ from nlink.studio import flips
 from nlink.studio.endless import endless
 from nlink.studio.mathml import mathml
 from nlink.studio.messages import Json, checked, counted, ranged, with_value
-from nlink.studio.motion import SERIES, SLICE, continued, motion, opened
+from nlink.studio.motion import SERIES, continued, motion, opened
 from nlink.studio.prepare import prepare
+from nlink.studio.ranges import ends
+from nlink.studio.taking import take
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
@@ -95,11 +96,12 @@ def stability(request: Json, out: Outbox) -> None:
     """Follow the eigenvalues along one value of the model, or map stability over two."""
     model, key = request["model"], request.get("vary", "")
     checked(model)
-    low, high = ranged(request, "low", "high")
+    chain_of = _chains(model, key)
+    with_value(model, key, 0.0)
+    low, high = ends(request, key, chain_of, "low", "high")
     if request.get("vary2"):
         _map(request, key, (low, high), out)
         return
-    chain_of = _chains(model, key)
     loads = np.linspace(low, high, 161)
     paths = locus(chain_of, loads, progress=_every(out))
     values = paths.eigenvalues
@@ -131,10 +133,11 @@ def _critical(chain_of: Callable[..., Multibody], low: float, high: float) -> Js
     return {"critical": [critical.to_dict() for critical in criticals], "reason": ""}
 
 
-def _map(request: Json, key: str, ends: tuple[float, float], out: Outbox) -> None:
+def _map(request: Json, key: str, across: tuple[float, float], out: Outbox) -> None:
     second = request["vary2"]
-    low, high = ranged(request, "low2", "high2")
-    x, y = np.linspace(*ends, 100), np.linspace(low, high, 80)
+    with_value(request["model"], second, 0.0)
+    low, high = ends(request, second, _chains(request["model"], second), "low2", "high2")
+    x, y = np.linspace(*across, 100), np.linspace(low, high, 80)
     chart = stability_map(_chains(request["model"], key, second), x, y, progress=_every(out))
     out.end("done", **packed(map_content(x, y, stability_layers(chart), _label(key), _label(second), "Stability")))
 
@@ -157,17 +160,13 @@ def _every(out: Outbox) -> Callable[[int, int], None]:
 
 
 def flip_map(request: Json, out: Outbox) -> None:
-    """Map the time to the first flip over two start angles, coarse first."""
-    scenario, grid = checked(request["model"]), flips.Grid.of(request)
-    out.send("grid", size=grid.size, low=grid.low, high=grid.high, t_end=grid.t_end)
-    system, cells, sent = formulate(scenario.chain), [], time.perf_counter()
-    for done, cell in enumerate(flips.cells(system, scenario, grid)):
-        cells.append(cell)
-        if time.perf_counter() - sent > SLICE:
-            out.send("cells", cells=cells)
-            out.progress(done, grid.size**2)
-            cells, sent = [], time.perf_counter()
-    out.end("done", cells=cells)
+    """Map the time to the first flip over a plane of starts, coarse first."""
+    scenario = checked(request["model"])
+    grid = flips.Grid.of(request, scenario.chain)
+    for content in flips.passes(scenario, grid):
+        out.send("plane", **packed(content), t_end=grid.t_end)
+        out.look()
+    out.end("done")
 
 
 def equations(request: Json, out: Outbox) -> None:
@@ -183,6 +182,7 @@ TASKS: dict[str, Callable[[Json, Outbox], None]] = {
     "endless": endless,
     "prepare": prepare,
     "open": opened,
+    "take": take,
     "copies": copies,
     "compare": compared,
     "modes": modes,

@@ -16,6 +16,7 @@ import numpy as np
 from nlink._support.checks import LARGEST, SMALLEST, ModelError, number, whole
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, torques
+from nlink.mechanics.mechanism import Mechanism
 from nlink.view.packing import Content
 from nlink.view.page import asset, bundle, check_page, framed, page_text, write_text
 from nlink.view.style import cut, name_of
@@ -116,6 +117,8 @@ def _page(scenario: Scenario, copies: int, difference: float, theme: str | None)
 
 def _refuse(chain: Multibody) -> None:
     """Refuse what a page cannot simulate."""
+    if isinstance(chain, Mechanism):
+        raise ModelError(f"a live page takes chains, not mechanisms; {PLAYED}")
     if chain.n > MOST_LINKS:
         raise ModelError(f"a live page takes up to {MOST_LINKS} links, got {chain.n}; {PLAYED}")
     if chain.pin:

@@ -24,7 +24,8 @@ CELLS = 2_000_000
 class Layer(NamedTuple):
     """What a map shows at each cell: values (Y, X); numbers with a unit, or numbers of the `kinds` that they name.
 
-    With `log` the colours go by the logarithm, from bright to dark; -inf is blank then, NaN darkest: later than all.
+    With `log` the colours go by the logarithm, from bright to dark; -inf is blank then, NaN darkest: later than all. `blank` and
+    `never` say in words what these two mean.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Layer(NamedTuple):
     unit: str = ""
     kinds: tuple[str, ...] = ()
     log: bool = False
+    blank: str = ""
+    never: str = ""
 
 
 def map_page(

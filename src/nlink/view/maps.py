@@ -45,6 +45,7 @@ TIMES = colors.ListedColormap(mpl.colormaps["inferno"](np.linspace(0.98, 0.12, 5
 """Bright where links turn over soon, dark where late: it ends near the colour of those that never do."""
 INCHES = 6.2
 """Size of the longer side of the map."""
+CANNOT = "not enough energy to flip"
 FAILED = 2
 """Least status of a start whose motion could not be followed to its end."""
 OUTLINE = 400
@@ -121,16 +122,26 @@ def chaos_page(
 ) -> str | Path:
     """Return the page of a map, to zoom into and to read values from, or write it to `path`."""
     x, y = found.x * _scale(found.plane.x), found.y * _scale(found.plane.y)
+    facts = [*(lines or []), ("map", summary(found))]
+    axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
+    name = plain(title or heading(found))
+    return map_page(x, y, chaos_layers(found), **axes, title=name, summary=summary(found), lines=facts, path=path, theme=theme)
+
+
+def chaos_layers(found: Map) -> list[Layer]:
+    """Return the layers of a map's page: its values, and of flips which link flips first."""
     values = np.where(found.forbidden, -np.inf, found.values) if found.quantity == "flip" else found.values
-    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"))]
+    words = {"blank": CANNOT, "never": _never(found)} if found.quantity == "flip" else {}
+    layers = [Layer(found.meaning, values, found.unit, log=found.quantity in ("flip", "energy"), **words)]
     if found.link is not None:
         kinds = ("not enough energy", "no flip", *(f"link {i + 1} flips first" for i in range(found.chain.n)))
         first = Layer("first flip", np.where(found.forbidden, 0, found.link + 1), kinds=kinds)
         layers = [first] if found.quantity == "link" else [*layers, first]
-    facts = [*(lines or []), ("map", summary(found))]
-    axes = {"xlabel": plain(label(found.plane.x)), "ylabel": plain(label(found.plane.y))}
-    name = plain(title or heading(found))
-    return map_page(x, y, layers, **axes, title=name, summary=summary(found), lines=facts, path=path, theme=theme)
+    return layers
+
+
+def _never(found: Map) -> str:
+    return f"no flip within {abs(found.plane.t_end):.4g} s"
 
 
 def summary(found: Map) -> str:
@@ -260,10 +271,9 @@ def _forbid(axes: Axes, found: Map) -> list[patches.Patch]:
         if over is not None:
             across, up = _scale(found.plane.x), _scale(found.plane.y)
             axes.contour(x * across, y * up, over, levels=[0.0], colors=[EDGE], linewidths=0.9)
-        handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label="not enough energy to flip"))
+        handles.append(patches.Patch(facecolor=FORBIDDEN, edgecolor=EDGE, linewidth=0.8, label=CANNOT))
     if found.link is not None and ((found.link == 0) & ~found.forbidden).any():
-        label = f"no flip within {abs(found.plane.t_end):.4g} s"
-        handles.append(patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=label))
+        handles.append(patches.Patch(facecolor=NEVER, edgecolor=EDGE, linewidth=0.8, label=_never(found)))
     return handles
 
 

@@ -31,7 +31,7 @@ from nlink.view.outline import traced_point
 from nlink.view.sampling import Span, within_times
 from nlink.view.sheet import LEGEND, MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
 from nlink.view.style import CURVES, DASHES, Progress, Size, inches, link_colours, palette, picture, refuse_empty, save_figure
-from nlink.view.words import place_text
+from nlink.view.words import point_text
 
 SIZE: Size = (8.0, 5.0)
 """Inches of a plot."""
@@ -253,7 +253,7 @@ def _paths(sheet: Sheet) -> None:
 
 def _name_ends(sheet: Sheet) -> None:
     if sheet.trace and len(sheet.trace) <= LEGEND:
-        sheet.legend(list(sheet.drawn.values()), [place_text(point) for point in sheet.trace])
+        sheet.legend(list(sheet.drawn.values()), [point_text(point) for point in sheet.trace])
         return
     last = ", at pin" if sheet.run.chain.pin and not sheet.trace else ""
     sheet.name_links("point {i}" if sheet.trace else "end {i}", last=last, slider="" if sheet.trace else "slider {i}")

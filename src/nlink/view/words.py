@@ -137,14 +137,6 @@ def _path(lines: np.ndarray) -> Iterator[str]:
         at = end
 
 
-def place_text(point: Point) -> str:
-    """Return a point in words."""
-    if not isinstance(point, At):
-        return f"({point[0]:g}, {point[1]:g}) m"
-    along = "tip" if point.along is None else f"{point.along:g} m"
-    return f"link {point.link + 1}, {along}" + (f", {point.left:+g} m left" if point.left else "")
-
-
 def saved_text(settings: Settings) -> str:
     """Return the times at which a run is saved, in words."""
     return f"at {len(settings.save)} times" if isinstance(settings.save, tuple) else f"every {settings.save:g} s"

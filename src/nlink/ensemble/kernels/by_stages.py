@@ -30,10 +30,10 @@ from nlink.ensemble.kernels.lanes import (
     T,
     chain_of,
     vectors_of,
+    with_chain,
 )
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
 from nlink.ensemble.kernels.stages import ORDER, STAGES, TABLEAU, StagesRoom, begin, error_of, evaluate, step
-from nlink.formulations.recursive import RecursiveParameters
 from nlink.integrators.tableaus import Accelerations
 from nlink.mechanics.kernels import ChainParameters
 
@@ -133,7 +133,7 @@ def path_of_stages(method, view, k):
     """Return lane k alone."""
     own = view.own
     room = StagesRoom(columns(method.k, k, ONE), columns(method.point, k, ONE), columns(method.w, k, ONE), (), None, None, 0.0)
-    p = RecursiveParameters(chain_of(view.chain, own, k, ONE, view.varied))
+    p = with_chain(view.p, chain_of(view.chain, own, k, ONE, view.varied))
     return StagesPath(p, method.weights, room, columns(own.y, k, ONE), columns(own.clocks, k, ONE))
 
 

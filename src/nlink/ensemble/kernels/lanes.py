@@ -11,7 +11,7 @@ method computes in have 2 W: the rates of dual numbers lie behind their values.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,10 @@ from nlink.compiled.duals import duals
 from nlink.compiled.jit import kernel
 from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, columns
+from nlink.formulations.recursive import RecursiveParameters
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import GRAVITY, SINGLE
+from nlink.mechanics.tree import TreeParameters
 
 FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
 """How a member ends."""
@@ -137,6 +139,18 @@ def _own_chain(chain, own, first, lanes, varied):
         chain.n, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes), chain.table,
         chain.spans, chain.callback, chain.loaded, chain.timed, chain.force_level, chain.ledger, chain.closed, chain.pin,
     )  # fmt: skip
+
+
+WITH_CHAIN: dict[type, Any] = {
+    RecursiveParameters: lambda p, chain: RecursiveParameters(chain),
+    TreeParameters: lambda p, chain: TreeParameters(chain, p.tree),
+}
+"""What lanes take: how parameters of a type get other numbers."""
+
+
+@dispatched(WITH_CHAIN.__getitem__)
+def with_chain(p, chain):
+    """Return the parameters with the numbers of some lanes."""
 
 
 @dispatched(lambda length: _values if not length else _with_deviations, "tangent", of=len)

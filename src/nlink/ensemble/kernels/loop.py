@@ -28,9 +28,9 @@ from nlink.ensemble.kernels.lanes import (
     next_break,
     seat,
     vectors_of,
+    with_chain,
 )
 from nlink.ensemble.kernels.methods import METHODS
-from nlink.formulations.recursive import RecursiveParameters
 
 start, after_step, end = observing.start, observing.after_step, observing.end
 
@@ -51,14 +51,14 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
 
     It leaves off between steps when another thread puts something else than 0 into halt[0]. Return how many are then not done.
     """
-    chain, limits, method, own = views(p.chain), views(limits), views(method), views(own)
+    p, limits, method, own = views(p), views(limits), views(method), views(own)
     following, done, ended = 0, 0, len(lanes)
     for k in range(len(lanes)):
         own.clocks[FLAG, k] = 1.0
     while done < count and halt[0] == 0:
         if ended > 0:
-            following = refill(following, count, chain.n, members, limits, method, own, lanes, tangent)
-        view = view_of(chain, method, own, lanes, varied, tangent)
+            following = refill(following, count, p.chain.n, members, limits, method, own, lanes, tangent)
+        view = view_of(p, method, own, lanes, varied, tangent)
         if ended > 0:
             begin(observers, view)
         ended = step_lanes(members, limits, method, observers, view)
@@ -80,12 +80,12 @@ def refill(following, count, n, members, limits, method, own, lanes, tangent):
 
 
 @kernel
-def view_of(chain, method, own, lanes, varied, tangent):
+def view_of(p, method, own, lanes, varied, tangent):
     """Return the lanes as a method and the observers see them."""
-    numbers = chain_of(chain, own, 0, lanes, varied)
+    numbers = chain_of(p.chain, own, 0, lanes, varied)
     return View(
-        RecursiveParameters(numbers), method, room_of(method, numbers, lanes, tangent), vectors_of(own.y, lanes, tangent),
-        columns(own.clocks, 0, lanes), columns(own.levels, 0, lanes), own, chain, lanes, varied, tangent,
+        with_chain(p, numbers), method, room_of(method, numbers, lanes, tangent), vectors_of(own.y, lanes, tangent),
+        columns(own.clocks, 0, lanes), columns(own.levels, 0, lanes), own, p.chain, lanes, varied, tangent,
     )  # fmt: skip
 
 

@@ -74,11 +74,11 @@ HOOKS[Deviations] = Hooks(start=depart, end=arrive)
 @entry("exponents of ensembles")
 def fastest_rates(p, members, limits, method, own, lanes, varied, out):
     """Fill out (M,) with the `fastest_rate` of each member."""
-    chain, method, own, n = views(p.chain), views(method), views(own), p.chain.n
+    p, method, own, n = views(p), views(method), views(own), p.chain.n
     for member in range(len(out)):
         for k in range(len(lanes)):
             seat(k, member * 2 * n, n, members, limits, 0.0, own, TANGENT)
-        out[member] = fastest_rate(view_of(chain, method, own, lanes, varied, TANGENT))
+        out[member] = fastest_rate(view_of(p, method, own, lanes, varied, TANGENT))
 
 
 @kernel

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import anywhere
 from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
@@ -15,6 +16,7 @@ from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
 from nlink.integrators.save_times import save_times
 from nlink.mechanics.kernels import energies, turn
+from nlink.mechanics.tree import TreeParameters, tree_energies
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -72,13 +74,23 @@ def compare(observer, view, _):
 @kernel
 def balanced_energy(view, y):
     """Return the energy of the lanes in the states y, less the work done on them."""
-    n, w = view.p.chain.n, view.room.w
-    turn(y, n, w)
-    moving, resting = energies(y, y, n, view.p.chain, w, 0.0, 1.0)
+    moving, resting = energies_of(y, view.p, view.room.w)
     total = moving + resting
-    for i in range(2 * n, len(y)):
+    for i in range(2 * view.p.chain.n, len(y)):
         total -= y[i]
     return total
+
+
+@kernel
+def chain_energies(y, p, w):
+    """Return kinetic and potential energy of a chain."""
+    turn(y, p.chain.n, w)
+    return energies(y, y, p.chain.n, p.chain, w, 0.0, 1.0)
+
+
+@dispatched(lambda kind: tree_energies if kind is TreeParameters else chain_energies)
+def energies_of(y, p, w):
+    """Return kinetic and potential energy of the states y."""
 
 
 HOOKS[Energies] = Hooks(after_step=compare)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, anywhere, where
 from nlink.ensemble.kernels.lanes import AT, BAD, FLAG, NEW, OLD, SPAN, STOP, T, member_in, moved
@@ -16,6 +17,7 @@ from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.kernels.within import crossing, turning_point
 from nlink.ensemble.outputs.base import Arrays, Keep, Output
 from nlink.integrators.flips import UPSIDE_DOWN
+from nlink.mechanics.tree import SLIDE, TreeParameters
 from nlink.simulation.events import Flip
 
 if TYPE_CHECKING:
@@ -89,12 +91,19 @@ def note(observer, view, k):
                 own.clocks[STOP, k] = own.clocks[FLAG, k] = 1.0
 
 
+@dispatched(lambda kind: (lambda i, p: p.tree.bodies[SLIDE, i] != 0) if kind is TreeParameters else (lambda i, p: False))
+def slides(i, p):
+    """Whether body i slides: it does not turn over."""
+
+
 @kernel
 def suspicion(view):
     """Return 1 in the lanes in which a link may have turned over."""
     n, y, new = view.p.chain.n, view.states[OLD], view.states[NEW]
     found, one = alike(0.0, view.clocks[T]), alike(1.0, view.clocks[T])
     for i in range(n):
+        if slides(i, view.p):
+            continue
         start, end, back = abs(y[i] - view.levels[i]), abs(new[i] - view.levels[i]), y[n + i] * new[n + i]
         near = (max(start, end) > math.pi - NEAR) & (back < 0.0)
         found = where((end > math.pi) | near, one, found)
@@ -112,6 +121,8 @@ def flip(view, k):
     h = own.clocks[SPAN, k]
     link, soonest = -1, h
     for i in range(n):
+        if slides(i, view.p):
+            continue
         start, end, stop = own.y[OLD, i, k] - own.levels[i, k], own.y[NEW, i, k] - own.levels[i, k], h
         if own.clocks[T, k] == 0.0 and abs(end) > math.pi and abs(abs(start) - math.pi) <= UPSIDE_DOWN:
             turn = math.copysign(2.0 * math.pi, end)  # it only leaves the place where it starts upside down

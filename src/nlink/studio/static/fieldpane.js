@@ -1,9 +1,10 @@
 // Panes with a plane: the stability diagram over one or two values of the model, and the map of flips over two start angles.
 
-import { Field } from "/web/field.js";
+import { Field, edgesOf } from "/web/field.js";
 import { Pane, table } from "./pane.js";
 import { TimePlot } from "/web/plots.js";
-import { choice, errorNote } from "./fields.js";
+import { choice, errorNote, field } from "./fields.js";
+import { decoded } from "/web/data.js";
 import { el, picture, placeIn } from "/web/dom.js";
 import { linkCount } from "./model.js";
 import { card, setText } from "/web/panels.js";
@@ -23,6 +24,15 @@ class StudioField extends Field {
     });
   }
 
+  // Show a finer map, or one of another region, in the same view if that is a part of it.
+  swap(content) {
+    const edges = [edgesOf(content.x), edgesOf(content.y)], near = (a, b) => Math.abs(a - b) < 1e-6 * (1 + Math.abs(a));
+    const same = edges.every((pair, side) => pair.every((edge, k) => near(edge, this.edges[side][k])));
+    Object.assign(this, { content, edges });
+    if (!same) this.fit();
+    this.show(Math.min(this.layer, content.layers.length - 1));
+  }
+
   key(event) {
     if (!this.root.offsetParent || event.target.closest?.("form, [role=tablist], input, select, textarea")) return;
     super.key(event);
@@ -33,15 +43,20 @@ export class StabilityPane extends Pane {
   constructor(studio) {
     super(studio, { name: "Stability", kind: "stability", go: "Draw", again: "draw", hint: "How growth and frequency of small motions change with a load, and where stability is lost." });
     this.varied = studio.known.loads.filter(({ name }) => name !== "tip_force").map(({ name, label, unit }) => [`loads.${name}`, `${label.toLowerCase()} (${unit})`]);
-    this.values = { vary: "loads.follower_force", low: 0, high: 10, vary2: "", low2: 0, high2: 1 };
+    this.values = { vary: "loads.follower_force", low: "", high: "", vary2: "", low2: "", high2: "" };
     this.arrange();
     onTheme(() => this.draw());
   }
 
   arrange() {
     const { values } = this, options = [...this.varied, ...(this.studio.model.table.pin ? CLOSED : [])];
-    const second = choice("and", { path: "vary2", options: [["", "nothing else"], ...options], value: values.vary2, changed: (value) => { values.vary2 = value; this.arrange(); } });
-    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { values.vary = value; } }), this.number("from", "low"), this.number("to", "high"), second, ...(values.vary2 ? [this.number("from", "low2"), this.number("to", "high2")] : []));
+    const second = choice("and", { path: "vary2", options: [["", "nothing else"], ...options], value: values.vary2, changed: (value) => { Object.assign(values, { vary2: value, low2: "", high2: "" }); this.arrange(); } });
+    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { Object.assign(values, { vary: value, low: "", high: "" }); this.arrange(); } }), this.end("from", "low"), this.end("to", "high"), second, ...(values.vary2 ? [this.end("from", "low2"), this.end("to", "high2")] : []));
+  }
+
+  // The end of a range; an empty field leaves it to the studio.
+  end(label, name) {
+    return field(label, { path: name, value: this.values[name], placeholder: "chosen", hint: "left empty it is chosen from the chain", changed: (value) => { this.values[name] = value; } });
   }
 
   labelOf(key) {
@@ -67,7 +82,7 @@ export class StabilityPane extends Pane {
     const plot = (name, rows, colour) => {
       const made = new TimePlot(picture(name), (load) => this.point(load, t, growth, frequency));
       made.unitX = "";
-      made.show(rows.map((values) => ({ t, values: Float64Array.from(values), colour, width: 1.6 })), { trusted: null, from: t[0], to: t[t.length - 1] });
+      made.show(rows.map((values) => ({ t, values: Float64Array.from(values), colour, width: 1.6 })), { trusted: null, from: t[0], to: t[t.length - 1], critical: critical.map(({ load }) => load) });
       const { node, legend } = card(name, made.canvas);
       legend.remove();
       return { made, node };
@@ -101,20 +116,41 @@ export class StabilityPane extends Pane {
 
 export class MapPane extends Pane {
   constructor(studio) {
-    super(studio, { name: "Map", kind: "flips", go: "Compute", again: "compute", hint: "How long until a link turns over, from every pair of two start angles. Press a cell to start there." });
-    this.values = { across: 0, up: 1, size: 40, t_end: 10 };
-    this.next = "across";
+    super(studio, { name: "Map", kind: "flips", go: "Compute", again: "compute", hint: "How long until a link turns over, from every start of a plane. Zoom in and compute finer there; press a point to start there." });
+    this.values = { across: 0, up: 1, size: 200, t_end: "", region: null };
+    Object.assign(this, { next: "across", layer: 0 });
+    this.finer = el("button", { type: "button", class: "word", disabled: true, title: "Compute what is shown now", onclick: () => this.zoomed() }, "Finer here");
+    this.whole = el("button", { type: "button", class: "word", hidden: true, onclick: () => this.back() }, "Whole plane");
     this.arrange();
   }
 
-  // The two angles are chosen by pressing them: the first across, the next up.
+  // The links whose angles can be chosen: those of the last two of a closed chain follow from the others.
+  get free() {
+    const { table } = this.studio.model;
+    return linkCount(table) - (table.pin ? 2 : 0);
+  }
+
+  // The two angles are chosen by pressing them: the first across, the next up. One alone goes with its rate.
   arrange() {
-    const { values } = this, n = linkCount(this.studio.model.table);
-    if (values.across >= n) values.across = 0;
-    if (values.up >= n || values.up === values.across) values.up = values.across ? 0 : Math.min(1, n - 1);
+    const { values, free } = this;
+    if (values.across >= free) values.across = 0;
+    if (values.up >= free || values.up === values.across) values.up = values.across ? 0 : Math.min(1, free - 1);
     const chip = (i) => el("button", { type: "button", class: "chip", "aria-pressed": String(i === values.across || i === values.up), onclick: () => this.pick(i) }, `\u03b8${i + 1}`, el("small", {}, i === values.across ? " across" : i === values.up ? " up" : ""));
-    const chips = el("div", { class: "boxes row", role: "group", "aria-label": "Two angles" }, ...Array.from({ length: Math.min(n, 12) }, (_, i) => chip(i)), el("input", { type: "hidden", "data-path": "up" }), errorNote());
-    this.place(chips, this.number("Cells a side", "size"), this.number("Until", "t_end", "s"));
+    const inside = free > 1 ? Array.from({ length: Math.min(free, 12) }, (_, i) => chip(i)) : [el("span", {}, "\u03b81 across, its rate up")];
+    const chips = el("div", { class: "boxes row", role: "group", "aria-label": "Two angles" }, ...inside, el("input", { type: "hidden", "data-path": "up" }), errorNote());
+    const shown = choice("Colours", { path: "layer", options: [["0", "time of the first flip"], ["1", "which link flips first"]], value: String(this.layer), changed: (value) => { this.layer = Number(value); this.plane?.show(this.layer); } });
+    this.place(chips, this.number("Cells a side", "size"), field("Until", { path: "t_end", unit: "s", value: values.t_end, placeholder: "chosen", changed: (value) => { values.t_end = value; } }), shown, this.finer, this.whole);
+  }
+
+  changed(how) {
+    super.changed(how);
+    if (!this.job) this.forget();
+  }
+
+  // A part of another model's plane is no longer of use.
+  forget() {
+    this.values.region = this.base = null;
+    this.whole.hidden = true;
   }
 
   pick(i) {
@@ -122,38 +158,73 @@ export class MapPane extends Pane {
     if (i === values[other]) values[other] = values[this.next];
     values[this.next] = i;
     this.next = other;
+    this.forget();
     this.arrange();
   }
 
-  part(message) {
-    if (message.type === "grid") this.begin(message);
-    else if (message.type === "cells") this.fill(message.cells);
-    else if (message.type === "compiling") this.say(message.text);
+  go() {
+    this.made = { across: this.values.across, up: this.values.up, size: 4 };
+    super.go();
   }
 
-  begin({ size, low, high, t_end }) {
-    const degrees = Array.from({ length: size }, (_, k) => ((low + ((k + 0.5) / size) * (high - low)) * 180) / Math.PI);
-    const { across, up } = this.values, values = new Float64Array(size * size).fill(NaN);
-    this.grid = { size, degrees, across, up, t_end };
+  zoomed() {
+    if (this.plane.fitted) return;
+    this.base ??= this.plane.content;
+    this.values.region = this.plane.window.flat();
+    this.go();
+  }
+
+  // The whole plane as it was computed.
+  back() {
+    if (this.job) this.studio.line.drop(this.job);
+    this.set(null);
+    this.plane.swap(this.base);
+    this.forget();
+    this.say("");
+  }
+
+  part(message) {
+    if (message.type === "compiling") this.say(message.text);
+    else if (message.type === "plane") this.take(message, this.job);
+  }
+
+  async take(message, job) {
+    const content = await decoded(message);
+    if (job !== this.job && this.job !== null) return;
+    this.t_end = message.t_end;
+    this.show(content);
+    if (this.job) this.say(`${content.x.length} \u00d7 ${content.y.length} starts; finer ones are coming`);
+    else this.tell();
+  }
+
+  show(content) {
     this.filled = true;
-    const content = { title: "Flips", summary: "", about: "", words: [], x: degrees, y: degrees, xlabel: `angle of link ${across + 1} (\u00b0)`, ylabel: `angle of link ${up + 1} (\u00b0)`, layers: [{ name: "time to the first flip", unit: "s", kinds: null, values }] };
+    this.whole.hidden = !this.values.region;
+    if (this.plane?.root.isConnected) {
+      this.plane.swap(content);
+      return;
+    }
     const root = el("div", { class: "plane" });
     this.body.replaceChildren(root);
-    this.plane = new StudioField(root, content, (column, row) => this.studio.turn({ [across]: degrees[column], [up]: degrees[row] }));
+    this.plane = new StudioField(root, content, (column, row) => this.start(this.plane.content, column, row));
+    this.plane.moved = () => { this.finer.disabled = this.plane.fitted; };
+    this.plane.show(this.layer);
   }
 
-  // Squares of cells; a chain that never turns over stays blank, like one that is still to come.
-  fill(cells) {
-    const { size } = this.grid, { values } = this.plane.content.layers[0];
-    for (const [row, column, side, time] of cells) {
-      for (let y = row; y < Math.min(size, row + side); y++) for (let x = column; x < Math.min(size, column + side); x++) values[y * size + x] = time ?? NaN;
-    }
-    if (values.some(Number.isFinite)) this.plane.show(0);
+  // Start at a cell; the last links of a closed chain are turned so that it closes.
+  async start({ x, y }, column, row) {
+    const answer = await this.studio.line.ask("/api/cell", { ...this.values, ...this.made, model: this.studio.model.table, x: x[column], y: y[row] });
+    if (answer.error) this.fail(answer.error);
+    else this.studio.startAt(answer.start);
   }
 
-  done(message) {
-    this.fill(message.cells);
+  done() {
+    this.tell();
+  }
+
+  tell() {
+    if (!this.plane) return;
     const { values } = this.plane.content.layers[0], share = values.filter(Number.isFinite).length / values.length;
-    this.say(`${Math.round(100 * share)} % turn over within ${valueText(this.grid.t_end, 4)} s; blank: none does. Press a cell to start there.`);
+    this.say(`${Math.round(100 * share)} % turn over within ${valueText(this.t_end, 4)} s. Press a point to start there.`);
   }
 }

@@ -1,12 +1,18 @@
 // The line to the studio's server: questions over HTTP, computations over one WebSocket that comes back when it is lost.
 
+import { recalled, remember } from "/web/memory.js";
+
+const TOKEN = "nlink-token";
 const LAST = ["done", "failed", "stopped"];
 const SLOWEST = 4000;
 
 export class Line {
   // changed(state): "open", "lost" or "ended" (the studio was started anew with another token)
   constructor(changed) {
-    this.token = new URLSearchParams(location.search).get("token") || "";
+    // A link with a model has no token; the browser knows that of the address which was opened last.
+    const given = new URLSearchParams(location.search).get("token");
+    this.token = given || recalled(TOKEN) || "";
+    if (given) remember(TOKEN, given);
     this.session = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     Object.assign(this, { changed, seen: 0, jobs: new Map(), count: 0, pause: 250, unsent: [], greeted: false });
     this.connect();

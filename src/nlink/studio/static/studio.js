@@ -10,8 +10,10 @@ import { Line } from "./link.js";
 import { MapPane, StabilityPane } from "./fieldpane.js";
 import { Model } from "./model.js";
 import { MotionPane } from "./motion.js";
+import { Taking } from "./taking.js";
 import { Tour } from "./tour.js";
-import { button, definitions, dialog, el, select } from "/web/dom.js";
+import { brought, keep, tablesOf } from "./brought.js";
+import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
@@ -28,9 +30,10 @@ class Studio {
   }
 
   async begin() {
-    const first = await this.line.ask("/api/start");
+    const first = await this.line.ask("/api/start"), given = brought();
     if (first.error) {
-      this.root.replaceChildren(el("p", { class: "error" }, first.error.text), this.state);
+      if (given) keep(given);
+      this.root.replaceChildren(el("p", { class: "error" }, first.error.text + (given ? "; the model of this link will be there" : "")), this.state);
       return;
     }
     this.known = first;
@@ -41,7 +44,9 @@ class Studio {
     this.took(first);
     const kept = this.model.kept();
     this.model.load(kept?.links ? kept : first.model, { remember: false });
-    if (first.opens && !kept) this.openRun(first.opens);
+    if (given) await this.bring(given);
+    else if (first.opens && !kept) this.openRun(first.opens);
+    addEventListener("hashchange", () => { const text = brought(); if (text) this.bring(text); });
     document.addEventListener("keydown", (event) => this.key(event));
     this.tour.offer();
   }
@@ -51,6 +56,8 @@ class Studio {
     this.panes = [this.motion, new CopiesPane(this), new ComparePane(this, this.known), new ModesPane(this), new StabilityPane(this), new MapPane(this), new EquationsPane(this), new CodePane(this)];
     this.editor.refused = (text) => this.motion.say(text);
     this.files = new Files(this);
+    this.taking = new Taking(this);
+    this.gallery = new Gallery(() => this.line.ask("/api/presets"), (model) => this.preset(model));
     this.tour = new Tour(this.root);
     const again = el("button", { type: "button", class: "word", onclick: () => { this.help.close(); this.tour.start(true); } }, "Show the tour");
     this.help = dialog("Help", again, definitions(KEYS), el("p", {}, "A value that is wrong is told at its field. Lists, one value for each link or joint, are typed with commas."));
@@ -58,29 +65,28 @@ class Studio {
     this.motion.controls.remove();
     const go = el("div", { class: "gobar" }, this.motion.button, this.motion.endless.button, this.motion.onward, el("div", { class: "saying" }, this.motion.said, this.motion.bar));
     this.motion.button.classList.add("main");
-    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.gallery.box, this.files.opening, this.files.saving, this.tour.node);
+    this.root.replaceChildren(this.top(), go, this.editor.node, el("main", { class: "work" }, el("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, ...this.tabs), ...this.panes.map((pane) => pane.node)), this.help, this.files.opening, this.files.saving, this.taking.node, this.gallery.node, this.tour.node);
     this.show("Motion");
   }
 
   top() {
-    const presets = select("Preset", [["", "Presets\u2026"], ...Object.entries(this.known.presets).map(([name, title]) => [name, `${name}: ${title}`])], "", (name) => { if (name) this.preset(name); });
-    this.presets = presets;
-    this.gallery = new Gallery(this, (name) => this.preset(name));
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), presets, el("div", { class: "buttons" }, word("Mechanisms", () => this.gallery.open(), "Begin with a mechanism"), word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
   }
 
-  async preset(name) {
-    const answer = await this.line.ask(`/api/presets/${encodeURIComponent(name)}`);
-    this.presets.value = "";
-    if (answer.error) this.tell(answer.error);
-    else {
-      this.playNext = true;
-      this.model.load(answer.model);
-    }
+  // Take over the model of a link, if it is one.
+  async bring(text) {
+    const table = tablesOf(text), answer = table ? await this.line.ask("/api/check", { model: table }) : { error: { text: "it is not whole" } };
+    if (answer.error) this.state.textContent = `the model of the link cannot be taken: ${answer.error.text}`;
+    else this.preset(answer.model);
+  }
+
+  preset(model) {
+    this.playNext = true;
+    this.model.load(model);
   }
 
   show(name) {
@@ -113,6 +119,7 @@ class Studio {
     if (how !== "pose") this.motion.drive.forget();
     this.undoButton.disabled = !this.model.past.length;
     this.redoButton.disabled = !this.model.future.length;
+    this.gallery.mark(this.model.table);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(how), how === "whole" ? 0 : Math.max(0, CALM - (performance.now() - (this.checked ?? 0))));
     for (const pane of this.panes) pane.changed(how);
@@ -185,11 +192,10 @@ class Studio {
     if (over) this.model.last = { path: "", time: 0 };
   }
 
-  // Start with some angles, in degrees, as they were pressed on the map.
-  turn(angles) {
-    const theta = this.model.table.start.theta.map((angle, i) => (i in angles ? (angles[i] * Math.PI) / 180 : angle));
+  // Start at a place that was pressed on the map.
+  startAt(start) {
     this.playNext = true;
-    this.model.set("start.theta", theta, "whole");
+    this.model.set("start", start, "whole");
     this.show("Motion");
   }
 

@@ -11,7 +11,8 @@ const NEVER = [19, 17, 28];
 const MAP_KEYS = [["arrows", "move"], ["+ \u2212", "zoom in, out"], ["f", "fit"], ["d", "dark or light"], ["p", "save as PNG"], ["i", "in words"], ["?", "these keys"]];
 
 export class Field {
-  // content: { title, summary, words, about, x, y, xlabel, ylabel, layers: [{ name, unit, values (rows of y), kinds: [names] | null, log }] }
+  // content: { title, summary, words, about, x, y, xlabel, ylabel, square, layers: [{ name, unit, values (rows of y), kinds: [names] | null,
+  // log, blank, never: what -Infinity and NaN mean }] }
   constructor(root, content) {
     Object.assign(this, { root, content, layer: 0, pointer: null });
     this.canvas = el("canvas", { role: "img", tabindex: 0, "aria-label": `${content.title}: ${content.summary}` });
@@ -72,8 +73,14 @@ export class Field {
       return (value) => colours[value] || [128, 128, 128];
     }
     const scale = valueScale(layer.values, layer.log);
-    const ramp = layer.log ? embers : viridis, blank = parsed(this.colours.lines), hole = layer.log ? NEVER : blank;
+    const ramp = layer.log ? embers : viridis, { blank, hole } = this.holes(layer);
     return (value) => (Number.isFinite(value) ? ramp(scale.share(value)) : value === -Infinity ? blank : hole);
+  }
+
+  // The colours of values that are none.
+  holes({ log }) {
+    const blank = parsed(this.colours.lines);
+    return { blank, hole: log ? NEVER : blank };
   }
 
   kindColours(kinds) {
@@ -84,17 +91,24 @@ export class Field {
   }
 
   tellColours(layer) {
+    const named = (colour, text) => {
+      const swatch = el("i", {});
+      swatch.style.background = `rgb(${colour.join(" ")})`;
+      return el("span", { class: "kind" }, swatch, text);
+    };
     if (layer.kinds) {
-      this.legend.replaceChildren(...layer.kinds.map((kind, k) => {
-        const swatch = el("i", {});
-        swatch.style.background = `rgb(${this.kindColours(layer.kinds)[k].join(" ")})`;
-        return el("span", { class: "kind" }, swatch, kind);
-      }));
+      this.legend.replaceChildren(...layer.kinds.map((kind, k) => named(this.kindColours(layer.kinds)[k], kind)));
+      return;
+    }
+    const { blank, hole } = this.holes(layer), none = [[layer.blank, blank, (value) => value === -Infinity], [layer.never, hole, Number.isNaN]];
+    const meanings = none.filter(([text, , is]) => text && layer.values.some(is)).map(([text, colour]) => named(colour, text));
+    if (!layer.values.some(Number.isFinite)) {
+      this.legend.replaceChildren(...meanings);
       return;
     }
     const { low, high, middle } = valueScale(layer.values, layer.log), ramp = el("i", { class: "ramp" });
     ramp.style.background = `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((s) => `rgb(${(layer.log ? embers : viridis)(s).join(" ")})`).join(", ")})`;
-    this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}, in the middle ${valueText(middle, 3)}`));
+    this.legend.replaceChildren(el("span", { class: "kind" }, valueText(low, 3), ramp, `${valueText(high, 3)} ${layer.unit}, in the middle ${valueText(middle, 3)}`), ...meanings);
   }
 
   fit() {
@@ -103,8 +117,12 @@ export class Field {
     this.request();
   }
 
+  // Where the map lies; a square one has the same scale across and up.
   box() {
-    return { x: INSET.left, y: INSET.top, width: this.width - INSET.left - INSET.right, height: this.height - INSET.top - INSET.bottom };
+    const width = this.width - INSET.left - INSET.right, height = this.height - INSET.top - INSET.bottom;
+    if (!this.content.square) return { x: INSET.left, y: INSET.top, width, height };
+    const [xr, yr] = this.window, scale = Math.min(width / (xr[1] - xr[0]), height / (yr[1] - yr[0])), wide = scale * (xr[1] - xr[0]), high = scale * (yr[1] - yr[0]);
+    return { x: INSET.left + (width - wide) / 2, y: INSET.top + (height - high) / 2, width: wide, height: high };
   }
 
   pan(dx, dy) {
@@ -161,6 +179,7 @@ export class Field {
     Object.assign(this, { width, height });
     this.paint(context);
     this.point(context);
+    this.moved?.();
   }
 
   paint(context) {
@@ -184,7 +203,7 @@ export class Field {
     Object.assign(context, { fillStyle: colours.ink, font: `13px ${colours.font}`, textAlign: "center" });
     context.fillText(content.xlabel, box.x + box.width / 2, box.y + box.height + 34);
     context.save();
-    context.translate(18, box.y + box.height / 2);
+    context.translate(box.x - INSET.left + 18, box.y + box.height / 2);
     context.rotate(-Math.PI / 2);
     context.fillText(content.ylabel, 0, 0);
     context.restore();
@@ -197,7 +216,8 @@ export class Field {
       return;
     }
     const [column, row] = cell, at = row * content.x.length + column, box = this.box(), [px, py] = this.pointer;
-    const told = content.layers.map((each) => `${each.name}: ${each.kinds ? each.kinds[each.values[at]] : Number.isFinite(each.values[at]) ? `${valueText(each.values[at])} ${each.unit}` : "none"}`);
+    const none = (each) => (each.values[at] === -Infinity ? each.blank : each.never) || "none";
+    const told = content.layers.map((each) => `${each.name}: ${each.kinds ? each.kinds[each.values[at]] : Number.isFinite(each.values[at]) ? `${valueText(each.values[at])} ${each.unit}` : none(each)}`);
     setText(this.readout, `${content.xlabel} ${valueText(content.x[column])}, ${content.ylabel} ${valueText(content.y[row])}: ${told.join(", ")}`);
     Object.assign(context, { strokeStyle: layer.kinds || !colours.dark ? colours.ink : colours.ground, globalAlpha: 0.55 });
     context.beginPath();
@@ -240,7 +260,7 @@ function valueScale(values, log) {
 }
 
 // The outer edges of cells about equally spaced values.
-function edgesOf(values) {
+export function edgesOf(values) {
   const first = values[0], last = values[values.length - 1], half = values.length > 1 ? (last - first) / (values.length - 1) / 2 : 0.5;
   return [first - half, last + half];
 }

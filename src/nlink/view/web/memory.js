@@ -15,3 +15,11 @@ export function remember(key, value) {
     // private windows, files without storage
   }
 }
+
+export function forget(key) {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // nothing to forget
+  }
+}

@@ -110,7 +110,7 @@ export class TimePlot extends Plot {
     canvas.style.touchAction = "pan-y";
   }
 
-  // series: [{ name, colour, t, values, width, dashes, period }], the last ones on top; marks: { trusted, events, from, to }.
+  // series: [{ name, colour, t, values, width, dashes, period }], the last ones on top; marks: { trusted, from, to, critical: [x] }.
   show(series, marks, { degrees = false, range = null } = {}) {
     this.series = series;
     this.marks = marks;
@@ -124,6 +124,9 @@ export class TimePlot extends Plot {
   lines(layer) {
     const { marks, colours } = this;
     markTrusted(this, layer, marks);
+    layer.setLineDash([5, 4]);
+    for (const x of marks.critical ?? []) drawLine(layer, [this.px(x), TOP], [this.px(x), this.height - BOTTOM], colours.ink, 1.4);
+    layer.setLineDash([]);
     layer.lineJoin = "round";
     for (const line of this.series) {
       const width = line.width || 1.4;

@@ -1,0 +1,68 @@
+"""The numbers of a run as a table: columns by quantities, with their units in their heads, one row for each saved time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from nlink._support.checks import choice
+from nlink.run.run import Run
+
+Columns = dict[str, np.ndarray]
+
+
+def _coordinates(names: tuple[str, str], rate: str, run: Run, values: np.ndarray) -> Columns:
+    """Return a column for each body: of a link its angle, or its rate, of a slider its displacement."""
+    slides = enumerate(run.chain.slides.tolist(), start=1)
+    titles = [f"{names[1]}_{i} [m{rate}]" if slide else f"{names[0]}_{i} [rad{rate}]" for i, slide in slides]
+    return dict(zip(titles, values.T, strict=True))
+
+
+def _vectors(name: str, unit: str, values: np.ndarray) -> Columns:
+    return {f"{name}{axis}_{i + 1} [{unit}]": values[:, i, k] for i in range(values.shape[1]) for k, axis in enumerate("xy")}
+
+
+def _energy(run: Run) -> Columns:
+    energy = run.energy()
+    columns = {"kinetic [J]": energy.kinetic, "potential [J]": energy.potential, "residual [J]": energy.residual}
+    return columns | {f"work_{name} [J]": values for name, values in energy.work.items()}
+
+
+def _reactions(run: Run) -> Columns:
+    """Return the forces at the hinges and, of a closed chain, that of its pin on the last tip."""
+    forces, n = run.reactions(), run.chain.n
+    pin = {f"r{axis}_pin [N]": forces[:, n, k] for k, axis in enumerate("xy")} if run.chain.pin else {}
+    return _vectors("r", "N", forces[:, :n]) | pin
+
+
+QUANTITIES: dict[str, Callable[[Run], Columns]] = {
+    "theta": lambda run: _coordinates(("theta", "s"), "", run, run.theta),
+    "omega": lambda run: _coordinates(("omega", "v"), "/s", run, run.omega),
+    "alpha": lambda run: _coordinates(("alpha", "a"), "/s^2", run, run.alpha),
+    "positions": lambda run: _vectors("", "m", run.positions()[:, 1:]),
+    "velocities": lambda run: _vectors("v", "m/s", run.velocities()[:, 1:]),
+    "centres": lambda run: _vectors("g", "m", run.centres()),
+    "energy": _energy,
+    "reactions": _reactions,
+    "violation": lambda run: {"violation": run.violation()},
+}
+
+
+def columns(run: Run, quantities: Sequence[str]) -> Columns:
+    """Return the columns of a table, the time first, by their heads.
+
+    >>> import nlink
+    >>> list(columns(nlink.simulate(nlink.Chain.uniform(1), [0.5], t_end=0.1), ["theta"]))
+    ['t [s]', 'theta_1 [rad]']
+    """
+    found: Columns = {"t [s]": run.t}
+    for name in quantities:
+        found |= QUANTITIES[choice("the quantity", name, QUANTITIES)](run)
+    return found
+
+
+def csv_text(table: Columns) -> str:
+    """Return a table as CSV, with full precision."""
+    rows = np.column_stack(list(table.values())).tolist()
+    return "\n".join([",".join(table), *(",".join(map(repr, row)) for row in rows)]) + "\n"
