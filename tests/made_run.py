@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import Chain
+from nlink.mechanics.chain import Chain, Multibody
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 
@@ -25,7 +25,7 @@ def made_run(
     *,
     times: Any = None,
     spin: float = 0.0,
-    chain: Chain | None = None,
+    chain: Multibody | None = None,
     knots: Any = None,
     work: tuple[str, ...] = (),
     title: str = "Made up",

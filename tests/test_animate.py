@@ -9,17 +9,20 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from made_loop import made_loop
+from made_mechanism import MECHANISMS, moved
 from made_run import made_run, motion
 from PIL import Image, ImageSequence
 
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain, Link
+from nlink.mechanics.points import At
 from nlink.run.run import Run
 from nlink.view import live as window
 from nlink.view.animate import CLEAR, animate, delays, gif_palette
@@ -271,6 +274,96 @@ def test_a_gif_of_a_closed_chain_shows_the_frames_as_drawn(tmp_path):
     drawn, (shown, _) = frames(run, fps=20, size=(200, 220)), gif(animate(run, tmp_path / "a.gif", fps=20, size=(200, 220)))
     for k, image in enumerate(shown):
         assert np.abs(image - pixels(drawn.draw(k))).max() < 36, k
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_gif_of_a_mechanism_shows_the_frames_as_drawn(tmp_path, name, theme):
+    run, look = moved(name), {"size": (200, 220), "theme": theme, "centres": name == "slot"}
+    drawn, (shown, _) = frames(run, fps=4, **look), gif(animate(run, tmp_path / "a.gif", fps=4, **look))
+    for k, image in enumerate(shown):
+        off = np.abs(image - pixels(drawn.draw(k))).max(-1)  # where two colours of bodies meet, edges are of neither's ramp
+        assert np.count_nonzero(off > 45) < 8, k
+    assert (drawn.places > 0).all()
+    assert (drawn.places < look["size"]).all()
+
+
+def colour_at(made: Frames, k: int, point: Any) -> tuple[int, ...]:
+    """Return the colour of a frame at a point of the mechanism."""
+    at = made.camera.pixels(kinematics.points(made.run.chain, made.run.at(made.times[k : k + 1]).theta, [point])[0, 0])
+    return made.draw(k).getpixel((int(at[0]), int(made.look.size[1] - at[1])))
+
+
+def as_bytes(colour: Any) -> tuple[int, ...]:
+    return tuple(round(255 * part) for part in colour)
+
+
+def test_plates_sliders_and_driven_joints_are_drawn():
+    """A link is a plate between its hinge, its tip and where another hangs beside its axis; a slider a block in its colour."""
+    options = {"timer": False, "trail": 0, "fps": 4, "style": "bar"}
+    tree, slot = frames(moved("tree"), **options), frames(moved("slot"), **options)
+    assert tree.outline.shapes == ((0, 1, 2), (3, 4), (5, 6))
+    inside = colour_at(tree, 2, At(0, 0.5, 0.17))
+    assert inside == pytest.approx(as_bytes(0.35 * np.array(tree.colours[0]) + 0.65 * np.array(tree.theme.stage)), abs=2)
+    assert colour_at(tree, 2, At(0, 0.5, -0.2)) == as_bytes(tree.theme.stage)
+    aside = 0.7 * slot.camera.thickness / slot.camera.scale  # beside the link that hangs on it
+    assert as_bytes(slot.colours[1]) in [colour_at(slot, 2, At(1, 0.0, side * aside)) for side in (-1, 1)]
+    assert near(around(slot.draw(2), slot.camera.pixels(np.zeros(2)), 9), slot.theme.accent, 40).sum() > 20
+    assert not near(around(tree.draw(2), tree.camera.pixels(np.zeros(2)), 9), tree.theme.accent, 40).any()
+
+
+def test_a_rail_is_as_long_as_the_motion_of_its_slider():
+    made = frames(moved("cart", far=5.0), fps=4)
+    rail, moves = made.outline.blocks[0].rail, made.run.theta[:, 0]
+    ends = np.array([made.outline.points[k] for k in (rail.a, rail.b)])
+    np.testing.assert_allclose(ends, [[moves.min() - 0.35, 0.0], [moves.max() + 0.35, 0.0]], atol=1e-12)
+    ground = Image.fromarray(made.ground).convert("RGB")
+    for end in made.places[0, [rail.a, rail.b]]:  # the still ground has it
+        assert near(around(ground, end, 25), LIGHT.muted, 60).sum() > 10
+
+
+def test_the_rail_of_a_guide_is_as_long_as_the_motion_of_its_point():
+    made = frames(moved("closed"), fps=4)
+    fixed, turning = [block for block in made.outline.blocks if block.body == -1]
+    for block, line in ((fixed, (0.0, 0.0)), (turning, At(1))):
+        a, b = (made.outline.points[k] for k in block.rail[:2])
+        ends = kinematics.points(made.run.chain, made.run.theta, [a, b, line])
+        way = (ends[:, 1] - ends[:, 0]) / np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)[:, None]
+        at = kinematics.points(made.run.chain, made.run.theta, [made.outline.points[block.point]])[:, 0]
+        along = ((at - ends[:, 0]) * way).sum(1)
+        assert along.min() == pytest.approx(0.35 * made.outline.unit)
+        assert np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)[0] - along.max() == pytest.approx(0.35 * made.outline.unit)
+        out = ends[:, 2] - ends[:, 0]
+        aside = way[:, 0] * out[:, 1] - way[:, 1] * out[:, 0]
+        np.testing.assert_allclose(aside, 0.0, atol=1e-12)  # the line goes through its point
+
+
+def test_a_floating_chain_is_followed_if_it_leaves():
+    near_by, far = (frames(moved("floating", far=far), fps=10) for far in (0.0, 50.0))
+    assert (near_by.outline.follows, far.outline.follows) == (False, True)
+    assert not len(far.outline.grounds)
+    middle = kinematics.centres(far.run.chain, far.run.at(far.times).theta)[:, 2:].mean(1)
+    shown = far.camera.pixels(middle) + far.shift
+    np.testing.assert_allclose(shown, shown[:1].repeat(len(shown), 0), atol=1e-6)
+    at = far.places + far.shift[:, None]
+    assert at.min() > 0
+    assert (at < far.look.size).all()
+    assert far.camera.scale > 3 * frames(moved("cart", far=50.0), fps=10).camera.scale
+    assert (pixels(far.draw(5)) != pixels(far.draw(6))).any()
+
+
+@pytest.mark.parametrize("name", ["cart", "chain"])
+def test_any_point_draws_the_trail(name):
+    run, point = made_run(3) if name == "chain" else moved(name), At(1, 0.5, 0.2)
+    made = frames(run, fps=50, trace=point)
+    parts = (len(made.traced) - 1) // (len(made) - 1)
+    exact = kinematics.points(run.chain, run.at(made.times).theta, [point])[:, 0]
+    np.testing.assert_allclose(made.traced[::parts], made.camera.pixels(exact), atol=1e-9)
+
+
+def test_a_point_of_no_link_is_refused():
+    with pytest.raises(ModelError, match=r"trace\[0\]\.link must be a body of the model, 0 to 1, got 2"):
+        frames(made_run(2), trace=At(2))
 
 
 def test_offset_centres_are_tied_to_their_link():

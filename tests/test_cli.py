@@ -22,9 +22,10 @@ from test_streaming import reached
 from typer.models import CommandInfo
 
 import nlink
-from nlink import Chain, FollowerForce, Gravity, JointSpring
+from nlink import At, Chain, FollowerForce, Gravity, JointSpring, ModelError
 from nlink.analysis import locus
 from nlink.cli import COMMANDS, app, options
+from nlink.cli.common import point_of
 from nlink.cli.report import Report
 from nlink.view.stability import locus_figure
 
@@ -356,6 +357,12 @@ def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
     with Image.open(tmp_path / "pictures" / "phase.png") as image:
         assert image.size == (340, 260)
         assert image.convert("RGB").getpixel((0, 0)) == (18, 22, 27)
+    for text in ("0", "4", "a", "1,2,3,4", "1,x", "1,nan"):
+        with pytest.raises(ModelError, match="--trace must be a link from 1 to 3 and a place on it in m, like 2 or"):
+            point_of(text, 3)
+    assert (point_of("2", 3), point_of("3,0.5,-1", 3)) == (At(1), At(2, 0.5, -1.0))
+    done = call("plot", str(saved), "paths", "angles", "--trace", "2", "--trace", "3,0.5,0.1", "-o", "traced", cwd=tmp_path)
+    assert (done.returncode, len(list((tmp_path / "traced").iterdir()))) == (0, 2), done.stderr
     for text in ("0", "1-", "4", "2-1", "a", "1-2-3"):
         done = call("plot", str(saved), "phase", "--links", text, cwd=tmp_path)
         assert (done.returncode, "--links must be links from 1 to 3, like 1 or 1,3-5, got" in done.stderr) == (2, True)

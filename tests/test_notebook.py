@@ -9,6 +9,7 @@ from functools import partial
 import matplotlib as mpl
 import numpy as np
 import pytest
+from made_mechanism import MECHANISMS
 from made_run import made_run
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -102,6 +103,20 @@ def test_a_sketch_shows_the_links_in_their_lengths(chain):
     assert points[:, 0].max() <= wide - 3.5
     assert points[:, 1].max() <= high - 3.5
     assert shown.count("<circle") == chain.n + 1
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_is_sketched(name):
+    mechanism = MECHANISMS[name]
+    shown = mechanism._repr_html_()
+    sliders, plates = (mechanism.slides.sum() if name != "floating" else 0), ("tree" in name) + ("closed" in name)
+    assert shown.count("<rect") == sliders + 2 * (name == "closed")
+    corners = [len(points.split()) for points in re.findall('points="(.*?)"', shown)]
+    assert corners.count(4) == plates
+    numbers = [float(x) for points in re.findall('points="(.*?)"', shown) for x in re.split("[ ,]", points)]
+    assert min(numbers) >= 0
+    assert max(numbers) <= 300
+    assert ("moves as" in shown) == (name in ("kapitza", "slot"))
 
 
 def test_values_in_few_words():

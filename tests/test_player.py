@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_loop import made_loop
+from made_mechanism import MECHANISMS, moved
 from made_run import made_run, motion
 
 import nlink
@@ -21,7 +22,10 @@ from nlink._support.checks import ModelError
 from nlink.cli import main
 from nlink.mechanics.chain import Chain, Link, wrapped
 from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
+from nlink.mechanics.points import At
 from nlink.run.run import EventRecord, Run, Status
+from nlink.scenario import Scenario
+from nlink.view import outline
 from nlink.view.animate import animate
 from nlink.view.map_page import Layer, map_page, stability_page
 from nlink.view.modes_page import MOST, modes_page
@@ -383,3 +387,34 @@ def test_commands_write_pages(tmp_path, monkeypatch, capsys):
     assert "--animate goes with a folder: a page moves every mode; leave it out" in capsys.readouterr().err
     assert call(monkeypatch, "stability", "follower-5", "--to", "0.2", "--points", "9", "-o", "line.html") == 2
     assert "--output must end in .png, .svg or .pdf, got line.html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_page_of_a_mechanism_has_its_outline(name):
+    run = moved(name)
+    (take,) = decoded(run.html())["takes"]
+    chain, drawn = take["chain"], take["chain"]["outline"]
+    assert chain["n"] == len(drawn["parent"]) == len(drawn["shapes"]) == run.chain.n
+    numbers = {p for shape in drawn["shapes"] for p in shape} | {*drawn["hinges"], *drawn["driven"]}
+    assert max(numbers | {block[k] for block in drawn["blocks"] for k in (0, 1, 2)}) < len(drawn["points"])
+    assert chain["trace"] == list(run.chain.located(outline.traced_point(run.chain)))
+    assert drawn["follows"] is False
+
+
+def test_small_displacements_keep_their_digits_on_a_page():
+    run = moved("kapitza")
+    run.theta[:, 0] *= 1e-4
+    run.omega[:, 0] *= 1e-4
+    (take,) = decoded(run.html())["takes"]
+    np.testing.assert_allclose(take["theta"][0], run.at(take["t"]).theta[:, 0], atol=1e-4 * np.ptp(run.theta[:, 0]))
+
+
+def test_the_trail_of_a_page_is_that_of_the_point_asked_for(tmp_path):
+    animate(made_run(3), tmp_path / "a.html", trace=At(1, 0.25, -0.1))
+    assert decoded((tmp_path / "a.html").read_text())["takes"][0]["chain"]["trace"] == [1, 0.25, -0.1]
+    assert "trace" not in decoded(made_run(3).html())["takes"][0]["chain"]
+
+
+def test_a_live_page_of_a_mechanism_is_refused():
+    with pytest.raises(ModelError, match="a live page takes chains, not mechanisms; simulate it and play the run"):
+        Scenario(MECHANISMS["cart"], (0.0, 0.0, 0.0)).live()

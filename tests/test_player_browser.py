@@ -15,17 +15,21 @@ import numpy as np
 import pytest
 from browsing import PHONE, Tab, pixels, settle, wait
 from made_loop import made_loop
+from made_mechanism import MECHANISMS, moved
 from made_run import made_run
 from matplotlib.colors import to_rgb
 from PIL import Image
 
 import nlink
+from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain, Link
 from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
 from nlink.run.run import EventRecord, Run, Status
 from nlink.view.map_page import Layer, map_page
 from nlink.view.modes_page import modes_page
+from nlink.view.outline import outline
 from nlink.view.page import notebook_frame
+from nlink.view.style import link_colours
 
 PLAYER = "document.getElementById('nlink').player"
 
@@ -476,3 +480,46 @@ class Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Say nothing."""
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_a_mechanism_is_shown_where_it_is(browser, tmp_path, name):
+    run, times = moved(name, trusted=0.5), [0.0, 0.123, 1.0]
+    run.html(tmp_path / "run.html")
+    drawn = outline(run.chain, run.theta)
+    look = f"(times) => times.map((t) => {{ const m = {PLAYER}.motion.at(t); return [[...m.angles], [...m.x], [...m.y]]; }})"
+    with Tab(browser, tmp_path / "run.html", viewport=PHONE if name == "cart" else {"width": 1280, "height": 800}) as page:
+        for t, (angles, x, y) in zip(times, page.evaluate(look, times), strict=True):
+            np.testing.assert_allclose(angles, run.at([t]).theta[0], atol=1e-4)
+            np.testing.assert_allclose(np.stack([x, y], 1), drawn.places(np.array(angles)), atol=1e-4)
+        settle(page)
+        off = np.abs(pixels(page, ".stage canvas").reshape(-1, 3) - 255 * np.array(link_colours(run.chain.n)[-1])).max(-1)
+        assert np.count_nonzero(off < 3) > 30
+        slider = bool(run.chain.slides[0])
+        page.evaluate(f"{PLAYER}.pick(0)")
+        settle(page)
+        assert page.get_by_role("heading", name="Sliders (m)" if slider else "Angles").is_visible()
+        assert page.locator(".card").nth(1).inner_text().count("m/s") == slider
+        page.keyboard.press("n")
+        assert page.get_by_role("status").inner_text() == f"{'slider' if run.chain.slides[1] else 'link'} 2"
+        page.keyboard.press("o")
+        angles, at = page.evaluate(f"(() => {{ const m = {PLAYER}.motion.at(1); return [[...m.angles], m.traced()]; }})()")
+        assert at == pytest.approx(list(kinematics.hinges(run.chain, np.array(angles))[2]))
+        page.keyboard.press("o")
+        assert page.evaluate(f"{PLAYER}.motion.trace") == page.evaluate(f"{PLAYER}.motion.chain.trace")
+
+
+def test_the_picture_follows_a_floating_chain(browser, tmp_path):
+    run = moved("floating", far=50.0)
+    run.html(tmp_path / "run.html")
+    middle = f"(() => {{ const s = {PLAYER}.stage; return s.pixel(...s.motion.anchor()); }})()"
+    inside = "([a, b]) => a > 0 && a < s.width && b > 0 && b < s.height"
+    inside = f"(() => {{ const s = {PLAYER}.stage; return [...s.motion.x].every((_, k) => ({inside})(s.point(k))); }})()"
+    with Tab(browser, tmp_path / "run.html") as page:
+        at = []
+        for t in (0.0, 0.5, 1.0):
+            page.evaluate(f"{PLAYER}.seek({t})")
+            settle(page)
+            at.append(page.evaluate(middle))
+            assert page.evaluate(inside)
+        np.testing.assert_allclose(at, [at[0]] * 3, atol=1e-6)

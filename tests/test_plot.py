@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from made_loop import made_loop
+from made_mechanism import MECHANISMS, moved
 from made_run import made_run, motion
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ from PIL import Image
 from nlink._support.checks import ModelError
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import LOADS, ledger
+from nlink.mechanics.points import At
 from nlink.run.run import Run
 from nlink.view import plot
 from nlink.view.plot import PLOTS, figure, save_plots, suiting
@@ -552,3 +554,84 @@ def test_a_run_plots_and_animates_itself(tmp_path):
     run = made_run(3)
     assert data(run.plot("phase", links=[0], t=(0.2, 0.8)))
     assert run.animate(tmp_path / "run.gif", fps=5, size=(80, 80)).read_bytes().startswith(b"GIF")
+
+
+def test_sliders_have_axes_of_their_own():
+    run = moved("cart")
+    for kind, labels, values in (
+        ("angles", ["angle (degrees)", "displacement (m)"], run.theta[:, 0]),
+        ("rates", ["angular velocity (rad/s)", "velocity (m/s)"], run.omega[:, 0]),
+    ):
+        drawn = figure(run, kind)
+        assert [axes.get_ylabel() for axes in drawn.axes] == labels
+        np.testing.assert_allclose(at_saved(run, data(drawn, 1)[0]), values, atol=1e-12)
+        assert len(data(drawn)) == 2
+        assert [axes.get_ylabel() for axes in figure(run, kind, links=[0]).axes] == labels[1:]
+    drawn = figure(run, "phase", links=[0])
+    assert data(drawn)[0][0].min() == pytest.approx(run.theta[:, 0].min())  # in m
+    assert drawn.axes[0].get_xlabel() == "displacement of slider 1 (m), dot: start"
+    run.theta[:, 0] += 100.0
+    assert not plot.turned_over(run)
+    assert {text.get_text() for text in figure(run, "angles").legends[0].get_texts()} == {
+        "$s_{1}$",
+        r"$\theta_{2}$",
+        r"$\theta_{3}$",
+    }
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_plot_of_a_mechanism_is_drawn_and_fits_a_column(name, theme):
+    run = moved(name)
+    for kind in suiting(run):
+        drawn = figure(run, kind, size=COLUMN, theme=theme)
+        drawn.draw_without_rendering()
+        box, (width, height) = drawn.get_tightbbox(), COLUMN
+        assert min(box.x0, box.y0, width - box.x1, height - box.y1) > -0.01, kind
+
+
+def test_paths_show_the_whole_mechanism_behind_them():
+    run = moved("cart", far=3.0)
+    axes = figure(run, "paths").axes[0]
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    assert left < run.theta[:, 0].min() - 0.34
+    assert right > run.theta[:, 0].max() + 0.34
+    ends = kinematics.hinges(run.chain, run.theta)
+    assert low < ends[..., 1].min() < ends[..., 1].max() < high
+    assert len(figure(moved("floating"), "paths").axes[0].get_legend_handles_labels()[1]) == 0
+    assert [text.get_text() for text in figure(moved("floating"), "paths").legends[0].get_texts()] == ["end 3", "end 4", "end 5"]
+
+
+@pytest.mark.parametrize("run", [made_run(2), made_loop(3), moved("tree")], ids=["open", "closed", "mechanism"])
+def test_any_points_can_be_traced(run):
+    points = [At(1, 0.3, 0.1), At(0), (1.0, 2.0)]
+    spots = kinematics.points(run.chain, run.theta, points)
+    drawn = figure(run, "positions", trace=points)
+    for row in range(2):
+        for k, line in enumerate(data(drawn, row)):
+            np.testing.assert_allclose(at_saved(run, line), spots[:, k, row], atol=1e-12)
+    assert drawn.axes[0].get_title("left") == "Positions of points"
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == [
+        "body 2 at 0.3 m, 0.1 m to its left",
+        "the tip of body 1",
+        "(1, 2) m",
+    ]
+    np.testing.assert_array_equal(run.points(*points), spots)
+    for kind in ("paths", "velocities"):
+        assert len(data(figure(run, kind, trace=points[:1]))) >= 1
+
+
+def test_points_and_kinds_that_do_not_go_together_are_refused(tmp_path):
+    with pytest.raises(ModelError, match="a phase portrait shows links or sliders, which differ in units; give links of one kind"):
+        figure(moved("cart"), "phase", links=[0, 1])
+    with pytest.raises(ModelError, match="the plot 'unwrapped' shows angles of links, and only sliders are chosen; take angles"):
+        figure(moved("cart"), "unwrapped", links=[0])
+    with pytest.raises(
+        ModelError, match="the plot 'angles' shows no points; omit trace, or take positions, velocities, paths, tip"
+    ):
+        figure(made_run(2), "angles", trace=[At(0)])
+    with pytest.raises(ModelError, match=r"trace\[0\].link must be a body of the model, 0 to 1, got 5"):
+        figure(made_run(2), "paths", trace=[At(5)])
+    with pytest.raises(ModelError, match=r"ax must be 2 axes for this plot, got 1"):
+        figure(moved("cart"), "angles", ax=Figure().subplots())
+    assert len(save_plots(made_run(2), tmp_path, names=["angles", "paths"], trace=[At(0)], dpi=30)) == 2

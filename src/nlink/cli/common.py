@@ -16,6 +16,7 @@ from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES
 from nlink._support.modelfile import DEEP, MOST_DEPTH, read_model, refuse_large, tables
 from nlink.mechanics.chain import LINK
 from nlink.mechanics.loads import LOADS
+from nlink.mechanics.points import At
 from nlink.models.starts import warn_of_degrees
 from nlink.scenario import Scenario, preset_table, presets
 
@@ -173,6 +174,20 @@ def numbers_of_links(text: str, n: int) -> list[int]:
     if not chosen or not 1 <= min(chosen) <= max(chosen) <= n:
         raise ModelError(f"--links must be links from 1 to {n}, like 1 or 1,3-5, got {shown(text)}")
     return [link - 1 for link in chosen]
+
+
+def point_of(text: str, n: int) -> At:
+    """Return the point of a text like 2 (the tip of link 2), 2,0.5 or 2,0.5,0.1: along the link and to its left, in m."""
+    try:
+        link, *place = text.split(",")
+        point = At(int(link) - 1, *map(float, place)) if len(place) < 3 and 1 <= int(link) <= n else None
+    except (ValueError, ModelError):
+        point = None
+    if point is None:
+        raise ModelError(
+            f"--trace must be a link from 1 to {n} and a place on it in m, like 2 or 2,0.5 or 2,0.5,0.1, got {shown(text)}"
+        )
+    return point
 
 
 def picture_size(text: str | None) -> tuple[float, float] | str | None:

@@ -10,8 +10,10 @@ import typer
 from nlink._support.checks import choice
 from nlink._support.endings import ANIMATIONS, FORMATS, check_ending
 from nlink._support.progress import Bar
-from nlink.cli.common import check_folder, numbers_of_links, pair, picture_size, titled_run
+from nlink.cli.common import check_folder, numbers_of_links, pair, picture_size, point_of, titled_run
 from nlink.cli.options import Format, Quiet, RunFile, Size, Theme, Title
+
+POINT = "A point, by its link (from 1), and in m how far along it (its tip if not given) and to its left:"
 
 
 def plot(
@@ -25,6 +27,9 @@ def plot(
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the plots.")] = None,
     links: Annotated[str | None, typer.Option(metavar="LIST", help="The links that are shown, from 1, like 1,3-5.")] = None,
+    trace: Annotated[
+        list[str] | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} in place of link ends; may be repeated.")
+    ] = None,
     first: Annotated[float | None, typer.Option("--from", help="First time that is shown, in s.")] = None,
     last: Annotated[float | None, typer.Option("--to", help="Last time that is shown, in s.")] = None,
     kind: Format = "png",
@@ -45,10 +50,11 @@ def plot(
     check_folder(folder, "plots")
     choice("--format", kind, FORMATS)
     loaded = titled_run(run, title)
+    points = None if trace is None else [point_of(text, loaded.chain.n) for text in trace]
     with Bar("drawing", not quiet) as bar:
         files = save_plots(
             loaded, folder, names=names or None, links=None if links is None else numbers_of_links(links, loaded.chain.n),
-            t=(first, last), format=kind, size=picture_size(size),
+            trace=points, t=(first, last), format=kind, size=picture_size(size),
             fontsize=font, theme=theme, dpi=dpi, progress=bar.update,
         )  # fmt: skip
     if not quiet:
@@ -66,6 +72,9 @@ def animate(
     trail: Annotated[
         float, typer.Option(help="Length in s of the trail of the last end, or of the middle of a closed chain.")
     ] = 1.0,
+    trace: Annotated[
+        str | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} that draws the trail, in place of the last end.")
+    ] = None,
     hinges: Annotated[bool, typer.Option("--hinges/--no-hinges", help="Show the hinges.")] = True,
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
     centres: Annotated[bool, typer.Option("--centres/--no-centres", help="Show the centres of mass.")] = False,
@@ -83,7 +92,8 @@ def animate(
         check_ending("--output", output, ANIMATIONS)
     loaded = titled_run(run, title)
     width, height = pair("--size", size, "640x480")
-    look = Look((round(width), round(height)), trail, hinges, timer, centres, style, theme)
+    point = None if trace is None else point_of(trace, loaded.chain.n)
+    look = Look((round(width), round(height)), trail, hinges, timer, centres, style, theme, point)
     if output is None and has_display():
         live(loaded, speed=speed, fps=fps, **vars(look))
         return

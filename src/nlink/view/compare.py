@@ -105,18 +105,21 @@ def overlay_figure(
     if isinstance(link, bool) or not isinstance(link, int | np.integer) or not -n <= link < n:
         raise ModelError(f"link must be a whole number from 0 to {n - 1}, or from -{n} to -1, got {shown(link)}")
     at, sheet = int(link) % n, _sheet(comparison, inches(size, SIZE), fontsize, ax)
-    labels = (rf"$\theta_{{{at + 1}}}$ (degrees)",) if coordinates == "angles" else ("x (m)", "y (m)")
+    slides = bool(comparison.scenario.chain.slides[at])
+    symbol = f"$s_{{{at + 1}}}$ (m)" if slides else rf"$\theta_{{{at + 1}}}$ (degrees)"
+    labels = (symbol,) if coordinates == "angles" else ("x (m)", "y (m)")
     column = sheet.over_time(*labels)
     drawn: list[tuple[Run, LineStyle]] = [(comparison.reference, {"color": palette().ink, "linewidth": stroke(3.0)})]
     drawn += [(row.run, look) for row, look in _looks(comparison) if row.run is not None and len(row.run.t)]
     for run, look in drawn:
         for axes, values in zip(column, _curves(run, coordinates, at), strict=True):
             axes.plot(*values, **look)
-    if coordinates == "angles" and any(np.abs(run.theta[:, at]).max() > np.pi / 2 for run, _ in drawn):
+    if coordinates == "angles" and not slides and any(np.abs(run.theta[:, at]).max() > np.pi / 2 for run, _ in drawn):
         column[0].set_ylim(-190, 190)
         column[0].set_yticks(range(-180, 181, 90))
     _name(sheet, comparison, reference=True)
-    sheet.finish(f"Angle of link {at + 1}" if coordinates == "angles" else f"Position of end {at + 1}")
+    name = f"Displacement of slider {at + 1}" if slides else f"Angle of link {at + 1}"
+    sheet.finish(name if coordinates == "angles" else f"Position of end {at + 1}")
     return sheet.figure
 
 
@@ -197,6 +200,8 @@ def _short(name: str) -> str:
 
 def _curves(run: Run, coordinates: str, link: int) -> list[tuple[np.ndarray, np.ndarray]]:
     motion = smooth(run)
+    if coordinates == "angles" and run.chain.slides[link]:
+        return [(motion.t, motion.theta[:, link])]
     if coordinates == "angles":
         return [broken(motion.t, np.degrees(motion.theta[:, link]))]
     ends = kinematics.hinges(run.chain, motion.theta)[:, link + 1]

@@ -25,7 +25,8 @@ FEW = 60
 
 def draw(sheet: Sheet) -> None:
     """Draw the magnitudes over time."""
-    (axes,) = sheet.over_time("force (N)" if sheet.run.chain.pin else "hinge force (N)", dead=True)
+    joint = "joint" if sheet.run.chain.slides.any() else "hinge"
+    (axes,) = sheet.over_time("force (N)" if sheet.run.chain.pin else f"{joint} force (N)", dead=True)
     t, force = _forces(sheet)
     n, force = sheet.run.chain.n, _limited(sheet, axes, force)
     sheet.lines(axes, t, force[:, :n])

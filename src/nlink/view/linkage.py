@@ -13,7 +13,7 @@ from nlink.view.outline import outline
 from nlink.view.strokes import Disc, Paint, Pencil, joints, moving, still
 from nlink.view.style import Colour, mixed, palette, stroke
 
-BAR, THICK = 4.0, 0.12
+BAR, THICK = 4.0, 0.09
 """Width of a bar in points; how thick it is for the size of the symbols, in lengths of a link."""
 PALE = 0.45
 """Share of the colours over the ground."""

@@ -29,7 +29,7 @@ from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run, Stats, Status, Trajectory
 from nlink.scenario import Scenario
 from nlink.view.animate import animate
-from nlink.view.outline import ground_marks
+from nlink.view.outline import ground_marks, outline
 from nlink.view.sheet import LEGEND, TITLE, AnyAxes, Sheet, axes_of, counted, mark_grounds
 from nlink.view.style import Progress, Size, inches, letter, minus, palette, picture, save_figures, stroke
 
@@ -96,7 +96,8 @@ def shapes_figure(
 ) -> Figure:
     """Return the chain bent to both sides in up to `count` modes; if there are more, those that oscillate or grow come first."""
     sheet = _sheet(scenario, small, inches(size, (9.0, 6.5)), ax)
-    shown, rest = foremost(modes, min(count, PANELS)), kinematics.hinges(small.chain, small.theta)
+    drawn = outline(small.chain, small.theta)
+    shown, rest = foremost(modes, min(count, PANELS)), drawn.lines(drawn.places(small.theta))
     bends = [_bends(small, modes[k]) for k in shown]
     low, high = _box(np.concatenate([rest, *ground_marks(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
     grid = counted(sheet.given, len(shown)) if sheet.given else _grid(sheet.figure, len(shown), high - low)
@@ -224,7 +225,7 @@ def mode_text(mode: Mode) -> str:
 
 def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of a box about the points, with a margin and not too slender."""
-    low, high = points.min(0), points.max(0)
+    low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     size = np.maximum(high - low, 0.3 * (high - low).max())
     return (low + high) / 2 - 0.56 * size, (low + high) / 2 + 0.56 * size
 
@@ -248,14 +249,15 @@ def _grid(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
 
 
 def _bends(small: Linearization, mode: Mode) -> tuple[np.ndarray, float]:
-    """Return the hinges (2, N+1, 2) of the chain bent to both sides, and how many times their displacements are enlarged."""
+    """Return the lines (2, L, 2) of the chain bent to both sides, and how many times their displacements are enlarged."""
     shape, sides = np.real(mode.shape), np.array([1.0, -1.0])
-    rest, move = kinematics.hinges(small.chain, small.theta), kinematics.hinge_velocities(small.chain, small.theta, shape)
+    drawn = outline(small.chain, small.theta)
+    rest, move = drawn.places(small.theta), kinematics.point_velocities(small.chain, small.theta, shape, drawn.points)
     extent, far = np.ptp(rest, axis=0).max(), float(np.abs(move).max())
     if TURN * far >= FAINT * extent:
-        return kinematics.hinges(small.chain, bent(small, TURN * sides[:, None] * shape)), 1.0
+        return drawn.lines(drawn.places(bent(small, TURN * sides[:, None] * shape))), 1.0
     factor = SEEN * extent / far
-    return rest + factor * sides[:, None, None] * move, factor / TURN
+    return drawn.lines(rest + factor * sides[:, None, None] * move), factor / TURN
 
 
 def _draw_panel(axes: Axes, chain: Multibody, rest: np.ndarray, bends: np.ndarray) -> None:

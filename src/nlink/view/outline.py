@@ -79,6 +79,15 @@ class Outline:
         """Return where the points are, (..., P, 2) in m."""
         return kinematics.points(self.model, theta, self.points)
 
+    def lines(self, places: np.ndarray) -> np.ndarray:
+        """Return the bodies as one line, (..., L, 2): of a chain its points, else with gaps (NaN) between the bodies."""
+        if not isinstance(self.model, Mechanism):
+            return places
+        gap = np.full((*places.shape[:-2], 1, 2), np.nan)
+        paths = [[*shape, *shape[:1] * (len(shape) > 2)] for shape in self.shapes if shape]
+        paths += [[block.rail.a, block.rail.b] for block in self.blocks] + [list(bar) for bar in self.bars]
+        return np.concatenate([part for path in paths for part in (places[..., path, :], gap)], axis=-2)
+
 
 def outline(model: Multibody, theta: np.ndarray) -> Outline:
     """Return what is drawn of a model that moves through the coordinates (T, N), or rests at (N,)."""
@@ -114,10 +123,12 @@ def ground_marks(model: Multibody) -> tuple[np.ndarray, np.ndarray]:
     return np.array(list(pivots)).reshape(-1, 2), np.array(list(held)).reshape(-1, 2)
 
 
-def floating(model: Mechanism) -> set[int]:
+def floating(model: Multibody) -> set[int]:
     """Return the sliders that are not drawn: of two massless ones, one on the other and both free, that let what hangs on them
     float.
     """
+    if not isinstance(model, Mechanism):
+        return set()
     free = model.slides & (model.mass == 0) & ~model.prescribed & (model.each(JointSpring, "stiffness") == 0)
     found: set[int] = set()
     for j in np.flatnonzero(free).tolist():

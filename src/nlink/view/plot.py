@@ -27,7 +27,7 @@ from nlink.mechanics.points import Point, checked_points
 from nlink.run.run import Run
 from nlink.view import coupler, forces
 from nlink.view.linkage import draw_linkage
-from nlink.view.outline import traced_point
+from nlink.view.outline import floating, traced_point
 from nlink.view.sampling import Span, within_times
 from nlink.view.sheet import LEGEND, MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
 from nlink.view.style import CURVES, DASHES, Progress, Size, inches, link_colours, palette, picture, refuse_empty, save_figure
@@ -80,7 +80,7 @@ def figure(
     run = run if t is None else within_times(run, t)
     sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax), _points(run, kind, trace))
     plot.draw(sheet)
-    sheet.finish(TRACED[kind] if sheet.trace else plot.meaning)
+    sheet.finish(TRACED[kind] if sheet.trace else (sheet.kinds()[1] and plot.sliders) or plot.meaning)
     return sheet.figure
 
 
@@ -238,9 +238,11 @@ def _ends_over_time(sheet: Sheet, ends: np.ndarray, *labels: str) -> None:
 
 
 def _take_points(sheet: Sheet) -> None:
-    """Let the lines of the sheet be those of the traced points, if there are any."""
+    """Let the lines of the sheet be those of the traced points, if there are any; else not of sliders that let links float."""
     if sheet.trace:
         sheet.links, sheet.colours = list(range(len(sheet.trace))), link_colours(len(sheet.trace))
+    elif not sheet.chosen:
+        sheet.links = [i for i in sheet.links if i not in floating(sheet.run.chain)]
 
 
 def _paths(sheet: Sheet) -> None:
@@ -315,18 +317,21 @@ def turned_over(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class PlotKind:
-    """One plot: what it shows, how it is drawn, which runs it suits, and what it needs if others have no such plot at all."""
+    """One plot: what it shows, how it is drawn, which runs it suits, what it needs if others have no such plot at all, and what it
+    shows where there are sliders.
+    """
 
     meaning: str
     draw: Callable[[Sheet], None]
     suits: Callable[[Run], bool] = lambda run: True
     needs: str = ""
+    sliders: str = ""
 
 
 PLOTS: dict[str, PlotKind] = {
-    "angles": PlotKind("Angles", _angles),
+    "angles": PlotKind("Angles", _angles, sliders="Angles and displacements"),
     "unwrapped": PlotKind("Angles in turns", _unwrapped, turned_over),
-    "rates": PlotKind("Angular velocities", _rates),
+    "rates": PlotKind("Angular velocities", _rates, sliders="Rates of angles and displacements"),
     "phase": PlotKind("Phase portrait", _phase),
     "positions": PlotKind("Positions of the link ends", _positions),
     "velocities": PlotKind("Velocities of the link ends", _velocities),
@@ -336,7 +341,7 @@ PLOTS: dict[str, PlotKind] = {
     ),
     "coupler": PlotKind("Coupler curves", coupler.draw, coupler.suits, coupler.NEEDS),
     "energy": PlotKind("Energy", _energy),
-    "reactions": PlotKind("Forces at the hinges", forces.draw),
+    "reactions": PlotKind("Forces at the hinges", forces.draw, sliders="Forces at the joints"),
 }
 """The plots by name."""
 TRACED = {

@@ -168,16 +168,21 @@ def _energy(run: Run) -> Content:
 
 
 def _settings(scenario: Scenario) -> list[tuple[str, str]]:
-    theta, settings = np.degrees(scenario.theta), scenario.settings
+    slides, settings = scenario.chain.slides, scenario.settings
+    start = np.array(scenario.theta)
+    theta, moved = np.degrees(start[~slides]), start[slides]
     each = len(theta) <= ANGLES
     angles = "at " + ", ".join(f"{a:.4g}" for a in theta) if each else f"at angles from {theta.min():.4g} to {theta.max():.4g}"
+    angles = f"{angles} degrees" if len(theta) else "at"
+    angles += (", " if len(theta) else " ") + ", ".join(f"{s:.4g}" for s in moved[:ANGLES]) + " m" if len(moved) else ""
     moving = ", moving" if any(scenario.omega if isinstance(scenario.omega, tuple) else [scenario.omega]) else ", at rest"
-    return [("start", f"{angles} degrees{moving}"), ("asked for", f"t = {settings.t_end:g} s, saved {saved_text(settings)}")]
+    return [("start", f"{angles}{moving}"), ("asked for", f"t = {settings.t_end:g} s, saved {saved_text(settings)}")]
 
 
 def _thinned(run: Run, sample: Sample) -> list[tuple[str, str]]:
+    length = " or lengths of a link" if run.chain.slides.any() else ""
     shown = f"{len(sample.t):,} moments of {len(run.t):,} saved ones, between them cubic curves"
-    return [("shown", f"{shown} that are off by at most {sample.error + ANGLE / 2:.1g} rad")] if len(run.t) > 1 else []
+    return [("shown", f"{shown} that are off by at most {sample.error + ANGLE / 2:.1g} rad{length}")] if len(run.t) > 1 else []
 
 
 def _event_text(event: EventRecord) -> str:

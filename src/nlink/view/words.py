@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ import numpy as np
 
 from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
-from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, PointForce, PointSpring, Sine, Table, TipForce, kinks
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.motions import Motion, Ramp, Spline
-from nlink.mechanics.points import At, Closure, Gear, Guide, Pin, Point, ends
+from nlink.mechanics.points import GROUND, At, Closure, Gear, Guide, Pin, Point, ends
 from nlink.scenario import Scenario, Settings
+from nlink.view.outline import outline
 
 if TYPE_CHECKING:
     from nlink.run.run import Run
@@ -103,6 +103,8 @@ def _motion_text(motion: Motion) -> str:
 
 SKETCH = (300.0, 60.0)
 """Width and least height of a sketch in pixels."""
+FAN = 0.9
+"""Angle in rad between links on one body in a sketch."""
 
 
 def chain_html(chain: Multibody) -> str:
@@ -112,29 +114,44 @@ def chain_html(chain: Multibody) -> str:
 
 
 def _sketch(chain: Multibody) -> str:
-    """Return links and hinges as SVG."""
-    theta = loop_closure.zigzag(chain) if chain.pin else np.where(chain.slides, 0.0, np.pi / 2)
-    ends = kinematics.segments(chain, theta) * [1, -1]
-    low, extent = ends.min((0, 1)), np.ptp(ends, axis=(0, 1))
+    """Return links and hinges as SVG; of a mechanism that is closed as it would be without what closes it."""
+    theta = spread_out(chain) if isinstance(chain, Mechanism) else np.full(chain.n, np.pi / 2)
+    theta = loop_closure.zigzag(chain) if chain.pin else theta
+    drawn = outline(chain, theta)
+    places = drawn.places(theta) * [1, -1]
+    low, extent = places.min(0), np.ptp(places, axis=0)
     (wide, least), margin = SKETCH, 10.0
     scale = (wide - 2 * margin) / max(extent.max(), 1e-300)
     high = max(least, scale * extent[1] + 2 * margin)
-    lines = scale * (ends - low) + [margin, (high - scale * extent[1]) / 2]
-    path = " ".join(_path(lines))
-    points = np.unique(lines.reshape(-1, 2).round(1), axis=0)
-    dots = points if chain.n <= MOST_HINGES else lines[[0, -1], [0, 1]]
-    discs = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in dots)
-    line = f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
-    return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{line}{discs}</svg>'
+    points = scale * (places - low) + [margin, (high - scale * extent[1]) / 2]
+    paths = np.ma.clump_unmasked(np.ma.masked_invalid(drawn.lines(points)[:, 0]))
+    lines = "".join(_polyline(drawn.lines(points)[path]) for path in paths)
+    hinges = points if not isinstance(chain, Mechanism) else points[list(drawn.hinges)]
+    discs = "".join(
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in (hinges if chain.n <= MOST_HINGES else hinges[[0, -1]])
+    )
+    blocks = "".join(
+        f'<rect x="{x - 9:.1f}" y="{y - 6:.1f}" width="18" height="12"/>' for x, y in points[[b.point for b in drawn.blocks]]
+    )
+    return f'<svg width="{wide:.0f}" height="{high:.0f}" style="display:block" fill="currentColor">{lines}{blocks}{discs}</svg>'
 
 
-def _path(lines: np.ndarray) -> Iterator[str]:
-    """Yield the steps of a path along segments (N, 2, 2): each begins where the one before ends, or it is moved to."""
-    at = ""
-    for (x0, y0), (x1, y1) in lines.tolist():
-        begin, end = f"{x0:.1f},{y0:.1f}", f"{x1:.1f},{y1:.1f}"
-        yield f"L{end}" if begin == at else f"M{begin} L{end}"
-        at = end
+def spread_out(model: Mechanism) -> np.ndarray:
+    """Return coordinates (N,) in which the links of a mechanism can be told apart: those on one body spread like a fan."""
+    theta = np.zeros(model.n)
+    for i in np.flatnonzero(~model.slides).tolist():
+        parent = int(model.parents[i])
+        beside = np.flatnonzero((model.parents == parent) & ~model.slides)
+        turner = int(model.turners[parent]) if parent >= 0 else GROUND
+        first = theta[turner] if turner >= 0 else np.pi / 2
+        first -= np.pi / 4 if parent >= 0 and model.slides[parent] else 0.0
+        theta[i] = first + FAN * (np.searchsorted(beside, i) - (len(beside) - 1) / 2) * (parent >= 0)
+    return theta
+
+
+def _polyline(points: np.ndarray) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
 
 
 def saved_text(settings: Settings) -> str:
