@@ -6,6 +6,7 @@ folder per state of the sources cannot. Import this before any other use of Numb
     kernel      a small compiled function, inlined into its callers
     summing     one that may take its sums in any order
     outlined    a large one that is not
+    apart       one of which there is one copy, however many places call it: what compiles long and runs long
     exact       one whose products and sums are each rounded once: what errors of rounding are computed by
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
@@ -33,7 +34,7 @@ from nlink.compiled.answering import answering
 from nlink.compiled.cache_folder import kernel_folder, tidy, times_file
 from nlink.compiled.interpreted import BUILTINS
 from nlink.compiled.kernel_cache import KernelCache, NoCache
-from nlink.compiled.pipeline import EntryCompiler, InnerCompiler
+from nlink.compiled.pipeline import ApartCompiler, EntryCompiler, InnerCompiler
 
 PACKAGE = Path(__file__).parents[1]
 COMPILED = (
@@ -45,7 +46,9 @@ COMPILING: bool = not config.DISABLE_JIT  # pyright: ignore[reportAttributeAcces
 """False with NUMBA_DISABLE_JIT=1."""
 OPTIONS: Any = {"fastmath": {"contract"}, "error_model": "numpy"}
 OUTERMOST: Any = OPTIONS | {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": EntryCompiler}
-EXACT: Any = {"error_model": "numpy"}
+APART: Any = OPTIONS | {"forceinline": False, "pipeline_class": ApartCompiler}
+EXACT: Any = APART | {"fastmath": False}
+"""What is not said here is taken over from the caller."""
 INLINE: Any = OPTIONS | {"forceinline": True, "pipeline_class": InnerCompiler}
 
 
@@ -83,9 +86,14 @@ def outlined(function: Callable[..., Any]) -> Any:
     return _inner(function, **OPTIONS, pipeline_class=InnerCompiler)
 
 
+def apart(function: Callable[..., Any]) -> Any:
+    """Compile a large function of which the machine code has one copy, whatever calls it."""
+    return _inner(function, **APART)
+
+
 def exact(function: Callable[..., Any]) -> Any:
     """Compile a kernel none of whose products and sums become one operation, so that errors of rounding can be computed by it."""
-    return _inner(function, **EXACT, pipeline_class=InnerCompiler)
+    return _inner(function, **EXACT)
 
 
 def entry(words: str) -> Callable[[Callable[..., Any]], Any]:

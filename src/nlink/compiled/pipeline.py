@@ -87,6 +87,19 @@ class InnerLowering(EntryLowering):
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class ApartLowering(InnerLowering):
+    """That of a large inner function, of which LLVM keeps one copy: copies of all that it calls in all its callers take minutes."""
+
+    _name = "nlink_apart_lowering"
+
+    def run_pass(self, state: Any) -> Literal[True]:
+        """Translate a typed function."""
+        super().run_pass(state)
+        state.library.get_function(state.cr.fndesc.llvm_func_name).add_function_attribute("noinline")
+        return True
+
+
 class EntryCompiler(CompilerBase):
     """Numba's passes, without reference counts."""
 
@@ -110,3 +123,9 @@ class InnerCompiler(EntryCompiler):
     """These passes, with the lowering of an inner function."""
 
     lowering = InnerLowering
+
+
+class ApartCompiler(EntryCompiler):
+    """These passes, with the lowering of a function that is never inlined."""
+
+    lowering = ApartLowering

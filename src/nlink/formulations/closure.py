@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink.compiled.digits import two_sum
-from nlink.compiled.jit import entry, kernel, outlined
+from nlink.compiled.jit import apart, entry, kernel
 from nlink.compiled.views import views
 from nlink.formulations.factors import (
     ALL,
@@ -240,7 +240,7 @@ def closed_rates(t, y, p, out, w):
     evaluate(t, y, p, out, w)
 
 
-@outlined
+@apart
 def evaluate(t, y, p, out, w):
     """Evaluate the right-hand side."""
     n, rows = p.chain.n, p.rows
@@ -274,7 +274,7 @@ def evaluate(t, y, p, out, w):
     out[2 * n + MOTION] = drive_power(p, w)
 
 
-@outlined
+@apart
 def weigh(t, p, w, out):
     """Let the loads act, gravity among them, and factor the mass matrix."""
     act(t, p, w, out, 2 * p.chain.n)
@@ -283,7 +283,7 @@ def weigh(t, p, w, out):
     factor_masses(p, w)
 
 
-@outlined
+@apart
 def factor_masses(p, w):
     """Sweep inwards, and fill ROOT: 1/sqrt of the pivots."""
     needs(p, w)
@@ -298,14 +298,14 @@ def factor_masses(p, w):
             w[ROOT, i] = w[J, i] ** -0.5
 
 
-@outlined
+@apart
 def place_all(p, w):
     """Place all bodies."""
     for i in range(p.chain.n):
         place(i, p.tree, w)
 
 
-@outlined
+@apart
 def close(p, w):
     """Close the coordinates Q by the smallest plain change, and leave the factors of the rows; return how many are kept.
 
@@ -331,7 +331,7 @@ def close(p, w):
     return kept
 
 
-@outlined
+@apart
 def correct(p, w):
     """Take Q Z, of the plain metric, off the coordinates; return the largest change."""
     used, largest = p.rows.count - p.rows.spare, 0.0
@@ -354,7 +354,7 @@ def from_columns(p, w, used):
     along_q(STEP, used, False, p, w)
 
 
-@outlined
+@apart
 def nearest(p, w):
     """Return the smallest pivot of the rows as a part of their scales: how near a dead position is."""
     least = 1.0
@@ -363,7 +363,7 @@ def nearest(p, w):
     return least
 
 
-@outlined
+@apart
 def settle_rates(kept, p, w):
     """Make the rates V tangent by the smallest plain change."""
     speed = rates_missed(kept, p, w)
@@ -375,7 +375,7 @@ def settle_rates(kept, p, w):
     place_all(p, w)
 
 
-@outlined
+@apart
 def follow(k, kept, p, w):
     """Let the derivative of row k along the motion take its place: on a dead position the row itself says nothing.
 
@@ -412,7 +412,7 @@ def follow(k, kept, p, w):
         w[INFO, UNDETERMINED] = SPLIT
 
 
-@outlined
+@apart
 def carried(p, w):
     """Fill AX, AY, AL with the accelerations of the origins when the coordinates have none; ACC is not touched."""
     for i in range(p.chain.n):
@@ -427,7 +427,7 @@ def carried(p, w):
         w[AX, i], w[AY, i], w[AL, i] = x, y, 0.0
 
 
-@outlined
+@apart
 def along_parts(k, kept, times, p, w):
     """Add the gradient of the combined row k, so many times, to its row; return its second derivative without accelerations."""
     plain, _, combined, parts = matrices(p)
@@ -444,7 +444,7 @@ def along_parts(k, kept, times, p, w):
     return total
 
 
-@outlined
+@apart
 def drive_power(p, w):
     """Return the power of all drives: what the motion takes besides the power of the loads. Closures and free joints have none."""
     links, power = p.chain.links, 0.0
@@ -458,7 +458,7 @@ def drive_power(p, w):
     return power
 
 
-@outlined
+@apart
 def energy(p, w):
     """Return the energy of the bodies, the joints and the springs at points."""
     chain, tree, links = p.chain, p.tree, p.chain.links
@@ -479,7 +479,7 @@ def energy(p, w):
     return total
 
 
-@outlined
+@apart
 def deflect(p, w):
     """Fill PART with the changes of the coordinates L^-T e, of e in STEP by columns."""
     for i in range(p.chain.n):
@@ -501,7 +501,7 @@ def deflect(p, w):
         w[AX, i], w[AY, i], w[AL, i], w[PART, i] = ax, ay, turn, change
 
 
-@outlined
+@apart
 def solve_whole(kept, what, p, w):
     """Fill PART with the smallest change, in the metric of the masses, that takes RIGHT away where GATE lets it."""
     factor_masses(p, w)
@@ -511,7 +511,7 @@ def solve_whole(kept, what, p, w):
     deflect(p, w)
 
 
-@outlined
+@apart
 def settle(y, p, w):
     """Close a state (q, q', ledger) by the smallest change in the metric of the masses; the energy it takes goes to its row of
     constraints. Return the largest miss of a row and its rate before.

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.digits import added, pair_of
-from nlink.compiled.jit import outlined
+from nlink.compiled.jit import apart
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.points import GROUND, Closure, Distance, Gear, Guide
 from nlink.mechanics.scratch import C, S
@@ -52,7 +52,7 @@ class LeverLoop(NamedTuple):
     bar: float = 0.0
 
 
-@outlined
+@apart
 def missed_in_line(c, loops, w):
     """Return the vector by which closure c misses the dead position nearby, (the length that misses, 0) of a bar; or zeros."""
     first, last = loops.spans[FIRST, c], loops.spans[LAST, c]
@@ -84,7 +84,7 @@ def missed_in_line(c, loops, w):
     return gap * ux, gap * uy
 
 
-@outlined
+@apart
 def lever_direction(k, loops, w):
     """Return the direction of a lever."""
     i, along, left = loops.bodies[k], loops.levers[k, ALONG], loops.levers[k, LEFT]

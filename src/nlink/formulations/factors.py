@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from nlink.compiled.jit import kernel, outlined
+from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import missed_in_line
 from nlink.formulations.rows import (
     AXIS,
@@ -62,7 +62,7 @@ def matrices(p):
     return MATRICES, MATRICES + m, MATRICES + 2 * m, MATRICES + 3 * m
 
 
-@outlined
+@apart
 def mirror(k, first, last, matrix, w):
     """Reflect row k by the reflections first..last-1."""
     for j in range(first, last):
@@ -75,7 +75,7 @@ def mirror(k, first, last, matrix, w):
             w[matrix + k, i] -= total * w[matrix + j, i]
 
 
-@outlined
+@apart
 def left_over(k, at, end, matrix, w):
     """Return the length of row k from column `at` on."""
     square = 0.0
@@ -84,7 +84,7 @@ def left_over(k, at, end, matrix, w):
     return math.sqrt(square)
 
 
-@outlined
+@apart
 def reflect(k, size, matrix, w):
     """Make row k, of which `size` is left, the next reflection."""
     if size == 0.0:
@@ -96,7 +96,7 @@ def reflect(k, size, matrix, w):
     w[BETA, k] = -1.0 / (diagonal * w[matrix + k, k])
 
 
-@outlined
+@apart
 def along_q(row, count, back, p, w):
     """Multiply `row` of w by Q, or by its transpose."""
     matrix = matrices(p)[1]
@@ -111,7 +111,7 @@ def along_q(row, count, back, p, w):
             w[row, i] -= total * w[matrix + k, i]
 
 
-@outlined
+@apart
 def load(k, source, p, w):
     """Fill row k of the reflections with a gradient, scaled; prescribed coordinates do not move."""
     matrix = matrices(p)[1]
@@ -120,7 +120,7 @@ def load(k, source, p, w):
         w[matrix + k, p.rows.column[i]] = w[source, i] * moves
 
 
-@outlined
+@apart
 def load_sparsely(k, r, p, w):
     """Fill row k of the reflections with the gradient of row r of the constraints."""
     plain, matrix, _, _ = matrices(p)
@@ -132,7 +132,7 @@ def load_sparsely(k, r, p, w):
         w[matrix + k, p.rows.column[i]] = w[plain + r, i] * moves
 
 
-@outlined
+@apart
 def factor(p, w):
     """Factor the gradients in the plain metric; return how many rows are not put off."""
     rows, m = p.rows, p.rows.count
@@ -165,7 +165,7 @@ def factor(p, w):
     return kept
 
 
-@outlined
+@apart
 def put_off(kept, p, w):
     """Combine the rows put off with those kept, in twice the digits, and factor them, the largest first."""
     n, m = p.chain.n, p.rows.count
@@ -198,7 +198,7 @@ def put_off(kept, p, w):
             mirror(j, k, k + 1, matrix, w)
 
 
-@outlined
+@apart
 def combine(k, kept, p, w):
     """Fill the gradient of row k, that was put off, combined with the rows kept."""
     _, _, combined, parts = matrices(p)
@@ -239,7 +239,7 @@ def take_off_dead(kept, p, w):
             w[OFF, r] = nx * x + ny * y
 
 
-@outlined
+@apart
 def recombined(kept, p, w):
     """Fill RIGHT with MISSED, combined as the rows are."""
     parts = matrices(p)[3]
@@ -252,7 +252,7 @@ def recombined(kept, p, w):
         w[RIGHT, k] = total
 
 
-@outlined
+@apart
 def misses(kept, p, w):
     """Fill RIGHT with what the rows are missed by."""
     m = p.rows.count
@@ -262,7 +262,7 @@ def misses(kept, p, w):
     recombined(kept, p, w)
 
 
-@outlined
+@apart
 def rates_missed(kept, p, w):
     """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates."""
     combined = matrices(p)[2]
@@ -280,7 +280,7 @@ def rates_missed(kept, p, w):
     return math.sqrt(speed)
 
 
-@outlined
+@apart
 def forward(kept, what, speed, gated, p, w):
     """Solve R^T Z = RIGHT. A small pivot carries no correction that reaches as far as the dead position itself: GATE says which."""
     rows = p.rows
@@ -299,7 +299,7 @@ def forward(kept, what, speed, gated, p, w):
         w[Z, k] = total / w[DIAGONAL, k] if w[GATE, k] != 0.0 else 0.0
 
 
-@outlined
+@apart
 def factor_whole(kept, p, w):
     """Factor the gradients in the metric of the masses, in the order that `factor` has found."""
     rows, n = p.rows, p.chain.n

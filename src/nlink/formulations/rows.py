@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.compiled.digits import sine_table
-from nlink.compiled.jit import kernel, outlined
+from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import LoopNumbers, lever_loop, loop_numbers
 from nlink.formulations.tree import AL, AX, AY, HX, HY, SWEEP_ROWS, J
 from nlink.mechanics.kernels import ChainParameters
@@ -71,7 +71,7 @@ class ClosedParameters(NamedTuple):
     rows: RowNumbers
 
 
-@outlined
+@apart
 def direction(r, p, w):
     """Return the force of a row on its first body; not for gears."""
     rows = p.rows
@@ -87,7 +87,7 @@ def direction(r, p, w):
     return dx / rows.places[SIZE, r], dy / rows.places[SIZE, r]
 
 
-@outlined
+@apart
 def between(i, j, r, rows, w):
     """Return where the point of body i of a row is, seen from that of body j, and how fast it moves so."""
     x, y, u, v = point_of(i, rows.places[I_ALONG, r], rows.places[I_LEFT, r], w)
@@ -95,7 +95,7 @@ def between(i, j, r, rows, w):
     return x - ox, y - oy, u - ou, v - ov
 
 
-@outlined
+@apart
 def miss(r, p, w):
     """Return by how much a row is missed."""
     rows = p.rows
@@ -113,7 +113,7 @@ def miss(r, p, w):
     return (distance - size) * (distance + size) / (2.0 * size)
 
 
-@outlined
+@apart
 def miss_rate(r, p, w):
     """Return the rate of what a row is missed by."""
     rows = p.rows
@@ -128,7 +128,7 @@ def miss_rate(r, p, w):
     return rate
 
 
-@outlined
+@apart
 def pull_of(i, along, left, w):
     """Return the acceleration of a point of a body, or of the ground."""
     if i < 0:
@@ -137,7 +137,7 @@ def pull_of(i, along, left, w):
     return w[AX, i] + w[AL, i] * px - square * py, w[AY, i] + w[AL, i] * py + square * px
 
 
-@outlined
+@apart
 def miss_pull(r, p, w):
     """Return the second derivative in time of what a row is missed by, at the accelerations AX, AY, AL and, of coordinates, ACC."""
     rows = p.rows
@@ -160,7 +160,7 @@ def miss_pull(r, p, w):
     return total
 
 
-@outlined
+@apart
 def lean(r, part, p, w):
     """Add a part of the forces of a row to those of the bodies."""
     rows = p.rows
@@ -187,7 +187,7 @@ def put(i, along, left, fx, fy, w):
         w[TWIST, i] += (along * w[C, i] - left * w[S, i]) * fx + (along * w[S, i] + left * w[C, i]) * fy
 
 
-@outlined
+@apart
 def taken(i, p, w):
     """Take the forces off body i, hand to its parent what passes the joint, and return what they do along its coordinate."""
     tree = p.tree
@@ -210,7 +210,7 @@ def hand(i, fx, fy, moment, tree, w):
         w[TWIST, k] += w[PX, i] * fx + w[PY, i] * fy + moment
 
 
-@outlined
+@apart
 def taken_whole(i, p, w):
     """Take the forces off body i, hand to its parent what passes when the joint gives way, and return the part of L^-1."""
     tree = p.tree
@@ -228,7 +228,7 @@ def taken_whole(i, p, w):
     return turn * w[ROOT, i]
 
 
-@outlined
+@apart
 def gradient(r, at, p, w):
     """Fill row `at` of w with the gradient of a row: of the bodies on its paths, the others stay."""
     lean(r, 1.0, p, w)
@@ -237,7 +237,7 @@ def gradient(r, at, p, w):
         w[at, i] = taken(i, p, w)
 
 
-@outlined
+@apart
 def whiten(r, at, p, w):
     """Fill row `at` of w, by columns, with L^-1 of the gradient of a row: of the bodies on its paths, the others stay."""
     lean(r, 1.0, p, w)
@@ -246,7 +246,7 @@ def whiten(r, at, p, w):
         w[at, p.rows.column[i]] = taken_whole(i, p, w)
 
 
-@outlined
+@apart
 def whiten_all(row, at, p, w):
     """Fill row `at` of w, by columns, with L^-1 of the generalised forces in `row`."""
     for k in range(p.chain.n):

@@ -7,7 +7,7 @@ large numbers: digits are lost with its size, and so the sums are taken in twice
 from __future__ import annotations
 
 from nlink.compiled.digits import added, product, sines_of, sum_of_products, times, two_product
-from nlink.compiled.jit import kernel, outlined
+from nlink.compiled.jit import apart, kernel
 from nlink.formulations.rows import (
     AXIS,
     BODY_I,
@@ -39,14 +39,14 @@ SL, CL, XL, YL, PXL, PYL, DXL, DYL, PULLXL, PULLYL, TWISTL, OWNL = range(BODY_RO
 SHARP_ROWS = BODY_ROWS + 12
 
 
-@outlined
+@apart
 def pose_sharply(p, w):
     """Fill sines and cosines, levers, directions and origins of all bodies, as pairs, from the coordinates (Q, LO)."""
     for i in range(p.chain.n):
         place_sharply(i, p, w)
 
 
-@outlined
+@apart
 def place_sharply(i, p, w):
     """Fill the pairs of a body from those of its parent."""
     tree = p.tree
@@ -86,7 +86,7 @@ def turned(i, w):
     return w[S, i], w[SL, i], w[C, i], w[CL, i]
 
 
-@outlined
+@apart
 def point_sharply(i, along, left, w):
     """Return where a point of a body, or of the ground, is."""
     if i < 0:
@@ -99,7 +99,7 @@ def point_sharply(i, along, left, w):
     return x, xlow, y, ylow
 
 
-@outlined
+@apart
 def between_sharply(r, p, w):
     """Return where the first point of a row is, seen from the second."""
     rows = p.rows
@@ -110,7 +110,7 @@ def between_sharply(r, p, w):
     return x, xl, y, yl
 
 
-@outlined
+@apart
 def direction_sharply(r, p, w):
     """Return the force of a row on its first body; not for gears."""
     rows = p.rows
@@ -137,7 +137,7 @@ def divided(high, low, by):
     return added(quotient, 0.0, (rest + small) / by, 0.0)
 
 
-@outlined
+@apart
 def miss_sharply(r, p, w):
     """Return by how much a row is missed."""
     rows = p.rows
@@ -166,7 +166,7 @@ def miss_sharply(r, p, w):
     return (xh + xl) / (2.0 * size)
 
 
-@outlined
+@apart
 def lean_sharply(r, part, p, w):
     """Add a part of the forces of a row to those of the bodies."""
     rows = p.rows
@@ -187,7 +187,7 @@ def lean_sharply(r, part, p, w):
         twist(j, -x, -xl, fy, fyl, w)
 
 
-@outlined
+@apart
 def put_sharply(i, along, left, fx, fxl, fy, fyl, w):
     """Add a force at a point of a body."""
     if i >= 0:
@@ -197,7 +197,7 @@ def put_sharply(i, along, left, fx, fxl, fy, fyl, w):
         push_sharply(i, px, pxl, py, pyl, fx, fxl, fy, fyl, w)
 
 
-@outlined
+@apart
 def push_sharply(i, px, pxl, py, pyl, fx, fxl, fy, fyl, w):
     """Add a force to those of a body, at the end of the lever (px, py) turned by 90 degrees."""
     w[PULLX, i], w[PULLXL, i] = added(w[PULLX, i], w[PULLXL, i], fx, fxl)
@@ -206,14 +206,14 @@ def push_sharply(i, px, pxl, py, pyl, fx, fxl, fy, fyl, w):
     twist(i, py, pyl, fy, fyl, w)
 
 
-@outlined
+@apart
 def twist(i, lever, lever_low, force, force_low, w):
     """Add a force times its lever to the moment of a body."""
     xh, xl = product(lever, lever_low, force, force_low)
     w[TWIST, i], w[TWISTL, i] = added(w[TWIST, i], w[TWISTL, i], xh, xl)
 
 
-@outlined
+@apart
 def gradient_sharply(row, p, w):
     """Fill `row` of w with what the forces of the bodies do along all coordinates, and take them off."""
     for k in range(p.chain.n):
@@ -221,7 +221,7 @@ def gradient_sharply(row, p, w):
         w[row, i] = taken_sharply(i, p, w)
 
 
-@outlined
+@apart
 def taken_sharply(i, p, w):
     """Take the forces off body i, hand to its parent what passes the joint, and return what they do along its coordinate."""
     k, slides = p.tree.bodies[PARENT, i], p.tree.bodies[SLIDE, i]
