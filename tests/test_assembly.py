@@ -243,7 +243,7 @@ def test_poses_are_the_same_there_and_back_and_on_their_circles(sizes, name):
     inside = ~np.isnan(there.theta).any(1)
     assert inside.any()
     assert inside.all() == (not there.limits)
-    a, b = there.place(0)[inside], there.place(1)[inside]
+    a, b = there.point(At(0))[inside], there.point(At(1))[inside]
     np.testing.assert_allclose(np.hypot(*(b - a).T), coupler, atol=1e-12)
     np.testing.assert_allclose(np.hypot(*(b - [ground, 0.0]).T), rocker, atol=1e-11)
     last = np.flatnonzero(inside)[-1]
@@ -266,10 +266,10 @@ def test_dead_positions_are_passed_on_the_smooth_branch(name):
     crank = np.linspace(0.0, 4 * math.pi, 361)  # with all dead positions
     found = posed(model, {0: crank}, branches(model, {0: 1.0})[name])
     across = np.array([2.0, 0.0])
-    a, corner = found.place(0), found.place(0) + across
+    a, corner = found.point(At(0)), found.point(At(0)) + across
     line = (across - a) / np.hypot(*(across - a).T)[:, None]
     mirrored = a + 2 * ((corner - a) * line).sum(1, keepdims=True) * line - (corner - a)
-    np.testing.assert_allclose(found.place(1), corner if name == "open" else mirrored, atol=1e-9)
+    np.testing.assert_allclose(found.point(At(1)), corner if name == "open" else mirrored, atol=1e-9)
     assert np.abs(np.diff(found.theta, axis=0)).max() < 0.15
     assert not found.limits
 
@@ -300,7 +300,7 @@ def test_peaucelliers_point_stays_on_its_line():
     inside = ~np.isnan(found.theta[:, 0])
     assert inside.sum() > 200
     assert len(found.limits) == 2
-    np.testing.assert_allclose(found.place(5)[inside, 0], 3.375, atol=1e-10)
+    np.testing.assert_allclose(found.point(At(5))[inside, 0], 3.375, atol=1e-10)
 
 
 def test_rates_and_accelerations_are_those_of_peaucelliers_reference():

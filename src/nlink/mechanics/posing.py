@@ -12,6 +12,7 @@ rows say nothing of one direction, they keep the polynomial's value in it: an er
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,17 +45,17 @@ BLOCK = 16_384
 
 
 class Node(NamedTuple):
-    """A pose on the way: driven coordinates u (d,), all (N,), derivatives by u (N, d), smallest singular value of the rows."""
+    """A pose on the way: driven coordinates u (d,), all (N,), derivatives by u (N, d) and their size, smallest singular value."""
 
     u: np.ndarray
     q: np.ndarray
     slope: np.ndarray
     sigma: float
+    steep: float
 
-    @property
-    def shy(self) -> bool:
-        """Whether a dead position may be as near as the next node."""
-        return self.sigma < STEP * (1.0 + float(np.abs(self.slope).max()))
+    def shy(self, step: float) -> bool:
+        """Whether a dead position may be nearer than this step: singular values change by about the turns of the links."""
+        return self.sigma < step * (1.0 + self.steep)
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,6 @@ class Posed:
         if np.isnan(self.theta).any():
             raise ModelError("; ".join(self.limits))
         return self.theta
-
-    def place(self, link: int, along: float | None = None, left: float = 0.0) -> np.ndarray:
-        """Return the path (K, 2) in m of a point of a body, its tip if not said otherwise."""
-        return self.point(At(link, along, left))
 
     def point(self, point: At) -> np.ndarray:
         """Return the path (K, 2) in m of a point."""
@@ -126,7 +123,7 @@ def posed(model: Mechanism, given: Any, near: ArrayLike) -> Posed:
     >>> from nlink import GROUND, At, Link, Mechanism, Pin
     >>> bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 1.0), Link.rod(2.5, 1.0).on(GROUND, (2.5, 0.0))]
     >>> turn = posed(Mechanism(bars, pins=Pin(At(1), At(2))), {0: [0.0, 1.0, 2.0]}, near=[1.0, 0.9, 0.3])
-    >>> turn.place(1, 1.5).round(3).tolist()
+    >>> turn.point(At(1, 1.5)).round(3).tolist()
     [[1.312, -0.272], [2.017, -1.472], [2.281, -0.781]]
     """
     driven, values = _driven(model, given)
@@ -194,9 +191,9 @@ def _tangent(model: Mechanism, driven: tuple[int, ...], q: np.ndarray) -> Node:
     u, sizes, v = np.linalg.svd(J[:, free], full_matrices=False)
     slope = np.zeros((model.n, len(driven)))
     slope[which, range(len(which))] = 1.0
-    inverse = v.T / np.maximum(sizes, 1e-300) @ u.T
-    slope[free] = -columns[free, None] * (inverse @ (J[:, which] / columns[which]))
-    return Node(q[which].copy(), q, slope, float(sizes[-1]) if len(sizes) else 1.0)
+    slope[free] = -(v.T / np.maximum(sizes, 1e-300) @ u.T) @ J[:, which]
+    steep = float(np.abs(slope).max())
+    return Node(q[which].copy(), q, columns[:, None] * slope / columns[which], float(sizes[-1]) if len(sizes) else 1.0, steep)
 
 
 def _followed(model: Mechanism, driven: tuple[int, ...], first: Node, track: np.ndarray) -> tuple[np.ndarray, str | None]:
@@ -220,7 +217,7 @@ def _approach(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], goal
     unit, step = scales(model).columns[list(driven)], 1.0
     while (reach := float(np.abs((goal - nodes[-1].u) / unit).max())) > NEAR:
         here = nodes[-1]
-        part = min(1.0, step * STEP * (FINER if here.shy else 1.0) / reach)
+        part = min(1.0, step * STEP * (FINER if here.shy(STEP) else 1.0) / reach)
         new = _next(model, driven, nodes, here.u + part * (goal - here.u))
         if new is None and part == 1.0:  # at the goal may be a dead position
             new = _next(model, driven, nodes, here.u + (1.0 + 0.3 * STEP / reach) * (goal - here.u))
@@ -252,7 +249,7 @@ def _next(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], u: np.nd
     if len(nodes) > 1:
         q = _hermite(nodes[-2], nodes[-1], u)
     q[list(driven)] = u
-    moved = np.zeros(np.count_nonzero(free))
+    moved, size = np.zeros(np.count_nonzero(free)), 0.0
     for _ in range(ROUNDS):
         J = jacobians(model, q)[:, free] / rows[:, None] * columns[free]
         step = np.linalg.lstsq(J, -gaps(model, q) / rows, rcond=None)[0]
@@ -278,15 +275,16 @@ def _between(model: Mechanism, driven: tuple[int, ...], nodes: list[Node], track
     out, which = np.empty((len(track), model.n)), list(driven)
     ends = np.array([node.u[0] for node in nodes]) if track.shape[1] == 1 else np.arange(len(nodes), dtype=float)
     sign = 1.0 if ends[-1] >= ends[0] else -1.0
-    shy = np.array([node.shy for node in nodes])
+    unit = scales(model).columns[which]
+    shy = np.array([a.shy(step) or b.shy(step) for a, b in pairwise(nodes) for step in [np.abs((b.u - a.u) / unit).max()]])
     for first in range(0, len(track), BLOCK):
         u = track[first : first + BLOCK]
         if len(nodes) == 1:
-            q, near = nodes[0].q + (u - nodes[0].u) @ nodes[0].slope.T, np.repeat(shy, len(u))
+            q, near = nodes[0].q + (u - nodes[0].u) @ nodes[0].slope.T, np.zeros(len(u), bool)
         else:
             at = sign * u[:, 0] if track.shape[1] == 1 else np.full(len(u), ends[-1])
             k = np.clip(np.searchsorted(sign * ends, at) - 1, 0, len(nodes) - 2)
-            q, near = _interpolated(nodes, k, u), shy[k] | shy[k + 1]
+            q, near = _interpolated(nodes, k, u), shy[k]
         q = q.T.copy()
         q[which] = u.T
         _correct(model, driven, q, near)
