@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -151,7 +152,7 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
 def _checked(scenario: Scenario) -> Json:
     """Return a model as the page edits it, and what its picture needs."""
     model = page_model(scenario)
-    return {"model": model, "chain": chain_data(scenario.chain), "words": scenario_lines(scenario)}
+    return {"model": model, "chain": chain_data(scenario.chain, np.array(scenario.theta)), "words": scenario_lines(scenario)}
 
 
 def _add_runs(app: FastAPI, shelf: Shelf) -> None:

@@ -1,12 +1,9 @@
-"""The presets as the page offers them: in groups, under short names, each with its model and the lines of its start."""
+"""The presets as the page offers them: in groups, under short names, each with its model, of which the page draws the start."""
 
 from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-
-from nlink.mechanics import kinematics
 from nlink.scenario import preset, presets
 from nlink.studio.messages import Json, page_model
 
@@ -37,14 +34,14 @@ GROUPS: dict[str, dict[str, str]] = {
     "Closed loops": {
         "four-bar": "four-bar",
         "five-bar": "five-bar",
-        "watt": "Watt's straight line",
+        "watt": "Watt's linkage",
         "catenary-50": "a chain of fifty links",
     },
-    "Carts and trees": {
+    "Carts, trees, moving pivots": {
         "cart-pole": "a pole on a cart",
-        "cart-2": "a double pendulum on a cart",
-        "kapitza": "a shaken pivot",
-        "floating-3": "a free chain",
+        "cart-2": "two rods on a cart",
+        "kapitza": "Kapitza's pendulum",
+        "floating-3": "floating rods",
         "tree-5": "a tree",
     },
     "Stability": {
@@ -64,7 +61,4 @@ def gallery() -> list[Json]:
 
 
 def _entry(name: str, label: str) -> Json:
-    scenario = preset(name)
-    lines = kinematics.segments(scenario.chain, np.array(scenario.theta)).tolist()
-    pins = [list(scenario.chain.pin)] if scenario.chain.pin else []
-    return {"name": name, "label": label, "model": page_model(scenario), "lines": lines, "pins": pins}
+    return {"name": name, "label": label, "model": page_model(preset(name))}

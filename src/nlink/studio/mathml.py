@@ -11,6 +11,7 @@ from sympy.printing.mathml import MathMLPresentationPrinter
 
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.scenario import Scenario
 from nlink.studio.messages import shape_of
 from nlink.symbolic import derive
@@ -27,6 +28,8 @@ ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "
 
 def mathml(chain: Multibody) -> tuple[str, list[dict[str, str]], str]:
     """Return a title, parts of the equations, each a heading and a table of MathML, and all of them in LaTeX."""
+    if isinstance(chain, Mechanism):
+        raise ModelError("the equations are typeset for chains, not for mechanisms")
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")
     if chain.pin:

@@ -53,7 +53,7 @@ def continued(request: Json, out: Outbox) -> None:
 
 def _follow(earlier: Run | None, scenario: Scenario, request: Json, out: Outbox) -> None:
     """Simulate from the start, or go on with a run, to the end of the scenario; send the points, then the whole."""
-    out.send("begin", chain=chain_data(scenario.chain), t_end=scenario.settings.t_end)
+    out.send("begin", chain=chain_data(scenario.chain, np.array(scenario.theta)), t_end=scenario.settings.t_end)
     stride, sent, run = _stride(scenario), 0, None
     for run in _slices(earlier, scenario, out):
         sent = _send_new(run, sent, stride, out)

@@ -77,7 +77,7 @@ export class Bodies {
       if (!row.motion) return [];
       const slides = row.kind === "slider", path = `links.${i}.motion`, name = nameOf(row, i), [unit, kind] = slides ? ["m", "number"] : ["\u00b0", "degrees"];
       const sine = "amplitude" in row.motion, ramp = "rate" in row.motion && !sine;
-      const kinds = choice("Motion", { path: `${path}.kind`, options: [["ramp", "steady"], ["sine", "sine in time"], ...(sine || ramp ? [] : [["file", "as in the file"]])], value: sine ? "sine" : ramp ? "ramp" : "file", changed: (now) => { if (now !== "file") model.set(path, now === "sine" ? { ...SINE } : { ...RAMP, start: this.table.start.theta[i] }, "whole"); } });
+      const kinds = choice(`Motion of ${name}`, { path: `${path}.kind`, options: [["ramp", "steady"], ["sine", "sine in time"], ...(sine || ramp ? [] : [["file", "as in the file"]])], value: sine ? "sine" : ramp ? "ramp" : "file", changed: (now) => { if (now !== "file") model.set(path, now === "sine" ? { ...SINE } : { ...RAMP, start: this.table.start.theta[i] }, "whole"); } });
       const fields = sine ? [["Amplitude", "amplitude", unit, kind], ["Frequency", "frequency", "Hz", "number"], ["Phase", "phase", "\u00b0", "degrees"], ["Offset", "offset", unit, kind]] : ramp ? [["Start", "start", unit, kind], ["Rate", "rate", `${unit}/s`, kind]] : [];
       return [toggled(`Drive of ${name}`, true, () => model.set(path, undefined, "whole"), path, kinds, ...fields.map(([label, key, u, k]) => this.editor.field(label, `${path}.${key}`, { unit: u, kind: k })), errorNote())];
     });

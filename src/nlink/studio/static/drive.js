@@ -20,7 +20,7 @@ export class Drive {
     toolbox.append(this.button);
     player.stage.canvas.parentElement.append(this.node);
     player.over.push((context) => this.draw(context));
-    player.more.w = () => this.toggle();
+    player.keys.push(() => ({ w: () => this.toggle() }));
   }
 
   toggle() {
@@ -44,14 +44,21 @@ export class Drive {
     requestAnimationFrame((now) => this.frame(now));
   }
 
-  // Drive this body, from the pose that is shown.
+  // Drive this body, from the pose that is shown. The path stays while the bodies do.
   begin(crank) {
-    const { model } = this.pane.studio, { table } = model;
-    Object.assign(this, { table, linkage: model.linkage, theta: Float64Array.from(this.theta ?? table.start.theta), crank: Math.max(0, crank), course: {}, path: [] });
-    this.linkage.free[this.crank] = true;
-    this.course.freedom = this.linkage.nature(this.theta).freedom;
+    const { model } = this.pane.studio, { table } = model, { links, length, pin, pins } = table, bodies = JSON.stringify([links, length, pin, pins]);
+    if (bodies !== this.bodies) this.path = [];
+    Object.assign(this, { bodies, table, crank: Math.max(0, crank) });
+    this.go(Float64Array.from(this.theta ?? table.start.theta));
     this.controls();
     this.tell();
+  }
+
+  // Go on from these coordinates.
+  go(theta, freedom) {
+    Object.assign(this, { theta, linkage: this.pane.studio.model.linkage });
+    this.linkage.free[this.crank] = true;
+    this.course = { freedom: freedom ?? this.linkage.nature(theta).freedom };
   }
 
   controls() {
@@ -113,21 +120,32 @@ export class Drive {
     if (this.on) requestAnimationFrame((later) => this.frame(later));
   }
 
-  // The model has changed under the drive: go on with the new one from its start.
+  // The model has changed under the drive: a hand has turned it, or it is another one.
   taken() {
-    const { linkage } = this.pane.studio.model, same = linkage.n === this.linkage.n;
+    const { model } = this.pane.studio, same = model.linkage.n === this.linkage.n;
+    if (this.pane.hand.full && same) {
+      this.table = model.table;
+      this.go(Float64Array.from(model.table.start.theta), this.course.freedom);
+      this.record();
+      return;
+    }
     this.theta = null;
-    if (this.pane.hand.full) this.table = this.pane.studio.model.table;
-    else this.begin(same ? this.crank : 0);
+    this.begin(same ? this.crank : 0);
   }
 
   show(theta) {
     this.theta = theta;
-    const { x, y } = this.linkage.point(this.linkage.frames(theta), this.traced);
+    this.record();
+    const { chain } = this.pane.studio.valid;
+    if (chain.n !== theta.length) return;
+    this.player.hold(theta, chain);
+    this.player.widen();
+  }
+
+  record() {
+    const { x, y } = this.linkage.point(this.linkage.frames(this.theta), this.traced);
     this.path.push([x, y]);
     if (this.path.length > MOST) this.path.shift();
-    this.player.hold(theta, this.pane.studio.valid.chain);
-    this.player.widen();
   }
 
   // The pose in which it stands becomes the start.
@@ -144,8 +162,10 @@ export class Drive {
   draw(context) {
     const { stage } = this.player;
     if (this.point && this.point.link < this.pane.studio.model.linkage.n && stage.motion.n === this.pane.studio.model.linkage.n) {
-      const { linkage } = this.pane.studio.model, { x, y } = linkage.point(linkage.frames(stage.motion.angles), this.point);
-      drawDisc(context, stage.pixel(x, y), 5, stage.colours.accent);
+      const { linkage } = this.pane.studio.model, frames = linkage.frames(stage.motion.angles), { link } = this.point;
+      const [a, b, at] = [{ link, along: 0, left: 0 }, { link, along: linkage.bodies[link].length, left: 0 }, this.point].map((point) => { const { x, y } = linkage.point(frames, point); return stage.pixel(x, y); });
+      if (this.point.left) drawPlate(context, [a, at, b], stage.colours.accent);
+      drawDisc(context, at, 5, stage.colours.accent);
     }
     if (this.path.length < 2) return;
     Object.assign(context, { strokeStyle: stage.colours.accent, lineWidth: 2, lineJoin: "round" });
@@ -153,4 +173,14 @@ export class Drive {
     for (const [x, y] of this.path) context.lineTo(...stage.pixel(x, y));
     context.stroke();
   }
+}
+
+// What carries a point beside a link.
+function drawPlate(context, corners, colour) {
+  context.fillStyle = colour;
+  context.globalAlpha = 0.14;
+  context.beginPath();
+  for (const corner of corners) context.lineTo(...corner);
+  context.fill();
+  context.globalAlpha = 1;
 }

@@ -1,6 +1,7 @@
 // The presets as pictures in groups; the one that the model is stands out.
 
 import { dialog, el } from "/web/dom.js";
+import { linkageOf } from "./linkage.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const PAD = 0.14;
@@ -31,9 +32,9 @@ export class Gallery {
     this.list.replaceChildren(...answer.groups.map(({ name }) => el("section", { "aria-label": name }, el("h3", {}, name), el("div", { class: "cards" }, ...this.cards.filter(({ group }) => group === name).map(({ node }) => node)))));
   }
 
-  card({ name, label, model, lines, pins }) {
+  card({ name, label, model }) {
     const choose = () => { this.node.close(); this.chosen(model); };
-    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, sketch(lines, pins), el("span", {}, label), el("small", {}, name));
+    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, sketch(model), el("span", {}, label), el("small", {}, name));
   }
 
   // The model as it stands now: mark the preset that it is.
@@ -45,20 +46,27 @@ export class Gallery {
   }
 }
 
-// A chain in its start, as large as its place allows: the lines of its links, both ends of each.
-function sketch(lines, pins) {
-  const ends = [[0, 0], ...lines.flat()], xs = ends.map(([x]) => x), ys = ends.map(([, y]) => -y);
-  const [left, top, right, bottom] = [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
-  const size = Math.max(right - left, bottom - top) * (1 + 2 * PAD), many = lines.length > 20, width = size / (many ? 40 : 22);
+// A model in its start, as large as its place allows: links from their joints to all that hangs on them, sliders, what is fixed.
+function sketch(model) {
+  const linkage = linkageOf(model), frames = linkage.frames(model.start.theta), { bodies, closures } = linkage;
+  const at = (link, along, left) => { const { x, y } = linkage.point(frames, { link, along, left }); return [x, -y]; };
+  const ends = closures.flatMap(({ a, b }) => [a, b]).filter(Boolean), held = [...bodies.map(({ parent, lever: [along, left] }) => ({ link: parent, along, left })), ...ends];
+  const lines = bodies.flatMap(({ slides, length }, i) => (slides ? [] : [{ along: length, left: 0 }, ...held.filter(({ link, left }) => link === i && left)].map(({ along, left }) => [at(i, 0, 0), at(i, along, left)])));
+  const sliders = bodies.flatMap(({ slides }, i) => (slides ? [at(i, 0, 0)] : [])), hinges = bodies.flatMap(({ slides }, i) => (slides ? [] : [at(i, 0, 0)]));
+  const fixed = [...bodies.flatMap(({ slides, parent }, i) => (!slides && parent < 0 ? [at(i, 0, 0)] : [])), ...ends.filter(({ link }) => link < 0).map(({ link, along, left }) => at(link, along, left))];
+  const all = [...lines.flat(), ...sliders, ...fixed], xs = all.map(([x]) => x), ys = all.map(([, y]) => y), [left, top] = [Math.min(...xs), Math.min(...ys)];
+  const size = Math.max(Math.max(...xs) - left, Math.max(...ys) - top) * (1 + 2 * PAD), middle = [(left + Math.max(...xs)) / 2, (top + Math.max(...ys)) / 2];
   const node = (tag, attributes) => {
     const made = document.createElementNS(SVG, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     return made;
   };
-  const dot = ([cx, y], kind) => node("circle", { cx, cy: -y, r: 1.1 * width, class: kind });
-  const svg = node("svg", { viewBox: `${(left + right - size) / 2} ${(top + bottom - size) / 2} ${size} ${size}`, "aria-hidden": "true" });
-  svg.append(...lines.map(([[x1, y1], [x2, y2]]) => node("line", { x1, y1: -y1, x2, y2: -y2, "stroke-width": width })));
-  if (!many) svg.append(...lines.map(([, end]) => dot(end, "end")));
-  svg.append(dot([0, 0], "pivot"), ...pins.map((pin) => dot(pin, "pivot")));
+  const dot = ([cx, cy], r, kind) => node("circle", { cx, cy, r, class: kind });
+  const svg = node("svg", { viewBox: `${middle[0] - size / 2} ${middle[1] - size / 2} ${size} ${size}`, "aria-hidden": "true" });
+  const many = linkage.n > 20, width = size / (many ? 40 : 22);
+  svg.append(...sliders.map(([x, y]) => node("rect", { x: x - 1.6 * width, y: y - width, width: 3.2 * width, height: 2 * width, class: "end" })));
+  svg.append(node("path", { d: lines.map(([a, b]) => `M${a}L${b}`).join(""), "stroke-width": width }));
+  if (!many) svg.append(...[...hinges, ...lines.map(([, b]) => b)].map((end) => dot(end, 1.1 * width, "end")));
+  svg.append(...fixed.map((end) => dot(end, 1.1 * width, "pivot")));
   return svg;
 }

@@ -61,7 +61,7 @@ export class LivePlayer extends Player {
   constructor(root, content) {
     super(root, content, { header: false });
     this.setGhosts(content.others || []);
-    Object.assign(this, { over: [], more: {} });
+    Object.assign(this, { over: [], keys: [] });
     const paint = this.stage.paint.bind(this.stage);
     this.stage.paint = (context, width, height, t) => {
       this.lay();
@@ -79,7 +79,7 @@ export class LivePlayer extends Player {
 
   // Keys of what is drawn over the stage come first.
   actions() {
-    return { ...super.actions(), ...this.more };
+    return Object.assign(super.actions(), ...this.keys.map((keys) => keys()));
   }
 
   // Go on with a motion that is longer; its links are where they are at once, for the pointer.

@@ -44,6 +44,7 @@ export class MotionPane extends Pane {
     this.hand.other.hidden = !valid.chain.pin;
     const before = this.next;
     this.next = { valid, table: this.studio.model.table, hold: hold && (before?.hold ?? true), play: play ?? before?.play ?? null, from: performance.now() };
+    if (this.job && !this.next.hold && !this.occupied && !this.endless.on) this.player.hold(valid.model.start.theta, valid.chain);
     if (this.endless.take(this.next)) this.next = null;
     else if (!this.job) this.launch();
     else if (this.shows || (this.compiling && this.unlike())) this.supersede();

@@ -12,7 +12,7 @@ const STILL = 1e-6;
 const NUDGE = 0.01;
 const SOFT = 1e-4;
 const STEADY = 0.2;
-const BUDGET = 6;
+const BUDGET = 3;
 
 function largest(values) {
   return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);

@@ -17,7 +17,7 @@ import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
-const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["drag a link", "pose the chain, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
+const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
 const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
 
 class Studio {
@@ -138,6 +138,7 @@ class Studio {
       if (wasWrong) this.motion.say("");
       this.took(answer, how);
     } else if (!this.reclose(this.error)) {
+      this.motion.tools.line.textContent = "";
       this.opening = false;
       this.tell(this.error);
       this.motion.why(this.error);
@@ -210,7 +211,7 @@ class Studio {
 
   key(event) {
     const held = event.ctrlKey || event.metaKey, name = event.key.toLowerCase();
-    if (document.querySelector("dialog[open]")) return;
+    if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     if (held && name === "enter") this.motion.go();
     else if (name === "escape" && this.motion.job) this.motion.stop();
     else if (name === "escape" && !this.tour.node.hidden) this.tour.end();

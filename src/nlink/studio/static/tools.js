@@ -57,7 +57,8 @@ export class Tools {
     for (const kind of ["pointerup", "pointercancel"]) view.addEventListener(kind, (event) => this.up(event), true);
     player.stage.canvas.addEventListener("touchstart", (event) => { if (this.tool !== "pose") event.preventDefault(); }, { passive: false });
     player.over.push((context) => this.draw(context));
-    Object.assign(player.more, Object.fromEntries(TOOLS.map(([name, key]) => [key, () => this.choose(name)])), { Escape: () => this.choose("pose") });
+    const keys = Object.fromEntries(TOOLS.map(([name, key]) => [key, () => this.choose(name)]));
+    player.keys.push(() => (this.tool === "pose" ? keys : { ...keys, Escape: keys.v }));
   }
 
   choose(name) {
@@ -242,7 +243,7 @@ export class Tools {
   }
 
   use_slider(table, { from, to, moved }) {
-    const dx = to.x - from.x, dy = to.y - from.y, direction = moved ? Math.atan2(dy, dx) : 0;
+    const direction = moved ? towards(from, to) : 0;
     if (from.kind === "link") return withSlider(table, from.point, -LEVEL);
     if (from.kind === "ground" || from.point.link === undefined) return withSlider(table, from.point, direction);
     if (!moved) return null;
@@ -259,7 +260,7 @@ export class Tools {
 
   turnRail(table, link, from, to) {
     const body = this.model.linkage.bodies[link], turn = body.parent < 0 ? 0 : this.model.linkage.frames(this.pose()).angle[body.parent];
-    const links = table.links.map((row, i) => (i === link ? { ...row, direction: Math.atan2(to.y - from.y, to.x - from.x) - turn } : row));
+    const links = table.links.map((row, i) => (i === link ? { ...row, direction: towards(from, to) - turn } : row));
     return { ...table, links, start: this.model.table.start };
   }
 
@@ -318,6 +319,11 @@ export class Tools {
 function springsOf(table) {
   const springs = table.loads?.point_spring ?? [];
   return Array.isArray(springs) ? springs : [springs];
+}
+
+// The direction from one point to another, in whole degrees.
+function towards(from, to) {
+  return rounded(Math.atan2(to.y - from.y, to.x - from.x), Math.PI / 180);
 }
 
 function rounded(value, unit) {
