@@ -1,4 +1,6 @@
-"""Take the ten most used views as small pictures, of the nlink that Python finds: docs/views.md shows them before and after a change.
+"""Take the ten most used views as small pictures, of the nlink that Python finds.
+
+docs/views.md shows them before and after a change.
 
 python scripts/views.py docs/views            # NAME.webp
 python scripts/views.py docs/views -before    # NAME-before.webp, with the PYTHONPATH of an earlier checkout
@@ -50,13 +52,15 @@ def studio(model: str, runs: str) -> Iterator[str]:
 
 
 def still(page: Any) -> None:
-    """Wait until nothing is computed."""
-    page.wait_for_timeout(1500)
-    for _ in range(PATIENCE // 500):
-        if not page.evaluate("(() => { const s = document.getElementById('studio').studio; return s.pane.job || s.motion.job; })()"):
-            break
-        page.wait_for_timeout(500)
-    page.wait_for_timeout(1000)
+    """Wait until nothing has been computed for a second."""
+    page.wait_for_function(
+        """() => {
+          const s = document.getElementById('studio').studio;
+          if (s.pane.job || s.motion.job || !window.quiet) window.quiet = performance.now();
+          return performance.now() - window.quiet > 1000;
+        }""",
+        timeout=PATIENCE,
+    )
 
 
 def press(tab: str, button: str) -> Callable[[Any], None]:

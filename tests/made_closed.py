@@ -96,4 +96,5 @@ def andrews_angles(published: np.ndarray) -> np.ndarray:
     """Return the absolute angles for beta, Theta, gamma, Phi, delta, Omega, epsilon."""
     beta, theta, gamma, phi, delta, omega, epsilon = published
     quarter = math.pi / 2
-    return np.array([beta + quarter, beta + theta + 3 * quarter, gamma, delta + quarter, phi + delta, epsilon, omega + epsilon + quarter])
+    turned = (beta + quarter, beta + theta + 3 * quarter, gamma, delta + quarter, phi + delta, epsilon, omega + epsilon + quarter)
+    return np.array(turned)

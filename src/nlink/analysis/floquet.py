@@ -65,8 +65,9 @@ class Floquet:
 
     @property
     def exponents(self) -> ComplexArray:
-        """The exponents (2n,) in 1/s: logarithms of the multipliers over the period; frequencies up to half that of the drive, which
-        real negative multipliers have by turns with either sign.
+        """The exponents (2n,) in 1/s: logarithms of the multipliers over the period.
+
+        Frequencies reach half that of the drive; real negative multipliers have that one, by turns with either sign.
         """
         with np.errstate(divide="ignore"):
             found = np.log(self.multipliers) / self.period
@@ -163,7 +164,7 @@ def _found(model: Multibody, period: float, q: np.ndarray, v: np.ndarray, forced
     system = engine.system
     frame = tangent_frame(model, q, v)
     frame = np.eye(2 * n) if frame is None else frame
-    state, before = np.concatenate([q, v]), math.inf
+    state, before, residual, flow = np.concatenate([q, v]), math.inf, math.inf, np.eye(0)
     scale = 1.0 + np.abs(state)
     for _ in range(ROUNDS):
         start = np.concatenate([system.encode(state[:n], state[n:]), np.zeros(system.full_size - system.size)])
@@ -187,7 +188,7 @@ def _found(model: Multibody, period: float, q: np.ndarray, v: np.ndarray, forced
 
 
 def _told(flow: np.ndarray, period: float, q: np.ndarray, v: np.ndarray, residual: float) -> Floquet:
-    values = np.linalg.eigvals(flow).astype(complex)
+    values: ComplexArray = np.linalg.eigvals(flow).astype(complex)
     values = values[np.lexsort((values.imag < 0, -values.real, -np.round(np.abs(values), 9)))]
     return Floquet(values, period, q, v, flow, residual)
 

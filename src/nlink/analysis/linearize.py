@@ -280,7 +280,8 @@ def _on_mechanism(model: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
                 "ask floquet() about motions that repeat"
             )
     torques, rest = linearised.steady_torques(model, q), np.zeros_like(q)
-    function = model.load(JointTorque) and model.load(JointTorque).takes_state
+    torque = model.load(JointTorque)
+    function = torque is not None and torque.takes_state
     at = model.given(0.0, q, rest)[0]
     left, _, _, K = balances(model, 0.0, at, rest, rest)
     free = ~model.prescribed

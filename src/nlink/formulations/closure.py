@@ -210,9 +210,9 @@ class ClosedSweep(TreeFormulation):
         missed = [np.abs(evaluated(state[: chain.n])[0]).max(initial=0.0) for state in states.reshape(-1, states.shape[-1])]
         return np.array(missed).reshape(states.shape[:-1])
 
-    def reactions(
+    def reactions(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
-        chain: Mechanism,  # pyright: ignore[reportIncompatibleMethodOverride]
+        chain: Mechanism,
         theta: np.ndarray,
         omega: np.ndarray,
         alpha: np.ndarray,
@@ -236,7 +236,7 @@ class ClosedSweep(TreeFormulation):
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
     """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare."""
-    m, n, used = numbers.count, len(numbers.column), numbers.count - numbers.spare
+    m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
     matrix, parts, order = MATRICES + m, MATRICES + 3 * m, w[ORDER, :m].astype(int)
     R = np.triu(w[matrix : matrix + used, :used].T, 1) + np.diag(w[DIAGONAL, :used])
     combined = np.linalg.solve(R, -(w[Z, :used] + w[PART, :used])) if used else np.zeros(0)
@@ -274,7 +274,7 @@ def closed_rates(t, y, p, out, w):
 def evaluate(t, y, p, out, w):
     """Evaluate the right-hand side."""
     n, rows = p.chain.n, p.rows
-    used = rows.count - rows.spare
+    used = rows.total - rows.spare
     pose(t, y, p, w)
     kept = close(p, w)
     settle_rates(kept, p, w)
@@ -283,7 +283,7 @@ def evaluate(t, y, p, out, w):
         w[STEP, p.rows.column[i]] = -w[CZ, i] / w[ROOT, i] if not p.tree.bodies[PRESCRIBED, i] else 0.0
         w[CZ, i] = 0.0
     outward(p, w, w[ACC], 0, 0.0)
-    for r in range(rows.count):
+    for r in range(rows.total):
         w[MISSED, r] = miss_pull(r, p, w)
     recombined(kept, p, w)
     w[INFO, UNDETERMINED] = 0.0
@@ -349,7 +349,7 @@ def close(p, w):
         misses(kept, p, w)
         forward(kept, POSITIONS, 0.0, True, p, w)
         largest = correct(p, w)
-        near = kept < rows.count - rows.spare
+        near = kept < rows.total - rows.spare
         least = nearest(p, w)
         if largest > 0.0:
             place_all(p, w)
@@ -364,7 +364,7 @@ def close(p, w):
 @apart
 def correct(p, w):
     """Take Q Z, of the plain metric, off the coordinates; return the largest change."""
-    used, largest = p.rows.count - p.rows.spare, 0.0
+    used, largest = p.rows.total - p.rows.spare, 0.0
     from_columns(p, w, used)
     for i in range(p.chain.n):
         change = w[STEP, p.rows.column[i]] * p.rows.unit[i]
@@ -388,7 +388,7 @@ def from_columns(p, w, used):
 def nearest(p, w):
     """Return the smallest pivot of the rows as a part of their scales: how near a dead position is."""
     least = 1.0
-    for k in range(p.rows.count - p.rows.spare):
+    for k in range(p.rows.total - p.rows.spare):
         least = min(least, w[PIVOT, k] / p.rows.places[SCALE, int(w[ORDER, k])])
     return least
 
@@ -398,7 +398,7 @@ def settle_rates(kept, p, w):
     """Make the rates V tangent by the smallest plain change."""
     speed = rates_missed(kept, p, w)
     forward(kept, RATES, speed, True, p, w)
-    from_columns(p, w, p.rows.count - p.rows.spare)
+    from_columns(p, w, p.rows.total - p.rows.spare)
     for i in range(p.chain.n):
         if not p.tree.bodies[PRESCRIBED, i]:
             w[V, i] -= w[STEP, p.rows.column[i]] * p.rows.unit[i]
@@ -537,7 +537,7 @@ def solve_whole(kept, what, p, w):
     factor_masses(p, w)
     factor_whole(kept, p, w)
     forward(kept, what, 0.0, False, p, w)
-    from_columns(p, w, p.rows.count - p.rows.spare)
+    from_columns(p, w, p.rows.total - p.rows.spare)
     deflect(p, w)
 
 
@@ -552,12 +552,12 @@ def settle(y, p, w):
     place_all(p, w)
     before = energy(p, w)
     missed = rate = largest = 0.0
-    for r in range(rows.count):
+    for r in range(rows.total):
         missed, rate = max(missed, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
     kept = factor(p, w)
     misses(kept, p, w)
     forward(kept, POSITIONS, 0.0, True, p, w)
-    for k in range(rows.count - rows.spare):
+    for k in range(rows.total - rows.spare):
         largest = max(largest, abs(w[Z, k]))
     if largest > WHOLE:
         solve_whole(kept, POSITIONS, p, w)
@@ -608,7 +608,7 @@ def rank_at(q, p, w):
     for _ in range(ROUNDS):
         close(p, w)
     rank = 0
-    for k in range(rows.count):
+    for k in range(rows.total):
         r = int(w[ORDER, k])
         if abs(miss(r, p, w)) > NEARLY * rows.places[SCALE, r]:
             return 0
@@ -623,7 +623,7 @@ def rows_of(q, p, values, gradients, w):
     for i in range(p.chain.n):
         w[Q, i], w[V, i] = q[i], 0.0
     place_all(p, w)
-    for r in range(p.rows.count):
+    for r in range(p.rows.total):
         values[r] = miss(r, p, w)
         gradient(r, matrices(p)[0] + r, p, w)
         for i in range(p.chain.n):

@@ -60,7 +60,7 @@ POSITIONS, RATES, ALL = range(3)
 @kernel
 def matrices(p):
     """Return the first rows of the four matrices."""
-    m = p.rows.count
+    m = p.rows.total
     return MATRICES, MATRICES + m, MATRICES + 2 * m, MATRICES + 3 * m
 
 
@@ -137,7 +137,7 @@ def load_sparsely(k, r, p, w):
 @apart
 def factor(p, w):
     """Factor the gradients in the plain metric; return how many rows are not put off."""
-    rows, m = p.rows, p.rows.count
+    rows, m = p.rows, p.rows.total
     plain, matrix, _, _ = matrices(p)
     kept, off, first = 0, m, 0
     for r in range(m):
@@ -170,7 +170,7 @@ def factor(p, w):
 @apart
 def put_off(kept, p, w):
     """Combine the rows put off with those kept, in twice the digits, and factor them, the largest first."""
-    n, m = p.chain.n, p.rows.count
+    n, m = p.chain.n, p.rows.total
     _, matrix, combined, parts = matrices(p)
     pose_sharply(p, w)
     for k in range(kept, m):
@@ -220,7 +220,7 @@ def swap(k, j, p, w):
     _, matrix, combined, parts = matrices(p)
     w[ORDER, k], w[ORDER, j] = w[ORDER, j], w[ORDER, k]
     for row in (matrix, combined, parts):
-        for i in range(max(p.chain.n, p.rows.count)):
+        for i in range(max(p.chain.n, p.rows.total)):
             w[row + k, i], w[row + j, i] = w[row + j, i], w[row + k, i]
 
 
@@ -228,7 +228,7 @@ def swap(k, j, p, w):
 def take_off_dead(kept, p, w):
     """Note what the dead positions nearby are missed by, for the closures whose rows are put off."""
     rows = p.rows
-    for k in range(kept, rows.count - rows.spare):
+    for k in range(kept, rows.total - rows.spare):
         r = int(w[ORDER, k])
         x, y = missed_in_line(rows.whole[CLOSURE, r], rows.loops, w)
         if rows.whole[KIND, r] == PIN:
@@ -246,7 +246,7 @@ def take_off_dead(kept, p, w):
 def recombined(kept, p, w):
     """Fill RIGHT with MISSED, combined as the rows are."""
     parts = matrices(p)[3]
-    for k in range(p.rows.count - p.rows.spare):
+    for k in range(p.rows.total - p.rows.spare):
         total = w[MISSED, int(w[ORDER, k])]
         if k >= kept:
             for j in range(kept):
@@ -258,7 +258,7 @@ def recombined(kept, p, w):
 @apart
 def misses(kept, p, w):
     """Fill RIGHT with what the rows are missed by."""
-    m = p.rows.count
+    m = p.rows.total
     sharply = kept < m - p.rows.spare
     for r in range(m):
         w[MISSED, r] = miss_sharply(r, p, w) - w[OFF, r] if sharply else miss(r, p, w)
@@ -272,7 +272,7 @@ def rates_missed(kept, p, w):
     speed = 0.0
     for i in range(p.chain.n):
         speed += w[V, i] * w[V, i] / (p.rows.unit[i] * p.rows.unit[i])
-    for k in range(p.rows.count - p.rows.spare):
+    for k in range(p.rows.total - p.rows.spare):
         if k < kept:
             w[RIGHT, k] = miss_rate(int(w[ORDER, k]), p, w)
             continue
@@ -288,7 +288,7 @@ def forward(kept, what, speed, gated, p, w):
     """Solve R^T Z = RIGHT. A small pivot carries no correction that reaches as far as the dead position itself: GATE says which."""
     rows = p.rows
     matrix = matrices(p)[1]
-    for k in range(rows.count - rows.spare):
+    for k in range(rows.total - rows.spare):
         total = w[RIGHT, k]
         for j in range(int(w[BEGIN, k]), k):
             total -= w[matrix + k, j] * w[Z, j]
@@ -308,7 +308,7 @@ def factor_whole(kept, p, w):
     rows, n = p.rows, p.chain.n
     _, matrix, combined, _ = matrices(p)
     first = 0
-    for k in range(rows.count - rows.spare):
+    for k in range(rows.total - rows.spare):
         r, end, low = int(w[ORDER, k]), n - 1, 0
         for i in range(n):
             w[matrix + k, i] = 0.0

@@ -46,7 +46,7 @@ BODY_ROWS = SWEEP_ROWS + 9
 class RowNumbers(NamedTuple):
     """The rows of the constraints as numbers."""
 
-    count: int
+    total: int
     spare: int
     """rows that follow from the others, wherever the mechanism is"""
     whole: np.ndarray

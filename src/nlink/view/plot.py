@@ -83,7 +83,8 @@ def figure(
     run = run if t is None else within_times(run, t)
     sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax), _points(run, kind, trace))
     plot.draw(sheet)
-    sheet.finish(TRACED[kind] if sheet.trace else (sheet.kinds()[1] and plot.sliders) or plot.meaning)
+    meaning = plot.sliders if plot.sliders and sheet.kinds()[1] else plot.meaning
+    sheet.finish(TRACED[kind] if sheet.trace else meaning)
     return sheet.figure
 
 

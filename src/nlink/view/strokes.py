@@ -64,7 +64,7 @@ def moving(drawn: Outline, at: np.ndarray, pencil: Pencil) -> Iterator[Stroke]:
         if block.body == GROUND:
             yield from _block(drawn, block, at, pencil)
     for pair in drawn.springs:
-        coil = _coil(*at[list(pair)], pencil.thickness)
+        coil = _coil(at[pair[0]], at[pair[1]], pencil.thickness)
         yield Stroke(coil, "stage", 4.0 * pencil.hair)
         yield Stroke(coil, "muted", 1.5 * pencil.hair)
 

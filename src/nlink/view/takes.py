@@ -74,7 +74,7 @@ def chain_data(chain: Multibody, theta: np.ndarray | None = None, trace: Point |
     """
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None
-    drawn = {} if trace is None else {"trace": _placed(chain, trace)}
+    drawn: Content = {} if trace is None else {"trace": _placed(chain, trace)}
     if isinstance(chain, Mechanism):
         drawn["outline"] = outline_data(chain, np.zeros(chain.n) if theta is None else theta)
         drawn.setdefault("trace", _placed(chain, traced_point(chain)))
