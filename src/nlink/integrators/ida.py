@@ -21,6 +21,7 @@ from nlink.integrators.gauss import NODES, WEIGHTS, quintic
 from nlink.integrators.polynomials import PolynomialChunk
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
 from nlink.mechanics.contract import RESIDUALS, rhs
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System, residual_of
 
 
@@ -36,6 +37,8 @@ class IDA(Adaptive):
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
+        if isinstance(system.chain, Mechanism):
+            raise ModelError("IDA does not support mechanisms; use DOP853, RK45 or RK4")
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
         if type(system.parameters) not in RESIDUALS:

@@ -84,7 +84,7 @@ class Taylor(Integrator):
         if type(system.parameters) not in SERIES or system.chain.closed:
             if system.chain.closed:
                 what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
-                return f"Taylor does not support closed {what}; use another integrator"
+                return f"Taylor does not support closed {what}; use DOP853, RK45 or RK4"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
