@@ -39,9 +39,9 @@ DEAD = 1e-2
 UNSURE = 1e-4
 """Nearer than this, the motion of four and more links after they were in line is decided by rounding errors."""
 PASSAGE_CUTS = 9
-CLOSE, NARROW, CUTS, PARABOLAS, BEYOND = 0.3, 1e-2, 8, 3, 0.25
-"""Of mechanisms: nearness at which a minimum is followed; part to which a bracket is narrowed, and again by each parabola; parts of
-a bracket; how many parabolas; and how far beyond a time between two looks, in parts of it, minima are looked for.
+CLOSE, BEYOND, PARABOLAS = 0.3, 0.25, (0.75, 0.2, 0.02, 1e-3, 1e-5)
+"""Of mechanisms: nearness at which a minimum is followed; how far beyond a chunk, in times between two looks, one is looked for;
+and half the widths of the parabolas, in the same.
 """
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
@@ -140,23 +140,14 @@ def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[
     near = square(looks)
     lowest = (near[1:-1] <= near[:-2]) & (near[1:-1] < near[2:]) & (near[1:-1] < CLOSE**2)
     for k in (1 + np.flatnonzero(lowest)).tolist():
-        times = np.linspace(looks[k - 1], looks[k + 1], CUTS + 1)
-        part = np.searchsorted(sign * t, sign * times[np.argmin(square(times))])
+        part = int(np.searchsorted(sign * t, sign * _vertex(looks[k - 1 : k + 2], near[k - 1 : k + 2])))
         if not 0 < part < len(t):  # it is in the chunk before or after
             continue
-        a, b = float(t[part - 1]), float(t[part])
-        left, right = a - BEYOND * (b - a), b + BEYOND * (b - a)
-        while abs(right - left) > NARROW * abs(b - a):
-            times = np.linspace(left, right, CUTS + 1)
-            i = min(max(int(np.argmin(square(times))), 1), CUTS - 1)
-            left, right = float(times[i - 1]), float(times[i + 1])
-        middle, half = 0.5 * (left + right), 0.5 * (right - left)
-        for _ in range(PARABOLAS):
-            before, here, after = square(np.array([middle - half, middle, middle + half])).tolist()
-            bent = before - 2 * here + after
-            shift = 0.5 * half * (before - after) / bent if bent > 0 else 0.0
-            middle = min(max(middle + shift, min(left, right)), max(left, right))
-            half *= NARROW
+        middle, width = 0.5 * float(t[part - 1] + t[part]), float(t[part] - t[part - 1])
+        low, high = sorted((middle - 1.5 * width, middle + 1.5 * width))
+        for half in PARABOLAS:
+            times = middle + half * width * np.array([-1.0, 0.0, 1.0])
+            middle = min(max(_vertex(times, square(times)), low), high)
         if not sign * t[0] < sign * middle <= sign * t[-1]:
             continue
         state = chunk.at(np.array([middle]))
@@ -167,6 +158,14 @@ def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[
             info = {"sigma": sigma, "determined": freedom <= 1 or sigma > UNSURE}
             found.append(EventRecord(middle, "dead position", theta.copy(), omega.copy(), info))
     return found
+
+
+def _vertex(times: np.ndarray, values: np.ndarray) -> float:
+    """Return where the parabola through three points is lowest; the middle of these, if it is not bent upwards."""
+    left, right = (times[0] - times[1]), (times[2] - times[1])
+    a, b = (values[0] - values[1]) / left, (values[2] - values[1]) / right
+    bent = (b - a) / (right - left)
+    return float(times[1] - (0.5 * (a * right - b * left) / (b - a) if bent > 0 else 0.0))
 
 
 class Occurrence(NamedTuple):
