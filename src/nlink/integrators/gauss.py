@@ -23,6 +23,7 @@ from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep
 from nlink.integrators.polynomials import copy_row, horner
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System
 
 ROOT = math.sqrt(15.0)
@@ -48,6 +49,8 @@ class Gauss(FixedStep):
         """Start stepping."""
         if system.chain.pin:
             raise ModelError("Gauss does not support closed chains (Chain.pin); use DOP853, RK45 or RK4")
+        if isinstance(system.chain, Mechanism):
+            raise ModelError("Gauss does not support mechanisms; use DOP853, RK45 or RK4")
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
             raise ModelError(

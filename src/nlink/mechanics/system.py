@@ -134,6 +134,14 @@ class Formulation(ABC):
         """Return why the motion is not determined at a state with its ledger, and what to try; None if it is."""
         return loop_closure.stuck(system.chain, *self.decode(system.chain, y[: system.size]))
 
+    def spare(self, parameters: Any) -> int:
+        """Return how many rows of constraints depend on others: the forces of pins are not unique then."""
+        return 0
+
+    def nearness(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return how near states (K, size) of a closed mechanism are to a dead position, (K,): 0 there, at most 1."""
+        return np.ones(len(states))
+
     def multipliers(self, scratch: np.ndarray) -> np.ndarray:
         """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
         return np.empty((0, scratch.shape[1]))
@@ -374,6 +382,15 @@ class System:
         """
         states = np.ascontiguousarray(states).copy()
         return states, *self.formulation.settled(self.parameters, states, self._w, plain)
+
+    @property
+    def spare(self) -> int:
+        """Rows of the constraints that depend on others, the way the mechanism is assembled; see `begin`."""
+        return self.formulation.spare(self.parameters)
+
+    def nearness(self, states: np.ndarray) -> np.ndarray:
+        """Return how near states (K, size) of a closed mechanism are to a dead position, (K,): 0 there, at most 1."""
+        return self.formulation.nearness(self.parameters, np.ascontiguousarray(states), self._w)
 
     @property
     def failed(self) -> bool:
