@@ -68,6 +68,16 @@ def test_frames_and_duration_of_a_gif(tmp_path, fps, speed):
     assert shown[0].shape == (64, 64, 3)
 
 
+def test_a_moment_is_shown_in_slow_motion():
+    run = made_run()
+    run.t *= 0.03
+    times = frame_times(run, None, 50)
+    assert len(times) == 401  # 8 s
+    assert times[-1] == 0.03
+    assert len(frame_times(run, 1.0, 50)) == 3
+    assert len(frame_times(made_run(), None, 50)) == len(frame_times(made_run(), 1.0, 50))
+
+
 def test_delays_are_spread():
     assert delays(6, 30) == [3, 4, 3, 3, 4, 3]
     assert delays(4, 50) == [2, 2, 2, 2]

@@ -310,7 +310,7 @@ class Run:
         self,
         path: str | os.PathLike[str],
         *,
-        speed: float = 1.0,
+        speed: float | None = None,
         fps: float = 50,
         size: tuple[int, int] = (640, 640),
         trail: float = 1.0,
@@ -326,7 +326,7 @@ class Run:
 
         Parameters
         ----------
-        speed : 1 is real time, 2 twice as fast
+        speed : 1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second
         fps : frames a second of a .gif or .mp4
         size : width and height in pixels of a .gif or .mp4
         trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible

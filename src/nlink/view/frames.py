@@ -31,6 +31,8 @@ PARTS = 32
 HOLE = 1.0
 """Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
 BEYOND = "beyond the trusted time"
+MOMENT, SHOWN = 0.5, 8.0
+"""s: a run shorter than this is shown in slow motion, for so long, if no speed is given."""
 BLOCK = 4096
 """Moments interpolated at once, which bounds the memory."""
 
@@ -64,11 +66,15 @@ class Look:
         named_theme(self.theme)
 
 
-def frame_times(run: Run, speed: float, fps: float) -> np.ndarray:
-    """Return the times of the frames: speed/fps apart, the last one at the end of the run."""
+def frame_times(run: Run, speed: float | None, fps: float) -> np.ndarray:
+    """Return the times of the frames: speed/fps apart, the last one at the end of the run.
+
+    If no speed is given it is real time, or slow motion for a run that would be over in a moment.
+    """
     refuse_empty(run)
-    step = number("speed", speed, above=0) / number("fps", fps, above=0)
     start, end = float(run.t[0]), float(run.t[-1])
+    usual = abs(end - start) / SHOWN if 0 < abs(end - start) < MOMENT else 1.0
+    step = (usual if speed is None else number("speed", speed, above=0)) / number("fps", fps, above=0)
     steps = abs(end - start) / step
     if steps >= FRAMES:
         raise ModelError(f"the animation would have {steps:,.0f} frames, more than {FRAMES:,}; raise speed or lower fps")

@@ -232,7 +232,7 @@ def _energy_text(run: Run) -> str:
     energy = run.energy()
     scale = max(float(np.ptp(energy.kinetic)), float(np.ptp(energy.potential)), 1e-300)
     worst = float(np.abs(energy.residual).max())
-    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items())
+    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items() if values.any())
     return f"residual {worst:.2g} J, {worst / scale:.1g} of the energy exchanged{rows and '; work' + rows[1:]}"
 
 
