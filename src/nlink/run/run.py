@@ -194,7 +194,15 @@ class Run:
         return self.drift
 
     def reactions(self) -> np.ndarray:
-        """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last."""
+        """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last.
+
+        Of a closed mechanism the forces of its C pins on their first bodies come last, (T, N+C, 2), zero for gears. They are not
+        saved but computed anew, by the formulation; if rows are spare they are the smallest of those that fit.
+        """
+        if self.chain.closed and not self.chain.pin:
+            from nlink.simulation.integrate import reactions_of  # the formulations stand behind: see the layers
+
+            return reactions_of(self)
         parts, force = [], self.pin_force
         for chain, rows in self._chains():
             tip = None if force is None else force[rows]
@@ -345,9 +353,14 @@ class Run:
 
     @property
     def resumable(self) -> bool:
-        """Whether the run can go on: it has a checkpoint, and its torques are not a function lost with its file."""
+        """Whether the run can go on: it has a checkpoint, and no lost torques."""
+        return self.checkpoint is not None and not self.lost
+
+    @property
+    def lost(self) -> bool:
+        """Whether its torques are a function that its file does not hold."""
         torque = self.chain.load(JointTorque)
-        return self.checkpoint is not None and not (torque and isinstance(torque.torque, LostFunction))
+        return torque is not None and isinstance(torque.torque, LostFunction)
 
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""

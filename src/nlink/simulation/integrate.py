@@ -135,6 +135,15 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
         return _simulate(scenario, system, start, events, progress, strict, file, earlier=run)
 
 
+def reactions_of(run: Run) -> np.ndarray:
+    """Return the forces at the joints and in the closures of a mechanism at the saved points; see Run.reactions."""
+    if run.lost:
+        raise ModelError("the forces need the torque, a function that the file does not hold; simulate again")
+    system = _system(run.chain, run.scenario.settings.formulation)
+    forces = [system.reactions(theta, omega, float(t)) for t, theta, omega in zip(run.t, run.theta, run.omega, strict=True)]
+    return np.array(forces).reshape(len(run.t), -1, 2)
+
+
 def _with_rows(system: System, values: np.ndarray) -> np.ndarray:
     """Return a state or its rates with the rows of the ledger that this process has: those of loads that were not there are 0."""
     missing = system.full_size - len(values)
