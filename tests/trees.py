@@ -112,6 +112,13 @@ def moving(draw: st.DrawFn, **options: Any) -> tuple[Mechanism, np.ndarray, np.n
     return model, q, v, t
 
 
+def with_series(model: Mechanism) -> Mechanism:
+    """Return a mechanism without the loads that have no power series: springs between points, and quadratic drag."""
+    drag = model.load(Drag)
+    kept = [load for load in model.loads if not isinstance(load, PointSpring | Drag)]
+    return Mechanism(model.links, [*kept, Drag(drag.linear)] if drag else kept)
+
+
 # An independent mechanics --------------------------------------------------------------------------------------------
 
 

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, angle_or_each, spread
 from nlink._support.showing import short
-from nlink.analysis.linearize import geometric, linearize, moments, refuse_closed_mechanism, statics
-from nlink.mechanics import linearised, loop_closure
+from nlink.analysis.linearize import closing_forces, linearize, moments, statics
+from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mobility import closed_states
 
 TRIES = 200
 EXACT = 1e-12
@@ -31,8 +33,10 @@ STARTS = 300
 """Random starts from which equilibria of a closed chain are looked for."""
 SAME = 1e-6
 """rad: equilibria that are nearer than this are one."""
-CLOSINGS, CLOSED, ROUNDING = 50, 1e-12, 1e-15
-"""Most steps to close a chain; how far open it may stay, as a part of its length; what is rounding."""
+CLOSED, ROUNDING = 1e-12, 1e-15
+"""How far open a chain or mechanism may stay, as a part of its size; what is rounding."""
+ASSEMBLIES = 12
+"""Ways to assemble a mechanism from which its lowest rest is looked for, if no guess was given."""
 MOST_LINKS = 5
 """Links for which all equilibria are looked for: 4^N starts."""
 
@@ -50,16 +54,31 @@ class Equilibrium(NamedTuple):
 def equilibrium(chain: Multibody, guess: ArrayLike | None = None) -> Equilibrium:
     """Return the equilibrium that Newton's method finds from `guess` (rad): from straight down, or from a zig-zag to the pin.
 
+    A closed mechanism without a guess comes to rest downhill from some of its assembled states: the lowest of these.
+
     >>> from nlink.mechanics.chain import Chain
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
-    refuse_closed_mechanism("equilibrium", chain)
-    if guess is None and chain.pin:
-        return settled(chain, loop_closure.zigzag(chain))
+    if guess is None and chain.closed:
+        return settled(chain, loop_closure.zigzag(chain)) if chain.pin else _lowest(chain)
     theta = np.array(spread("guess", angle_or_each("guess", 0.0 if guess is None else guess), chain.n, "links"))
     theta, _ = chain.given(0.0, theta, np.zeros(chain.n))
+    chain = chain.as_assembled(theta) if isinstance(chain, Mechanism) else chain
     return _told(chain, _newton(chain, loop_closure.assemble(chain, theta).theta[None], settle=False)[0])
+
+
+def _lowest(chain: Multibody) -> Equilibrium:
+    """Return the equilibrium of a mechanism with the lowest energy, of those where it comes to rest from states of its own."""
+    assert isinstance(chain, Mechanism)
+    states = np.array([*itertools.islice(closed_states(chain), ASSEMBLIES)])
+    chain = chain.as_assembled(states[0])
+    ends = _newton(chain, states, settle=True)
+    pull = _pull(chain, ends)
+    rests = ends[np.abs(pull.left).max(-1, initial=0.0) <= EXACT * pull.scale]
+    if not len(rests):
+        raise ModelError("no equilibrium was found from the assembled states that were tried; give a guess")
+    return settled(chain, rests[np.argmin(kinematics.potential_energy(chain, rests))])
 
 
 def settled(chain: Multibody, start: ArrayLike) -> Equilibrium:
@@ -97,14 +116,13 @@ def equilibria(chain: Multibody) -> list[Equilibrium]:
     They are looked for from many starts, so that one among many with a small neighbourhood can be missed: of an open chain from 4^N
     starts; of a closed one from some hundred, both by Newton's method, which finds all kinds, and downhill, for the stable ones.
     """
-    refuse_closed_mechanism("equilibria", chain)
     if chain.slides.any() or chain.prescribed.any():
         raise ModelError("all equilibria are looked for where every joint is a free hinge; give equilibrium() a guess")
     if chain.n > MOST_LINKS:
         raise ModelError(f"all equilibria are looked for up to {MOST_LINKS} links, got {chain.n}; give equilibrium() a guess")
     starts = _starts(chain)
     found = [_told(chain, end) for end in _rests(chain, _newton(chain, starts, settle=False))]
-    for end in _rests(chain, _newton(chain, starts[::3], settle=True)) if chain.pin else []:
+    for end in _rests(chain, _newton(chain, starts[::3], settle=True)) if chain.closed else []:
         with suppress(ModelError):
             found.append(settled(chain, end))
     rests = [rest._replace(theta=_unturned(chain, rest.theta)) for rest in found]
@@ -139,10 +157,10 @@ def _first(chain: Multibody, rests: ArrayLike) -> list[int]:
 
 def _starts(chain: Multibody) -> np.ndarray:
     """Return closed starts (S, N)."""
-    if chain.pin is None:
+    if not chain.closed:
         return np.array(list(itertools.product((0.1, math.pi / 2, 3.0, -math.pi / 2), repeat=chain.n)))
     driven: list[np.ndarray] = []
-    for angle in np.linspace(-math.pi, math.pi, 48, endpoint=False):
+    for angle in np.linspace(-math.pi, math.pi, 48, endpoint=False) if chain.pin else ():
         for branch in loop_closure.BRANCHES:
             with suppress(ModelError):
                 driven.append(loop_closure.driven(chain, float(angle), branch))
@@ -158,7 +176,7 @@ def _newton(chain: Multibody, theta: np.ndarray, settle: bool) -> np.ndarray:
     Each step solves (H + mu) x = left in the free directions, with mu grown until what is left shrinks; if `settle`, H is made
     positive, so that the chain moves downhill to where it would come to rest.
     """
-    theta, pull = theta.copy(), _pull(chain, theta)
+    theta, pull, units = theta.copy(), _pull(chain, theta), loop_closure.units(chain)
     shift, going = np.zeros(len(theta)), np.arange(len(theta))
     for _ in range(TRIES):
         unrest = np.abs(pull.left).max(-1, initial=0.0) > 0.01 * EXACT * pull.scale
@@ -170,7 +188,7 @@ def _newton(chain: Multibody, theta: np.ndarray, settle: bool) -> np.ndarray:
         step = pull.step(shift[going])
         longest = np.abs(step).max(-1)
         step *= np.minimum(1.0, (STRIDE if settle else 1.0) / np.maximum(longest, 1e-300))[:, None]
-        new, closed = _closed(chain, theta[going] + step)
+        new, closed = _closed(chain, theta[going] + step * units)
         trial = _pull(chain, new)
         better = np.abs(trial.left).max(-1) < np.abs(pull.left).max(-1)
         better = closed & (better | (settle & (longest > 1e-3)))
@@ -183,7 +201,7 @@ def _newton(chain: Multibody, theta: np.ndarray, settle: bool) -> np.ndarray:
 
 class _Pull(NamedTuple):
     """What is left of the moments of chains at rest in the free directions (S, N), their stiffness (S, N, N) there, the projection
-    (S, N, N) on the directions that are not free, and the size of moments (S,).
+    (S, N, N) on the directions that are not free, and the size of moments (S,); by coordinates in their units.
     """
 
     left: np.ndarray
@@ -219,29 +237,27 @@ class _Pull(NamedTuple):
 
 def _pull(chain: Multibody, theta: np.ndarray) -> _Pull:
     """Return the balance of moments at rest at angles (S, N)."""
-    left, stiffness, scale = moments(chain, theta)
-    if chain.pin is None:
-        held = linearised.diagonal(chain.prescribed.astype(float))
-        return _Pull(left, stiffness, np.broadcast_to(held, stiffness.shape), np.broadcast_to(scale, theta.shape[:-1]))
-    J = loop_closure.jacobian(chain, theta)
-    _, sizes, rows = np.linalg.svd(J, full_matrices=False)
-    rows = rows * (sizes > loop_closure.SINGULAR * chain.length.sum())[..., None]
-    held = np.swapaxes(rows, -1, -2) @ rows
+    (left, stiffness, scale), units = moments(chain, theta), loop_closure.units(chain)
+    held = linearised.diagonal(chain.prescribed.astype(float))
+    if chain.closed:
+        stiffness = stiffness + loop_closure.geometric(chain, theta, closing_forces(chain, theta, left))
+        across = loop_closure.inverse(chain, theta) @ loop_closure.jacobian(chain, theta)
+        held = held + across * units / units[:, None] * ~chain.prescribed
+    held = np.broadcast_to(held, stiffness.shape)
     free = np.eye(chain.n) - held
-    pin_force = -(np.linalg.pinv(np.swapaxes(J, -1, -2)) @ left[..., None])[..., 0]
-    stiffness = free @ (stiffness + geometric(chain, theta, pin_force)) @ free
-    return _Pull((free @ left[..., None])[..., 0], stiffness, held, scale)
+    left, stiffness = left * units, units[:, None] * stiffness * units
+    scale = np.broadcast_to(scale, theta.shape[:-1])
+    return _Pull((free @ left[..., None])[..., 0], free @ stiffness @ free, held, scale)
 
 
 def _closed(chain: Multibody, theta: np.ndarray, near: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return angles (S, N) closed by Newton's method, and which of them (S,) are; `near`: only such as are nearly closed before."""
-    total = chain.length.sum()
-    if chain.pin is None:
+    if not chain.closed:
         return theta, np.full(len(theta), True)
-    closable = np.hypot(*loop_closure.gap(chain, theta).T) <= (loop_closure.NEARLY * total if near else math.inf)
-    for _ in range(CLOSINGS):
-        miss = loop_closure.gap(chain, theta)
-        if np.abs(miss[closable]).max(initial=0.0) <= ROUNDING * total:
-            break
-        theta = theta - (np.linalg.pinv(loop_closure.jacobian(chain, theta), rcond=loop_closure.SINGULAR) @ miss[..., None])[..., 0]
-    return theta, closable & (np.hypot(*loop_closure.gap(chain, theta).T) <= CLOSED * total)
+
+    def open_by() -> np.ndarray:
+        return np.linalg.norm(loop_closure.gap(chain, theta), axis=-1) / loop_closure.size_of(chain)
+
+    closable, theta = open_by() <= (loop_closure.NEARLY if near else math.inf), theta.copy()
+    theta[closable] = loop_closure.closed_near(chain, theta[closable])
+    return theta, open_by() <= CLOSED

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, number
 from nlink._support.showing import short
-from nlink.analysis.linearize import ComplexArray, companion, matrices, refuse_closed_mechanism
+from nlink.analysis.linearize import ComplexArray, companion, matrices
 from nlink.analysis.motion import start_state
 from nlink.analysis.variations import STAGES, nodes, propagators, tangent_engine, tangent_frame
 from nlink.compiled.announcing import waiting
@@ -113,7 +113,6 @@ def floquet(model: Multibody, theta: ArrayLike, omega: ArrayLike | None = None, 
     """
     if not isinstance(model, Chain | Mechanism):
         raise ModelError(f"floquet needs a Chain or a Mechanism, got {type(model).__name__}")
-    refuse_closed_mechanism("floquet", model)
     own = driven_period(model)
     if period is None and own is None:
         raise ModelError("nothing drives this motion in time, so that its period is not known; give period=, in s")
@@ -122,10 +121,10 @@ def floquet(model: Multibody, theta: ArrayLike, omega: ArrayLike | None = None, 
     state = start_state(formulate(model), theta, omega)
     n = model.n
     q, v = model.given(0.0, state[:n], state[n : 2 * n])
-    if isinstance(model, Mechanism) and _rests(model, span, q, v):
+    if isinstance(model, Mechanism) and not model.closed and _rests(model, span, q, v):
         free = np.flatnonzero(np.tile(~model.prescribed, 2))
         return _told(_about_rest(model, span, q)[np.ix_(free, free)], span, q, v, 0.0)
-    return _found(model, span, q, v, forced=own is not None and not (isinstance(model, Chain) and model.pin))
+    return _found(model, span, q, v, forced=own is not None and not model.closed)
 
 
 def _rests(model: Mechanism, period: float, q: np.ndarray, v: np.ndarray) -> bool:

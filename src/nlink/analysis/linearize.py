@@ -1,7 +1,7 @@
 """linearize(): small motions about an equilibrium or a state, M x'' + C x' + K x = 0, with exact matrices, and what they say.
 
-In absolute angles x are the changes of theta; in relative ones those of the joint angles; of a closed chain the coordinates of its
-tangent space, with the geometric stiffness of the force of the pin. `basis` maps x to changes of theta.
+In absolute angles x are the changes of theta; in relative ones those of the joint angles; of a closed chain or mechanism the
+coordinates of its tangent space, with the geometric stiffness of the forces of the pins. `basis` maps x to changes of theta.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from nlink._support.checks import ModelError, angle_or_each, choice, number_or_each, spread
 from nlink._support.lazy import shown_by
 from nlink._support.showing import short
-from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mobility import mobility
 from nlink.mechanics.motions import moves
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ PICTURED = 9
 """Modes that are drawn and printed, unless others are asked for."""
 BALANCE = 1e-8
 """Moment left over at an equilibrium, as a part of the largest moment there."""
-MOST_LINKS = 4000
+MOST_LINKS, MOST_BODIES = 4000, 200
+"""Links of a chain, and bodies of a closed mechanism, whose matrices are built."""
 ComplexArray = NDArray[np.complex128]
 FLAT = 1e-9
 """Real part, as a part of the largest eigenvalue, that counts as none."""
@@ -193,22 +195,24 @@ def linearize(
     [2.6801, 7.1887]
     """
     choice("coordinates", coordinates, ("absolute", "relative"))
-    refuse_closed_mechanism("linearize", chain)
+    if isinstance(chain, Mechanism) and chain.closed and chain.n > MOST_BODIES:
+        raise ModelError(f"linearize takes closed mechanisms of up to {MOST_BODIES} bodies, got {chain.n}; simulate a small motion")
     if chain.n > MOST_LINKS:
         raise ModelError(f"linearize builds matrices of N x N for up to {MOST_LINKS} links, got {chain.n}; use modes(chain, count)")
     if theta is None:
         from nlink.analysis.equilibrium import equilibrium
 
-        theta = equilibrium(chain).theta if chain.pin else 0.0
+        theta = equilibrium(chain).theta if chain.closed else 0.0
     angles = np.array(spread("theta", angle_or_each("theta", theta), chain.n, "links"))
     rates = np.array(spread("omega", number_or_each("omega", 0.0 if omega is None else omega), chain.n, "links"))
     angles, rates = chain.given(0.0, angles, rates)
-    if chain.pin:
+    if chain.closed:
+        chain = chain.as_assembled(angles) if isinstance(chain, Mechanism) else chain
         (M, C, K), basis = _closed(chain, angles, rates)
     else:
         M, C, K = matrices(chain, angles, rates, _accelerations(chain, angles, rates))
         basis = _directions(chain, coordinates)
-    if chain.pin or coordinates == "relative" or chain.prescribed.any():
+    if chain.closed or coordinates == "relative" or chain.prescribed.any():
         M, C, K = (basis.T @ matrix @ basis for matrix in (M, C, K))
     return Linearization(chain, angles, rates, M, C, K, basis)
 
@@ -231,7 +235,7 @@ def matrices(
     chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, t: ArrayLike = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M, C, K in absolute angles of a chain without its pin, at times t for torque functions; of a mechanism in its
-    coordinates, at times t, with M = 1 and C = K = 0 for what is prescribed.
+    coordinates, at times t, with M = 1 and C = K = 0 for what is prescribed, and in K the geometric stiffness of its closures.
     """
     if isinstance(chain, Mechanism):
         return _of_mechanism(chain, theta, omega, alpha, t)
@@ -240,12 +244,6 @@ def matrices(
     fed_back = linearised.feedback(chain, theta, omega, t)
     K = K + linearised.conservative(chain, theta)[1] + stiffnesses.sum(0) + fed_back[1]
     return M, C + dampings.sum(0) + fed_back[0], K
-
-
-def refuse_closed_mechanism(name: str, chain: Multibody) -> None:
-    """Refuse a mechanism with pins where only open ones, and chains with one pin, are taken."""
-    if isinstance(chain, Mechanism) and chain.closed:
-        raise ModelError(f"{name} takes open mechanisms, not those with pins; simulate it, or give a Chain with a pin")
 
 
 def _directions(chain: Multibody, coordinates: str) -> np.ndarray:
@@ -263,7 +261,10 @@ def _of_mechanism(
     """Return M, C, K (..., N, N) in all coordinates."""
     from nlink.formulations.tree_slopes import balances  # Numba
 
-    _, M, C, K = balances(model, t, q, v, a)
+    left, M, C, K = balances(model, t, q, v, a)
+    if model.closed:
+        left = left - linearised.function_torques(model, q, v, t)
+        K = K + loop_closure.geometric(model, q, closing_forces(model, q, -left))
     fed_back, held = linearised.feedback(model, q, v, t), linearised.diagonal(model.prescribed.astype(float))
     free = np.eye(model.n) - held
     return free @ M @ free + held, free @ (C + fed_back[0]) @ free, free @ (K + fed_back[1]) @ free
@@ -291,9 +292,14 @@ def _on_mechanism(model: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return left, K, np.maximum(np.abs(K).max((-1, -2)), max(weight, 1e-300))
 
 
+def closing_forces(chain: Multibody, theta: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Return the forces (..., rows) of the closures that balance the moments (..., N); the smallest, if rows are spare."""
+    return -(np.swapaxes(loop_closure.inverse(chain, theta), -1, -2) @ left[..., None])[..., 0]
+
+
 class Statics(NamedTuple):
     """The moments left over at rest along the free directions, their stiffness there, these directions (N, freedom), the size of
-    moments, and the force (2,) of a pin on the tip, which balances the other moments.
+    moments, and the force (2,) of the pin of a chain on its tip, which balances the other moments.
     """
 
     left: np.ndarray
@@ -322,14 +328,11 @@ def moments(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def statics(chain: Multibody, theta: np.ndarray) -> Statics:
     """Return the balance of moments of a chain at rest at these angles."""
     left, K, scale = moments(chain, theta)
-    if isinstance(chain, Mechanism):
-        basis = _directions(chain, "absolute")
-        return Statics(basis.T @ left, basis.T @ K @ basis, basis, float(scale), None)
-    basis = loop_closure.tangent(chain, theta)
-    if chain.pin is None:
-        return Statics(left, K, basis, float(scale), None)
-    pin_force = np.linalg.lstsq(loop_closure.jacobian(chain, theta).T, -left, rcond=None)[0]
-    return Statics(basis.T @ left, basis.T @ (K + geometric(chain, theta, pin_force)) @ basis, basis, float(scale), pin_force)
+    basis, forces = loop_closure.tangent(chain, theta), None
+    if chain.closed:
+        forces = closing_forces(chain, theta, left)
+        K = K + loop_closure.geometric(chain, theta, forces)
+    return Statics(basis.T @ left, basis.T @ K @ basis, basis, float(scale), forces if chain.pin else None)
 
 
 def _accelerations(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
@@ -344,18 +347,21 @@ def _accelerations(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np
 
 
 def _closed(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
-    """Return M, C, K of a closed chain in absolute angles, and the free directions."""
-    if omega.any():
-        raise ModelError("a closed chain is linearised about an equilibrium, at rest; leave omega out")
-    rest = statics(chain, theta)
-    if np.hypot(*loop_closure.gap(chain, theta)) > BALANCE * chain.length.sum() or not rest.balanced():
-        raise ModelError("a closed chain is linearised where it closes and can rest; give the theta of equilibrium(chain, guess)")
-    assert rest.pin_force is not None
+    """Return M, C, K of a closed chain or mechanism in its coordinates, and the free directions."""
+    what = "mechanism" if isinstance(chain, Mechanism) else "chain"
+    if omega[~chain.prescribed].any():
+        raise ModelError(f"a closed {what} is linearised about an equilibrium, at rest; leave omega out")
+    rest, gap = statics(chain, theta), loop_closure.gap(chain, theta)
+    if np.linalg.norm(gap) > BALANCE * loop_closure.size_of(chain) or not rest.balanced():
+        raise ModelError(
+            f"a closed {what} is linearised where it closes and can rest; give the theta of equilibrium({what}, guess)"
+        )
     M, C, K = matrices(chain, theta, omega, omega)
-    return (M, C, K + geometric(chain, theta, rest.pin_force)), rest.basis
-
-
-def geometric(chain: Multibody, theta: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """Return the stiffness (..., N, N) that a force (..., 2) at the tip gives by turning the links: diag(l e.f)."""
-    e, _ = kinematics.directions(theta)
-    return linearised.diagonal(chain.length * (e @ force[..., None])[..., 0])
+    if isinstance(chain, Mechanism):
+        if mobility(chain, theta).freedom < rest.basis.shape[1]:
+            raise ModelError(
+                "the mechanism rests on a dead position, where small motions are not linear; simulate it from beside there"
+            )
+        return (M, C, K), rest.basis
+    assert rest.pin_force is not None
+    return (M, C, K + loop_closure.geometric(chain, theta, rest.pin_force)), rest.basis

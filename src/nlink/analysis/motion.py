@@ -50,14 +50,16 @@ class Failure(Exception):
 
 
 def start_state(system: System, theta: ArrayLike, omega: ArrayLike | None) -> np.ndarray:
-    """Return the state with its ledger at angles theta and rates omega, at rest if not given; closed if the chain has a pin."""
+    """Return the state with its ledger at angles theta and rates omega, at rest if not given; closed if it has pins."""
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
     angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
-    stuck = loop_closure.stuck(system.chain, start.theta, start.omega)
+    state = np.concatenate([system.encode(start.theta, start.omega), np.zeros(system.full_size - system.size)])
+    system.begin(state)
+    stuck = system.formulation.stuck(system, 0.0, state)
     if stuck:
         raise ModelError(f"{stuck[0]}; {stuck[1]}")
-    return np.concatenate([system.encode(start.theta, start.omega), np.zeros(system.full_size - system.size)])
+    return state
 
 
 def followed(times: Iterable[float], t_end: float, results: str, progress: Callable[[float], None]) -> Status:

@@ -116,7 +116,7 @@ class Path:
             guess = self.points[min(self.points, key=lambda known: abs(known - load))].linear.theta
         else:
             guess = np.broadcast_to(np.asarray(0.0 if self.guess is None else self.guess, float), (chain.n,))
-        if chain.pin is None and balanced(chain, guess):
+        if not chain.closed and balanced(chain, guess):
             return guess
         return equilibrium(chain, guess if self.points or self.guess is not None else None).theta
 

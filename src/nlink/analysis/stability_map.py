@@ -104,7 +104,7 @@ def _bilinear(
     ends = [(a, b) for b in (y[0], y[-1]) for a in (x[0], x[-1])]
     looks = [(x[0] + s * np.ptp(x), y[0] + t * np.ptp(y)) for s, t in ((0.31, 0.73), (0.5, 0.5), (0.87, 0.19))]
     chains = [chain_of(float(a), float(b)) for a, b in ends + looks]
-    if first.chain.pin or any(chain.n != first.chain.n or not balanced(chain, first.theta) for chain in chains):
+    if first.chain.closed or any(chain.n != first.chain.n or not balanced(chain, first.theta) for chain in chains):
         return None
     exact = [(each.M, each.C, each.K) for each in (linearize(chain, first.theta) for chain in chains)]
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
-from nlink.analysis.linearize import refuse_closed_mechanism
 from nlink.analysis.motion import failure, start_state
 from nlink.analysis.variations import tangent_engine, tangent_frame, volume
 from nlink.integrators.base import ARRIVED, NOT_FINITE
@@ -33,7 +32,6 @@ class TangentFlow:
     def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
         if not isinstance(chain, Chain | Mechanism):
             raise ModelError(f"lyapunov needs a Chain or a Mechanism, got {type(chain).__name__}")
-        refuse_closed_mechanism("lyapunov", chain)
         self.chain, self.engine = chain, tangent_engine(chain, tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
@@ -72,7 +70,7 @@ class TangentFlow:
             if segment.code != ARRIVED or not np.isfinite(segment.deviations).all():
                 raise failure(self.system, self.t, self._failed(segment.code))
             theta, _ = self.system.decode(segment.y[: self.system.size])
-            if end < last and self.chain.pin and loop_closure.smallest_singular_value(self.chain, theta) < DEAD:
+            if end < last and self.chain.closed and loop_closure.smallest_singular_value(self.chain, theta) < DEAD:
                 end = min(end + 0.3 * (end - self.t), last)
                 continue
             Q, R = np.linalg.qr(segment.deviations)

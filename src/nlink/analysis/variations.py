@@ -6,8 +6,8 @@ A deviation x of the state (theta, omega) obeys x' = A(t) x, A being the derivat
     Collocation   everything else (pins, quadratic drag, torque functions): the motion by DOP853, A from the exact M, C, K on it,
                   and x' = A x by the Gauss method of order 10, which turns each step into a matrix.
 
-With a pin, deviations keep the loop closed: J dtheta = 0 and J domega + D dtheta = 0 with D = d(J omega)/dtheta. That space, of
-dimension 2 (N - 2), is carried into itself; what rounding adds is projected away.
+With pins, deviations keep the loops closed: J dtheta = 0 and J domega + D dtheta = 0 with D = d(J omega)/dtheta. That space, of
+twice the freedom, is carried into itself; what rounding adds is projected away.
 
 Volumes of deviations change by exactly (Liouville; (theta, omega) are not canonical, momenta M omega would be)
 
@@ -24,14 +24,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink.analysis.linearize import companion, geometric, matrices
+from nlink.analysis.linearize import companion, matrices
 from nlink.analysis.motion import Motion
 from nlink.formulations import formulate
 from nlink.integrators.base import ARRIVED, RUNNING, STEP_TOO_SMALL, Chunk, Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
-from nlink.mechanics import kinematics, linearised, loop_closure
+from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.mechanism import Mechanism
@@ -84,6 +84,8 @@ class Engine:
         if not self.damped:
             return 0.0
         if A is not None and isinstance(self.system.chain, Mechanism):
+            frame = tangent_frame(self.system.chain, *self.system.decode(states[:, : self.system.size]))
+            A = A if frame is None else np.swapaxes(frame, 1, 2) @ A @ frame
             return float(-weights @ np.trace(A, axis1=1, axis2=2))
         chain, (theta, omega) = self.system.chain, self.system.decode(states[:, : self.system.size])
         M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
@@ -136,7 +138,7 @@ class Collocation(Engine):
     """Deviations by x' = A x along the steps of DOP853."""
 
     def __init__(self, system: System, tol: float) -> None:
-        self.tol, self._at = max(tol, FINEST_CLOSED if system.chain.pin else FINEST), None
+        self.tol, self._at = max(tol, FINEST_CLOSED if system.chain.closed else FINEST), None
         super().__init__(system, DOP853(self.tol, self.tol))
 
     def advance(self, t: float, end: float, y: np.ndarray, deviations: np.ndarray) -> Segment:
@@ -196,17 +198,24 @@ class Collocation(Engine):
 def state_matrix(
     chain: Multibody, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
 ) -> np.ndarray:
-    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin."""
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin on the tip
+    of a chain.
+    """
     M, C, K = matrices(chain, theta, omega, alpha, t)
-    if chain.pin is None:
+    if not chain.closed:
         return companion(np.linalg.solve(M, np.concatenate([K, C], -1)))
-    e, t = kinematics.directions(theta)
-    l, J = chain.length[:, None], loop_closure.jacobian(chain, theta)  # noqa: E741
-    K = K + geometric(chain, theta, tip)
-    bent = -l * (e * alpha[..., None] + t * omega[..., None] ** 2)
-    left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), np.concatenate([J, np.zeros((len(J), 2, 2))], -1)], 1)
-    swung = np.swapaxes(np.concatenate([bent, -2 * l * e * omega[..., None]], 1), 1, 2)
-    right = np.concatenate([np.concatenate([K, C], -1), swung], 1)
+    if chain.pin:
+        K = K + loop_closure.geometric(chain, theta, tip)
+    swung = loop_closure.pull_slopes(chain, theta, omega, alpha), 2 * loop_closure.jacobian_rate(chain, theta, omega)
+    J, slopes = loop_closure.jacobian(chain, theta), np.concatenate(swung, -1)
+    if isinstance(chain, Mechanism):  # rows that depend on others are left out, and what is prescribed has no deviations
+        free = np.tile(~chain.prescribed, 2)
+        rank = chain.rows - chain.spare
+        across = np.swapaxes(np.linalg.svd(J * free[: chain.n])[0][..., :rank], -1, -2)
+        J, slopes = across @ (J * free[: chain.n]), across @ (slopes * free)
+    closed = np.concatenate([J, np.zeros((*J.shape[:-1], J.shape[-2]))], -1)
+    left = np.concatenate([np.concatenate([M, -np.swapaxes(J, 1, 2)], -1), closed], 1)
+    right = np.concatenate([np.concatenate([K, C], -1), slopes], 1)
     return companion(np.linalg.solve(left, right)[:, : chain.n])
 
 
@@ -222,23 +231,23 @@ def across(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> tuple[np.n
     """Return the free directions B (..., N, d) of the angles, and P (..., N, d): how the rates must change, across them, with the
     angles.
     """
-    if chain.pin is None:
+    if not chain.closed:
         free = np.eye(chain.n)[:, ~chain.prescribed]
         basis = np.broadcast_to(free, (*theta.shape, free.shape[1]))
         return basis, np.zeros_like(basis)
-    J = loop_closure.jacobian(chain, theta)
-    rows = np.linalg.svd(J)[2]
+    free = ~chain.prescribed
+    rows = np.linalg.svd(loop_closure.jacobian(chain, theta)[..., free])[2]
     folded = chain.n == 2 and chain.pin == (0.0, 0.0)
-    freedom = max(chain.n - 2, int(folded))
-    basis = np.swapaxes(rows[..., chain.n - freedom :, :], -1, -2)
-    e, _ = kinematics.directions(theta)
-    turned = np.swapaxes(-(chain.length * omega)[..., None] * e, -1, -2)
-    return basis, -np.linalg.pinv(J, rcond=loop_closure.SINGULAR) @ (turned @ basis)
+    freedom = chain.freedom if isinstance(chain, Mechanism) else max(chain.n - 2, int(folded))
+    basis = np.zeros((*theta.shape, freedom))
+    basis[..., free, :] = np.swapaxes(rows[..., rows.shape[-1] - freedom :, :], -1, -2)
+    turned = loop_closure.jacobian_rate(chain, theta, omega)
+    return basis, -loop_closure.inverse(chain, theta) @ (turned @ basis)
 
 
 def tangent_frame(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray | None:
     """Return an orthonormal basis (2N, 2d) of the deviations that keep a loop closed and leave what is prescribed; None for all."""
-    if chain.pin is None and not chain.prescribed.any():
+    if not chain.closed and not chain.prescribed.any():
         return None
     basis, follow = across(chain, theta, omega)
     return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]

@@ -12,7 +12,7 @@ import typer
 from nlink._support.checks import ModelError, shown, whole
 from nlink._support.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 from nlink.cli.codes import INTERRUPTED
-from nlink.cli.common import Table, changed, free_name, model_table, pair
+from nlink.cli.common import Table, chain_of, changed, free_name, model_table, pair
 from nlink.cli.options import Json, Quiet, Set, Theme, Title
 from nlink.cli.report import Report, system_lines
 from nlink.scenario import Scenario
@@ -74,6 +74,7 @@ def chart(
     else:
         name, table = model_table(model) if model else ("map", Table(links=2))
         scenario = changed(name, table, {"links": links, "title": title}, settings)
+        chain_of(name, scenario, "maps are drawn of", "in Python give its starts to nlink.simulate_many")
         theta = scenario.theta if at is None else _angles(at)
         request = {"x": x or "theta1", "y": y, "at": theta, "omega": scenario.omega, "size": (400, 400)}
         result = _map(scenario.chain, quantity, request | own, threads, store, quiet)

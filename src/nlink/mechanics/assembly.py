@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, angle_or_each, number, number_or_each, spread, whole
 from nlink.mechanics.chain import wrapped
-from nlink.mechanics.closures import gaps, jacobians, located, poses, told
+from nlink.mechanics.closures import STEP, bends, curvatures, gaps, jacobians, located, poses, slopes, told
 from nlink.mechanics.loop_closure import Assembly
 from nlink.mechanics.motions import motion_at
 from nlink.mechanics.points import GROUND, Distance, Gear, ends
@@ -132,6 +132,53 @@ def directions(model: Mechanism, q: np.ndarray, free: np.ndarray) -> tuple[np.nd
     return v[rank:].T, v[:rank].T / sizes[:rank] @ u[:, :rank].T, rank
 
 
+def inverse(model: Mechanism, theta: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse (..., N, rows) of the jacobian, without what is prescribed: slides count by the size, and rows that
+    depend on each other as one.
+    """
+    (rows, columns), J = scales(model), jacobian(model, theta) * ~model.prescribed
+    turned = np.linalg.pinv(J * columns / rows[:, None], rcond=DEPENDENT)
+    return columns[:, None] * turned / rows
+
+
+def jacobian_rate(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the derivative in time (..., rows, N) of the jacobian at rates (..., N)."""
+    moved = np.moveaxis(theta + 1j * STEP * omega, -1, 0)
+    return np.moveaxis(jacobians(model, moved).imag / STEP, (0, 1), (-2, -1))
+
+
+def pull_slopes(model: Mechanism, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the derivative (..., rows, N) of the gap's second derivative in time, by the coordinates."""
+    q, v, a = (np.moveaxis(values, -1, 0) for values in (theta, omega, alpha))
+    turned = slopes(lambda q: curvatures(model, q, np.broadcast_to(v[..., None], q.shape)), q)
+    turned += np.einsum("ri...k,i...->r...k", bends(model, q), a)
+    return np.moveaxis(turned, 0, -2)
+
+
+def geometric(model: Mechanism, theta: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Return the stiffness (..., N, N) that the forces (..., rows) of the closures give by turning the bodies."""
+    bent = bends(model, np.moveaxis(theta, -1, 0))
+    return np.moveaxis(-np.einsum("ri...k,...r->i...k", bent, forces), 0, -2)
+
+
+def units(model: Mechanism) -> np.ndarray:
+    """Return the sizes (N,) by which changes of coordinates are compared."""
+    return scales(model).columns
+
+
+def smallest_singular_value(model: Mechanism, theta: np.ndarray) -> np.ndarray:
+    """Return the smallest singular value (...) of rows that do not depend on others, as a part of the largest."""
+    (rows, columns), J = scales(model), jacobian(model, theta)[..., ~model.prescribed]
+    sizes = np.linalg.svd(J * columns[~model.prescribed] / rows[:, None], compute_uv=False)
+    rank = model.rows - model.spare
+    return sizes[..., rank - 1] / sizes[..., 0] if rank else np.ones(theta.shape[:-1])
+
+
+def closed_near(model: Mechanism, theta: np.ndarray) -> np.ndarray:
+    """Return coordinates (S, N) that Newton's method closes, or comes to."""
+    return closing(model, theta, ~model.prescribed)[0]
+
+
 def gap(model: Mechanism, theta: np.ndarray) -> np.ndarray:
     """Return how far each row of the pins is from being closed, (..., rows), at coordinates (..., N)."""
     return np.moveaxis(gaps(model, np.moveaxis(theta, -1, 0)), 0, -1)
@@ -147,8 +194,9 @@ def tangent(model: Mechanism, theta: np.ndarray) -> np.ndarray:
     free, columns = ~model.prescribed, scales(model).columns
     basis = np.zeros((model.n, int(free.sum())))
     basis[free] = np.eye(basis.shape[1])
-    if model.closed:
-        basis = basis @ directions(model, theta, free)[0]
+    if not model.closed:
+        return basis
+    basis = basis @ directions(model, theta, free)[0]
     return np.linalg.qr(columns[:, None] * basis)[0]
 
 

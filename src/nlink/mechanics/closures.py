@@ -11,7 +11,7 @@ cost little more than one. A point moves with a link by S r, r from the link's j
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,9 @@ from nlink.mechanics.points import At, Closure, Distance, Gear, Guide, Pin, Poin
 
 if TYPE_CHECKING:
     from nlink.mechanics.mechanism import Mechanism
+
+STEP = 1e-30
+"""A complex step: its square vanishes beside 1."""
 
 
 class Poses(NamedTuple):
@@ -84,7 +87,7 @@ def located(model: Mechanism, closure: Closure) -> list[tuple[int, float, float]
 
 def gaps(model: Mechanism, q: np.ndarray, at: Poses | None = None) -> np.ndarray:
     """Return how far each row is from being closed, (rows, ...), at coordinates q (N, ...)."""
-    at, out, row = at or poses(model, q), np.empty((model.rows, *q.shape[1:])), 0
+    at, out, row = at or poses(model, q), np.empty((model.rows, *q.shape[1:]), q.dtype), 0
     for index, closure in enumerate(model.pins):
         if isinstance(closure, Gear):
             out[row] = q[closure.i] - closure.ratio * q[closure.j] - decided(index, closure)
@@ -104,7 +107,7 @@ def gaps(model: Mechanism, q: np.ndarray, at: Poses | None = None) -> np.ndarray
 
 def jacobians(model: Mechanism, q: np.ndarray, at: Poses | None = None) -> np.ndarray:
     """Return the derivatives of the gaps by the coordinates, (rows, N, ...)."""
-    at, out, row = at or poses(model, q), np.zeros((model.rows, model.n, *q.shape[1:])), 0
+    at, out, row = at or poses(model, q), np.zeros((model.rows, model.n, *q.shape[1:]), q.dtype), 0
     for index, closure in enumerate(model.pins):
         if isinstance(closure, Gear):
             out[row, closure.i] += 1.0
@@ -133,7 +136,7 @@ def jacobians(model: Mechanism, q: np.ndarray, at: Poses | None = None) -> np.nd
 def curvatures(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the second derivatives in time of the gaps (rows, ...) at rates v (N, ...) and no accelerations of the coordinates."""
     q, v = np.moveaxis(q, 0, -1), np.moveaxis(v, 0, -1)
-    at, out, row = tree_kinematics.frames(model, q, v), np.zeros((model.rows, *q.shape[:-1])), 0
+    at, out, row = tree_kinematics.frames(model, q, v), np.zeros((model.rows, *q.shape[:-1]), q.dtype), 0
     for index, closure in enumerate(model.pins):
         if not isinstance(closure, Gear):
             d, u, a = _relative(model, at, closure)
@@ -149,6 +152,17 @@ def curvatures(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
                 out[row] = (n * a + 2 * w * turned * u - w**2 * n * d).sum(-1)
         row += closure.rows
     return out
+
+
+def slopes(function: Callable[[np.ndarray], np.ndarray], q: np.ndarray) -> np.ndarray:
+    """Return the derivatives of a function of coordinates (N, ...) by these, the last axis, exact to rounding: complex steps."""
+    steps = 1j * STEP * np.eye(len(q)).reshape(len(q), *(1,) * (q.ndim - 1), len(q))
+    return function(q[..., None] + steps).imag / STEP
+
+
+def bends(model: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return the second derivatives (rows, N, ..., N) of the gaps by the coordinates (N, ...)."""
+    return slopes(lambda q: jacobians(model, q), q)
 
 
 def decided(index: int, closure: Distance | Gear) -> float:

@@ -133,13 +133,23 @@ def steady_torques(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """
     load, n = chain.load(JointTorque), chain.n
     if load and load.takes_state:
-        torques = [np.broadcast_to(load.at(n)(0.0, row, np.zeros(n)), (n,)) for row in theta.reshape(-1, n)]
-        return np.reshape(torques, theta.shape) @ joints(chain)
+        return function_torques(chain, theta, np.zeros_like(theta))
     if load and not load.steady:
         raise ModelError(
             "a torque that changes in time leaves no equilibrium; give numbers as joint torques, or a function of t, theta, omega"
         )
     return np.broadcast_to(JointTorque.values(load, n)["constant"] @ joints(chain), theta.shape)
+
+
+def function_torques(chain: Multibody, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> np.ndarray:
+    """Return the generalised forces (..., N) of a torque function at states (..., N) and times (...); zeros without one."""
+    load, n = chain.load(JointTorque), chain.n
+    if not (load and load.function):
+        return np.zeros_like(theta)
+    function, times = load.at(n), np.broadcast_to(t, theta.shape[:-1]).ravel()
+    states = zip(times.tolist(), theta.reshape(-1, n), omega.reshape(-1, n), strict=True)
+    torques = [np.broadcast_to(function(*state), (n,)) for state in states]
+    return np.reshape(torques, theta.shape) @ joints(chain)
 
 
 def feedback(chain: Multibody, theta: np.ndarray, omega: np.ndarray, t: ArrayLike = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -32,6 +32,8 @@ EXACT = 1e-11
 """Lengths that differ from those of a dead position by this part of the chain's length have it."""
 AT_REST = 1e-10
 """Angle to a dead position, and rate, below which a chain is at rest there."""
+CLOSINGS, ROUNDING = 50, 1e-15
+"""Most steps to close a chain; gap, as a part of its length, that is rounding."""
 BRANCHES = ("open", "crossed")
 
 
@@ -67,6 +69,56 @@ def tangent(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     return rows[np.count_nonzero(sizes > SINGULAR * chain.length.sum()) :].T
 
 
+@singledispatch
+def inverse(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return the pseudo-inverse (..., N, rows) of the jacobian: the smallest changes of the coordinates for those of the gap."""
+    return np.linalg.pinv(jacobian(chain, theta), rcond=SINGULAR)
+
+
+@singledispatch
+def jacobian_rate(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
+    """Return the derivative in time (..., rows, N) of the jacobian at rates (..., N)."""
+    return np.swapaxes(-(chain.length * omega)[..., None] * directions(theta)[0], -1, -2)
+
+
+@singledispatch
+def pull_slopes(chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """Return the derivative (..., rows, N) of the gap's second derivative in time, by the coordinates."""
+    e, t = directions(theta)
+    return np.swapaxes(-chain.length[:, None] * (e * alpha[..., None] + t * omega[..., None] ** 2), -1, -2)
+
+
+@singledispatch
+def geometric(chain: Multibody, theta: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Return the stiffness (..., N, N) that the forces (..., rows) of the closures give by turning the links: diag(l e.f)."""
+    return (chain.length * (directions(theta)[0] @ forces[..., None])[..., 0])[..., None] * np.eye(chain.n)
+
+
+@singledispatch
+def units(chain: Multibody) -> np.ndarray:
+    """Return the sizes (N,) by which changes of coordinates are compared: 1 for angles, a length for slides."""
+    return np.ones(chain.n)
+
+
+@singledispatch
+def size_of(chain: Multibody) -> float:
+    """Return the length in m by which gaps are compared."""
+    return float(chain.length.sum())
+
+
+@singledispatch
+def closed_near(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return angles (S, N) that Newton's method closes, or comes to."""
+    total = chain.length.sum()
+    for _ in range(CLOSINGS):
+        miss = gap(chain, theta)
+        if np.abs(miss).max(initial=0.0) <= ROUNDING * total:
+            break
+        theta = theta - (inverse(chain, theta) @ miss[..., None])[..., 0]
+    return theta
+
+
+@singledispatch
 def smallest_singular_value(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the smaller singular value (...) of the jacobian, as a part of the larger: zero at a dead position."""
     sizes = np.linalg.svd(jacobian(chain, theta), compute_uv=False)

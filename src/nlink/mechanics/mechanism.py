@@ -370,8 +370,10 @@ for _name in (
     "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(Mechanism, getattr(tree_kinematics, _name))
-for _name, _module in (
-    ("gap", assembly), ("jacobian", assembly), ("tangent", assembly), ("assemble", assembly),
-    ("started", mobility), ("driven", branches),
+for _name in (
+    "gap", "jacobian", "jacobian_rate", "pull_slopes", "geometric", "inverse", "tangent", "units", "size_of", "closed_near",
+    "smallest_singular_value", "assemble",
 ):  # fmt: skip
-    getattr(loop_closure, _name).register(Mechanism, getattr(_module, _name))
+    getattr(loop_closure, _name).register(Mechanism, getattr(assembly, _name))
+loop_closure.started.register(Mechanism, mobility.started)
+loop_closure.driven.register(Mechanism, branches.driven)

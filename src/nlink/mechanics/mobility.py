@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 NUDGE, TRIES = 0.1, 12
 """rad: how far a state is moved, along its freedom, to see its rank off special positions; how often."""
-ENOUGH, PATIENCE = 8, 60
-"""States whose freedom is looked at; rounds after which a guess is given up."""
+TOGETHER, PATIENCE = 8, 60
+"""Guesses that are closed together; rounds after which a guess is given up."""
 
 
 class Mobility(NamedTuple):
@@ -76,27 +76,40 @@ def _rank(model: Mechanism, theta: np.ndarray, free: np.ndarray, rates: np.ndarr
 def any_mobility(model: Mechanism) -> Mobility:
     """Return the freedom and the spare rows of a mechanism: of the assembled states that are found and can move, those of the one
     with the least freedom. Linkages like parallelograms have folded states with more, and rigid ones with none.
+
+    Prescribed joints are let go for the search.
     """
     if not model.closed:
         return Mobility(int((~model.prescribed).sum()), 0)
-    least = max(1, int((~model.prescribed).sum()) - model.rows)
-    found: list[Mobility] = []
-    for q in closed_states(model):
-        found.append(mobility(as_assembled(model, q), q))
-        if found[-1].freedom == least or len(found) == ENOUGH:
+    loose = replace(model, links=tuple(replace(body, motion=None) for body in model.links))
+    states: dict[int, np.ndarray] = {}
+    for q in closed_states(loose):
+        freedom = mobility(as_assembled(loose, q), q).freedom
+        states.setdefault(freedom, q)
+        if freedom == max(1, model.n - model.rows):
             break
-    return min(found, key=lambda each: (each.freedom == 0, each.freedom))
+    q = states[min(states, key=lambda freedom: (freedom == 0, freedom))]
+    return mobility(as_assembled(model, q), q)
+
+
+def near(model: Mechanism, theta: np.ndarray) -> Mobility:
+    """Return the freedom and the spare rows at the closed state nearest to theta (N,), if this nearly closes the mechanism;
+    else those of states that are found from guesses.
+    """
+    if np.abs(gaps(model := as_assembled(model, theta), theta) / scales(model).rows).max(initial=0.0) > NEARLY:
+        return any_mobility(model)
+    return mobility(model, assemble(model, theta).theta)
 
 
 def closed_states(model: Mechanism) -> Iterator[np.ndarray]:
-    """Yield closed states (N,) found from random guesses, at least one."""
+    """Yield closed states (N,) found from guesses, at least one: with bodies equally far from the ground alike, then random."""
     firm, free = _firm(model), ~model.prescribed
     starts = guesses(model, np.where(free, 0.0, prescribed_at(model, 0.0)[0]), free)
     if not firm.closed:
         yield from starts
         return
     least, best = np.inf, starts[0]
-    for some in np.split(starts, GUESSES // ENOUGH):
+    for some in (_alike(model, starts[:TOGETHER], free), *np.split(starts, GUESSES // TOGETHER)):
         closed, gap = closing(firm, some, free, PATIENCE)
         yield from closed[gap <= CLOSED]
         if gap.min() < least:
@@ -106,6 +119,19 @@ def closed_states(model: Mechanism) -> Iterator[np.ndarray]:
             f"the mechanism closes from none of {GUESSES} random guesses: {told(firm, gaps(firm, best))} at best; "
             "its pins are out of reach: give other lengths or points"
         )
+
+
+def _alike(model: Mechanism, starts: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Return guesses in which free bodies of one kind that are equally far from the ground have equal coordinates: in a ladder of
+    equal loops these are near the states in which all loops are, and the more loops, the rarer are these among random guesses.
+    """
+    first: dict[tuple[int, bool], int] = {}
+    depth, out = [0] * model.n, starts.copy()
+    for i, parent in enumerate(model.parents.tolist()):
+        depth[i] = depth[parent] + 1 if parent >= 0 else 0
+        if free[i]:
+            out[:, i] = starts[:, first.setdefault((depth[i], bool(model.slides[i])), i)]
+    return out
 
 
 def _firm(model: Mechanism) -> Mechanism:

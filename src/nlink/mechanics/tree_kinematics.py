@@ -57,10 +57,10 @@ class Frames(NamedTuple):
 
 def frames(model: Mechanism, q: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None) -> Frames:
     """Return the frames at coordinates q (..., N), their rates v and accelerations a (zeros if not given)."""
-    q = np.asarray(q, float)
+    q = np.asarray(q) if np.iscomplexobj(q) else np.asarray(q, float)
     v, a = (np.zeros_like(q) if each is None else np.asarray(each, float) for each in (v, a))
     angle, rate, alpha = (_turned(model, each) for each in (q, v, a))
-    origin, velocity, acceleration = (np.zeros((*q.shape, 2)) for _ in range(3))
+    origin, velocity, acceleration = (np.zeros((*q.shape, 2), q.dtype) for _ in range(3))
     along, left = model.levers
     du, dl = model.directions
     for i, k in enumerate(model.parents.tolist()):

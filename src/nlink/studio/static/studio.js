@@ -166,6 +166,7 @@ class Studio {
   // The server has taken the model: show its pose. A start given by a shape has become angles.
   took(answer, how = "whole") {
     this.valid = answer;
+    for (const pane of this.panes) pane.offer(answer.offers);
     document.title = `${answer.model.title || "Chain"} \u2013 nlink studio`;
     const shaped = !Array.isArray(this.model.table.start?.theta);
     if (shaped) {
