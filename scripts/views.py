@@ -27,7 +27,7 @@ from playwright.sync_api import Error, sync_playwright
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 WIDE, HIGH, QUALITY = 640, 520, 55
-PATIENCE = 300_000
+PATIENCE = 100_000
 """Milliseconds for what compiles first."""
 NLINK = [sys.executable, "-m", "nlink"]
 
@@ -47,8 +47,10 @@ def studio(model: str, runs: str) -> Iterator[str]:
     command = [*NLINK, "studio", model, "--port", "0", "--no-browser", "--runs", runs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        os.killpg(process.pid, signal.SIGINT)
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
 
 
 def still(page: Any) -> None:
@@ -122,10 +124,10 @@ def shoot(browser: Any, address: str, path: Path, look: dict[str, Any], act: Cal
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector(ready)
-    if "token" in address:
-        still(page)
-    page.wait_for_timeout(3000)
     try:
+        if "token" in address:
+            still(page)
+        page.wait_for_timeout(3000)
         if act:
             act(page)
     except Error as error:

@@ -294,7 +294,7 @@ export class Stage {
         drawDisc(context, at, radius + Math.min(1.6, 0.2 * radius), this.colours.ground);
         drawDisc(context, at, radius, this.colour(i));
       }
-      if (!look.centres) continue;
+      if (!look.centres || !(chain.mass[i] > 0)) continue;
       const foot = motion.spot(i, Math.min(chain.length[i], Math.max(0, chain.com[i])), 0);
       drawLine(context, this.pixel(...foot), at, this.colours.ink, 1.2);
       drawDisc(context, at, Math.max(2.4, 0.3 * this.thickness), this.colours.ink);
