@@ -9,7 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 from helpers import angles, links, load_strategies, rates, tenths
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import nlink
@@ -208,7 +208,6 @@ def test_a_displacement_is_not_taken_for_degrees(tmp_path):
         (f"[[links]]\nparent = {10**4200}", "links[0].parent must be GROUND (-1), got a whole number of about 4,201 digits"),
         (CART + "[start]\ntheta = [1]", "start.theta has 1 value for 2 bodies"),
         (CART + "[start]\ndrive = 1", "start.drive belongs to a chain with a pin; give start.theta"),
-        ('[[links]]\nkind = "slider"', "links[0] makes the mass matrix singular: in some configuration"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(text, message):
@@ -249,7 +248,12 @@ def mechanisms(draw) -> Mechanism:
     loads = [draw(strategy) for strategy in kinds.values() if draw(st.booleans())]
     loads += draw(st.lists(st.builds(PointSpring, spots, ground, tenths(0, 50), tenths(0, 20), tenths(0, 5)), max_size=2))
     loads += draw(st.lists(st.builds(PointForce, spots, tenths(-20, 20), tenths(-20, 20)), max_size=2))
-    return Mechanism(bodies, loads, draw(st.lists(closures, max_size=3)))
+    pins = draw(st.lists(closures, max_size=3))
+    try:
+        return Mechanism(bodies, loads, pins)
+    except ModelError as error:
+        assume("closes a loop of prescribed joints only" not in str(error))
+        raise
 
 
 @given(mechanisms(), st.data())

@@ -80,7 +80,7 @@ def test_a_run_comes_back_from_its_file(run, tmp_path):
     assert back.chain == run.chain
     assert back.scenario.settings.formulation == "Recursive()"
     assert back.meta["formulation"] == "recursive"
-    assert repr(back).startswith("<Run of 4 bodies to 2 s")
+    assert repr(back).startswith("<Run of 2 links and 2 sliders to 2 s")
 
 
 def test_a_resumed_run_is_the_whole_run(scenario, run, tmp_path):
