@@ -198,8 +198,8 @@ class Collocation(Engine):
 def state_matrix(
     chain: Multibody, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
 ) -> np.ndarray:
-    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin on the tip
-    of a chain.
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin on the
+    tip of a chain.
     """
     M, C, K = matrices(chain, theta, omega, alpha, t)
     if not chain.closed:
