@@ -29,7 +29,7 @@ ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "
 def mathml(chain: Multibody) -> tuple[str, list[dict[str, str]], str]:
     """Return a title, parts of the equations, each a heading and a table of MathML, and all of them in LaTeX."""
     if isinstance(chain, Mechanism):
-        raise ModelError("the equations are typeset for chains, not for mechanisms")
+        raise ModelError("the equations are typeset for chains, not for mechanisms; simulate it")
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")
     if chain.pin:
