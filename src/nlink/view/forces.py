@@ -37,7 +37,7 @@ def draw(sheet: Sheet) -> None:
 def _forces(sheet: Sheet) -> tuple[np.ndarray, np.ndarray]:
     """Return times and magnitudes (T, N), with a pin (T, N+1): at the saved points, as its force is known nowhere else."""
     run, motion = sheet.run, sheet.motion
-    if run.pin_force is None:
+    if not run.chain.closed:
         return motion.t, np.linalg.norm(kinematics.reactions(run.chain, *motion[1:]), axis=-1)
     sheet.marker = sheet.marker or ("." if len(run.t) <= FEW else "")
     return run.t, np.linalg.norm(run.reactions(), axis=-1)
