@@ -250,7 +250,7 @@ def test_a_torque_that_fails_keeps_what_was_found() -> None:
         ({"t_end": 1.0, "count": 0}, "count must be a whole number, at least 1, got 0"),
         ({"t_end": 1.0, "transient": 2.0}, "transient must be below t_end, 1 s, got 2"),
         ({"t_end": 1.0, "theta": [1.0]}, "theta has 1 value for 2 links"),
-        ({"t_end": 1.0, "chain": 2}, "lyapunov needs a Chain, got int"),
+        ({"t_end": 1.0, "chain": 2}, "lyapunov needs a Chain or a Mechanism, got int"),
         ({"t_end": 1.0, "chain": Chain.uniform(2, pin=(1.0, 0.0)), "theta": [2.618, 0.5236]}, "the links cannot move"),
     ],
 )
