@@ -504,7 +504,8 @@ def test_a_model_as_a_model_file(tmp_path: Path) -> None:
     assert nlink.Scenario.load(tmp_path / "mine.toml").to_dict() == nlink.preset("chaotic-5").to_dict()
 
 
-@pytest.mark.parametrize("line", ["nlink run ni", "nlink show ni", "nlink derive ni", "nlink modes ni"])
+@pytest.mark.parametrize("line", ["nlink run ni", "nlink show ni", "nlink derive ni", "nlink modes ni", "nlink map ftle ni"])
 def test_presets_complete_in_the_shell(line: str, tmp_path: Path) -> None:
-    done = call(cwd=tmp_path, _NLINK_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD="2")
+    last = str(line.count(" "))
+    done = call(cwd=tmp_path, _NLINK_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=last)
     assert done.stdout.split() == ["nice-3", "nice-5", "nice-6"]

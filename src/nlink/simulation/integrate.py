@@ -56,7 +56,7 @@ def simulate(
     theta: ArrayLike | None = None,
     omega: ArrayLike | None = None,
     *,
-    t_end: float,
+    t_end: float | None = None,
     formulation: str | Formulation = "recursive",
     integrator: str | Integrator | None = None,
     rtol: float = 1e-9,
@@ -92,6 +92,8 @@ def simulate(
     """
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
+        if t_end is None:
+            raise ModelError("simulate needs t_end, the time in s at which the run ends")
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
