@@ -25,7 +25,7 @@ from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_S
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import check_start
 from nlink.mechanics.motions import motion_at
