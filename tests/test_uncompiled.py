@@ -1,6 +1,7 @@
 """The kernels without the compiler, in processes of their own, as they are compiled or not for good.
 
-`uncompiled.py` and `uncompiled_runs.py` run so only. Tests of whole runs, of vectors and of dual numbers run compiled as well.
+`uncompiled.py`, `uncompiled_trees.py` and `uncompiled_runs.py` run so only. Tests of whole runs, of vectors and of dual numbers run
+compiled as well.
 """
 
 import os
@@ -42,6 +43,10 @@ def check(*tests: str) -> None:
 
 def test_the_mechanics_and_the_series_run_as_plain_python():
     check("uncompiled.py")
+
+
+def test_the_series_of_mechanisms_run_as_plain_python():
+    check("uncompiled_trees.py")
 
 
 def test_whole_runs_give_the_same_as_plain_python():

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
 from nlink.analysis.motion import failure, start_state
-from nlink.analysis.variations import tangent_engine, tangent_frame, volume
+from nlink.analysis.variations import tangent_engine, tangent_frame
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain, Multibody
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import a_model
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -30,9 +30,7 @@ class TangentFlow:
     """A motion under way with its deviations."""
 
     def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
-        if not isinstance(chain, Chain | Mechanism):
-            raise ModelError(f"lyapunov needs a Chain or a Mechanism, got {type(chain).__name__}")
-        self.chain, self.engine = chain, tangent_engine(chain, tol)
+        self.chain, self.engine = chain, tangent_engine(a_model("lyapunov", chain), tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
         frame = tangent_frame(chain, *self.angles())
@@ -51,7 +49,7 @@ class TangentFlow:
 
     def begin(self) -> None:
         """Count from here."""
-        self.volume, self.contraction, self.origin = volume(self.chain, *self.angles()), 0.0, self.t
+        self.volume, self.contraction, self.origin = self.engine.volume(self.t, *self.angles()), 0.0, self.t
         self.times, self.logs = [self.t], [np.zeros(self.count)]
 
     def factors(self, end: float, longest: float = math.inf, rest: float = 0.01) -> Iterator[np.ndarray]:
@@ -107,4 +105,4 @@ class TangentFlow:
     def divergence(self) -> float:
         """The mean rate at which volumes have changed since the count began, exact."""
         span = self.t - self.origin
-        return (volume(self.chain, *self.angles()) - self.volume - self.contraction) / span if span else math.nan
+        return (self.engine.volume(self.t, *self.angles()) - self.volume - self.contraction) / span if span else math.nan

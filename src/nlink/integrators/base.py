@@ -25,6 +25,9 @@ import numpy as np
 from nlink._support.checks import number, whole
 from nlink.mechanics.system import System
 
+RUNGE_KUTTA = "DOP853, RK45 or RK4"
+"""The integrators that take every model, in messages."""
+
 if TYPE_CHECKING:
     from nlink.integrators.sampling import Sampling
 

@@ -16,7 +16,7 @@ from nlink._support.checks import ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
-from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Adaptive, Restart, Stepper
+from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNGE_KUTTA, RUNNING, Adaptive, Restart, Stepper
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
 from nlink.integrators.polynomials import PolynomialChunk
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
@@ -41,6 +41,8 @@ class IDA(Adaptive):
             raise ModelError("IDA does not support mechanisms; use DOP853, RK45 or RK4")
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
+        if isinstance(system.chain, Mechanism):
+            raise ModelError(f"IDA does not support mechanisms; use {RUNGE_KUTTA}")
         if type(system.parameters) not in RESIDUALS:
             raise ModelError(
                 f"IDA keeps constraints, which {form.name} does not have; use maximal or natural, or another integrator"

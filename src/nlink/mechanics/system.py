@@ -39,12 +39,6 @@ def residual_of(t, z, rate, p, y, out, w):
 
 
 @entry("the equations of motion")
-def rates(t, y, p, out, w):
-    """Evaluate the right-hand side once."""
-    rhs(t, views(y), views(p), views(out), views(w))
-
-
-@entry("the equations of motion")
 def rates_many(t, y, p, out, tip, w):
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
     t, y, p, out, tip, w = views(t), views(y), views(p), views(out), views(tip), views(w)
@@ -52,6 +46,11 @@ def rates_many(t, y, p, out, tip, w):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
+
+
+def rates(t: float, y: np.ndarray, p: Any, out: np.ndarray, w: np.ndarray) -> None:
+    """Evaluate the right-hand side once; `w` is left as it leaves it."""
+    rates_many(np.array([t]), y[None], p, out[None], np.empty((1, 2)), w)
 
 
 @entry("energies")

@@ -17,8 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.interpreted import Vector
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, sincos, where
+from nlink.compiled.simd import alike, lane, sincos, with_lane
 from nlink.mechanics.kernels import (
     DRAGGED,
     DRIVEN,
@@ -56,7 +58,7 @@ WORKS = len(ROWS)
 """Rows of the ledger of a mechanism."""
 Q, V, PUSH, TH, OM, PX, PY, X, Y, VX, VY, DX, DY = range(LOAD_ROWS, LOAD_ROWS + 13)
 TREE_ROWS = LOAD_ROWS + 13
-PARENT, SLIDE, PRESCRIBED, TURNER, FIRST_SINE, LAST_SINE, FIRST_PIECE, LAST_PIECE = range(8)
+PARENT, SLIDE, PRESCRIBED, TURNER, FIRST_SINE, LAST_SINE, FIRST_SPLINE, LAST_SPLINE = range(8)
 """Rows of `bodies`: of each body its parent, whether it slides, whether its motion is prescribed, and the parts of that."""
 ALONG, LEFT, DIRECTION_ALONG, DIRECTION_LEFT, CONSTANT, RATE = range(6)
 """Rows of `joints`."""
@@ -77,8 +79,10 @@ class TreeNumbers(NamedTuple):
     """(6, N): ALONG, LEFT, ..."""
     sines: np.ndarray
     """(sines, 3): amplitude, angular frequency, phase"""
+    splines: np.ndarray
+    """(splines + 1,) whole numbers: where the pieces of each spline begin"""
     pieces: np.ndarray
-    """(pieces, 6): see `Spline.pieces`; each spline's first piece counts from -infinity"""
+    """(pieces, 6): see `Spline.pieces`"""
     ends: np.ndarray
     """(2, K) whole numbers: the bodies between which a spring or a force at points acts"""
     points: np.ndarray
@@ -105,20 +109,17 @@ def tree_numbers(model: Mechanism) -> TreeNumbers:
         if body.motion is not None:
             motion = numbers_of(body.motion)
             joints[CONSTANT, i], joints[RATE, i] = motion.constant, motion.rate
-            bodies[FIRST_SINE : LAST_SINE + 1, i] = _appended(sines, [motion.sines])
-            bodies[FIRST_PIECE : LAST_PIECE + 1, i] = _appended(pieces, motion.pieces)
+            bodies[FIRST_SINE : LAST_SINE + 1, i] = len(sines) - 1, len(sines) - 1 + len(motion.sines)
+            sines += list(motion.sines[:, None])
+            bodies[FIRST_SPLINE : LAST_SPLINE + 1, i] = len(pieces) - 1, len(pieces) - 1 + len(motion.pieces)
+            pieces += motion.pieces
     loads = [load for load in model.loads if load.several]
     ends, points = np.full((2, len(loads)), GROUND, np.int64), np.zeros((9, len(loads)))
     for k, load in enumerate(loads):
         ends[:, k], points[:, k] = _at_points(model, load)
     tips = np.array([_body_of(model, model.load(kind)) for kind in (TipForce, FollowerForce)], np.int64)
-    return TreeNumbers(bodies, joints, np.concatenate(sines), np.concatenate(pieces), ends, points, tips)
-
-
-def _appended(rows: list[np.ndarray], more: list[np.ndarray]) -> tuple[int, int]:
-    first = sum(map(len, rows))
-    rows += more
-    return first, sum(map(len, rows))
+    splines = np.cumsum([len(each) for each in pieces])
+    return TreeNumbers(bodies, joints, np.concatenate(sines), splines, np.concatenate(pieces), ends, points, tips)
 
 
 def _at_points(model: Mechanism, load: Load) -> tuple[tuple[int, int], np.ndarray]:
@@ -146,36 +147,44 @@ def prescribed(t, i, tree):
         q += amplitude * s
         v += amplitude * frequency * c
         a -= amplitude * frequency * frequency * s
-    first = tree.bodies[FIRST_PIECE, i]
-    while first < tree.bodies[LAST_PIECE, i]:
-        q, v, a, first = spline(t, first, tree, q, v, a, tree.bodies[LAST_PIECE, i])
+    for k in range(tree.bodies[FIRST_SPLINE, i], tree.bodies[LAST_SPLINE, i]):
+        u, c0, c1, c2, c3 = cubic(t, True, tree.splines[k], tree.splines[k + 1], tree.pieces)
+        q += c0 + u * (c1 + u * (c2 + u * c3))
+        v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
+        a += 2.0 * c2 + 6.0 * c3 * u
     return q, v, a
 
 
 @kernel
-def spline(t, first, tree, q, v, a, end):
-    """Return the sums with the spline that begins at piece `first`, and where the next one begins."""
-    begin, c0 = alike(tree.pieces[first, BEGINS], t), alike(tree.pieces[first, CUBIC], t)
-    c1, c2, c3 = (
-        alike(tree.pieces[first, CUBIC + 1], t),
-        alike(tree.pieces[first, CUBIC + 2], t),
-        alike(tree.pieces[first, CUBIC + 3], t),
-    )
-    after = first + 1
-    while after < end and tree.pieces[after, COUNTS] > -math.inf:
-        behind = t >= tree.pieces[after, COUNTS]
-        begin, c0 = where(behind, tree.pieces[after, BEGINS], begin), where(behind, tree.pieces[after, CUBIC], c0)
-        c1, c2, c3 = (
-            where(behind, tree.pieces[after, CUBIC + 1], c1),
-            where(behind, tree.pieces[after, CUBIC + 2], c2),
-            where(behind, tree.pieces[after, CUBIC + 3], c3),
-        )
-        after += 1
-    u = t - begin
-    q += c0 + u * (c1 + u * (c2 + u * c3))
-    v += c1 + u * (2.0 * c2 + u * (3.0 * c3))
-    a += 2.0 * c2 + 6.0 * c3 * u
-    return q, v, a, after
+def cubic_at(t, ahead, first, end, pieces):
+    """Return the cubic of one time; see `cubic`."""
+    low, high = first, end
+    while high - low > 1:
+        middle = (low + high) // 2
+        if pieces[middle, COUNTS] <= t if ahead else pieces[middle, COUNTS] < t:
+            low = middle
+        else:
+            high = middle
+    c0, c1, c2, c3 = pieces[low, CUBIC], pieces[low, CUBIC + 1], pieces[low, CUBIC + 2], pieces[low, CUBIC + 3]
+    return t - pieces[low, BEGINS], c0, c1, c2, c3
+
+
+@kernel
+def cubic_in_lanes(t, ahead, first, end, pieces):
+    """Return the cubics at the time of each lane; see `cubic`."""
+    u = c0 = c1 = c2 = c3 = alike(0.0, t)
+    for k in range(len(t)):
+        since, d0, d1, d2, d3 = cubic_at(lane(t, k), ahead, first, end, pieces)
+        u, c0, c1 = with_lane(u, k, since), with_lane(c0, k, d0), with_lane(c1, k, d1)
+        c2, c3 = with_lane(c2, k, d2), with_lane(c3, k, d3)
+    return u, c0, c1, c2, c3
+
+
+@dispatched(lambda kind: cubic_in_lanes if kind is Vector else cubic_at, "t")
+def cubic(t, ahead, first, end, pieces):
+    """Return the time since the piece of a spline began on which t lies, and its coefficients; first, end: its pieces. At a knot it
+    is the later piece if `ahead`, else the earlier.
+    """
 
 
 @kernel

@@ -1,20 +1,15 @@
-"""Series of prescribed motions: sines, ramps, and the piece of a spline on which a step lies."""
+"""Series of prescribed motions: sines, ramps, and the pieces of splines on which a step lies."""
 
 from __future__ import annotations
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, sincos, where
-from nlink.mechanics.tree import (
-    FIRST_PIECE,
-    FIRST_SINE,
-    LAST_PIECE,
-    LAST_SINE,
-)
+from nlink.compiled.simd import alike, sincos
+from nlink.mechanics.tree import FIRST_SINE, FIRST_SPLINE, LAST_SINE, LAST_SPLINE, cubic
 
 
 @kernel
 def motion_series(t, ahead, i, tree, q, order):
-    """Fill the coefficients of a prescribed coordinate from the second power on; of splines, the piece of the step."""
+    """Fill the coefficients of a prescribed coordinate from the second power on; of splines, those of the piece of the step."""
     for k in range(2, order + 1):
         q[k, i] = alike(0.0, q[0, i])
     for j in range(tree.bodies[FIRST_SINE, i], tree.bodies[LAST_SINE, i]):
@@ -25,22 +20,7 @@ def motion_series(t, ahead, i, tree, q, order):
                 q[k, i] += size * s
             size *= frequency / (k + 1.0)
             s, c = c, -s
-    first = tree.bodies[FIRST_PIECE, i]
-    while first < tree.bodies[LAST_PIECE, i]:
-        first = piece_series(t, ahead, first, tree, q, i)
-
-
-@kernel
-def piece_series(t, ahead, first, tree, q, i):
-    """Add the coefficients of the spline that begins at piece `first`; return where the next one begins."""
-    end = tree.bodies[LAST_PIECE, i]
-    begin, half, sixth = alike(tree.pieces[first, 0], t), alike(tree.pieces[first, 3], t), alike(tree.pieces[first, 4], t)
-    j = first + 1
-    while j < end and (tree.pieces[j, 0] > tree.pieces[j - 1, 0] or j == first + 1):
-        behind = t >= tree.pieces[j, 0] if ahead else t > tree.pieces[j, 0]
-        begin = where(behind, tree.pieces[j, 0], begin)
-        half, sixth = where(behind, tree.pieces[j, 3], half), where(behind, tree.pieces[j, 4], sixth)
-        j += 1
-    q[2, i] += half + 3.0 * sixth * (t - begin)
-    q[3, i] += sixth
-    return j
+    for j in range(tree.bodies[FIRST_SPLINE, i], tree.bodies[LAST_SPLINE, i]):
+        u, _, _, half, sixth = cubic(t, ahead, tree.splines[j], tree.splines[j + 1], tree.pieces)
+        q[2, i] += half + 3.0 * sixth * u
+        q[3, i] += sixth
