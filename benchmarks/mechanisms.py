@@ -1,9 +1,10 @@
-"""Mechanisms: what an evaluation of the accelerations of a tree costs a body, alone, side by side, and beside Pinocchio; part of
-`make bench`.
+"""Mechanisms: what an evaluation of the accelerations of a tree costs a body, alone, side by side, and beside Pinocchio; of closed
+mechanisms what a body of a ladder costs, IFToMM A02 with 40 loops, and Andrews' mechanism beside Exudyn; part of `make bench`.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from main_road import best, repeat
 
 import nlink
-from nlink import GROUND, Link, Mechanism, Slider
+from nlink import GROUND, At, Gravity, JointTorque, Link, Mechanism, Pin, PointSpring, Slider
 
 SIZES = (5, 15, 63, 255, 1000)
 WORK = 1_000_000
@@ -128,8 +129,97 @@ def trees() -> None:
     )
 
 
+LADDERS = (1, 2, 10, 40, 100, 300, 1000)
+"""Loops of the ladders."""
+EXUDYN = ((4e-5, 0.14), (2e-6, 0.68), (1e-7, 2.7))
+"""Errors of Exudyn's angles of Andrews' mechanism at 0.03 s and the time in s it takes, as measured earlier: exudyn 1.9, one core."""
+
+
+def ladder(loops: int) -> Mechanism:
+    """IFToMM A02: parallel four-bars in a row, rods of 1 m and 1 kg."""
+    links, last = [rod().on(GROUND, (0.0, 0.0))], 0
+    for i in range(loops):
+        links += [rod().on(last), rod().on(GROUND, (i + 1.0, 0.0))]
+        last = 2 * i + 2
+    return Mechanism(links, pins=[Pin(At(2 * i + 1), At(2 * i + 2)) for i in range(loops)])
+
+
+def leaning(loops: int, angle: float) -> np.ndarray:
+    """Return a state of a ladder whose rockers are turned by so much from straight down."""
+    theta, omega = np.full(2 * loops + 1, math.pi / 2), np.zeros(2 * loops + 1)
+    theta[::2], omega[::2] = angle, -1.0
+    return np.concatenate([theta, omega])
+
+
+def squeezer() -> tuple[Mechanism, np.ndarray]:
+    """Andrews' squeezing mechanism and its start: Hairer and Wanner, Solving Ordinary Differential Equations II, VII.7."""
+    a = (-0.06934, -0.00227)
+    links = [
+        Link(0.007, 0.04325, 0.00092, 2.194e-6),
+        Link(0.028, 0.00365, 0.0115, 4.410e-7),
+        Link(0.035, 0.02373, 0.01874, 5.255e-6, offset=0.01043).on(GROUND, (-0.03635, 0.03273)),
+        Link(0.04, 0.07050, 0.02308, 1.169e-5, offset=0.00916).on(GROUND, a),
+        Link(0.02, 0.00706, 0.02 - 0.01421, 5.667e-7),
+        Link(0.04, 0.05498, 0.01228, 1.912e-5, offset=-0.00449).on(GROUND, a),
+        Link(0.02, 0.00706, 0.02 - 0.01421, 5.667e-7),
+    ]
+    spring = PointSpring(At(2, 0.018, 0.02), (0.014, 0.072), stiffness=4530.0, length=0.07785)
+    loads = [Gravity(0.0), JointTorque((0.033, *[0.0] * 6)), spring]
+    beta, gamma, phi, delta, epsilon = (
+        -0.06171389001427645,
+        0.45527981916307038,
+        0.22266839016588588,
+        0.48736497954384255,
+        1.2305474445,
+    )
+    quarter = math.pi / 2
+    start = [beta + quarter, beta - quarter, gamma, delta + quarter, phi + delta, epsilon, epsilon - phi + quarter]
+    return Mechanism(links, loads, [Pin(At(1), At(i)) for i in (2, 4, 6)]), np.array(start)
+
+
+def loops() -> None:
+    print(
+        "\nOne evaluation of a ladder of loops (IFToMM A02) with closing the state, ns a body: away from dead positions, and 0.05 rad"
+    )
+    print("beside one, where all loops nearly vanish (goal: about 25, the same for any length)")
+    print(f"{'loops':>6} {'away':>9} {'beside':>9}")
+    for count in LADDERS:
+        system = nlink.formulate(ladder(count))
+        bodies, times = 2 * count + 1, max(2, WORK // (20 * (2 * count + 1)))
+        costs = []
+        for angle, part in ((2.4, 1), (math.pi / 2 + 0.05, 10)):
+            if part > 1 and count > 300:
+                continue
+            y, calls = np.append(leaning(count, angle), np.zeros(system.full_size - system.size)), max(1, times // part)
+            w, out = system.scratch(), np.empty_like(y)
+            took = best(lambda y=y, s=system, w=w, out=out, c=calls: repeat(y.copy(), s.parameters, out, w, c), 3)
+            costs.append(1e9 * took / (calls * bodies))
+        print(f"{count:>6} " + " ".join(f"{each:>9.0f}" for each in costs))
+    mechanism, start = ladder(40), leaning(40, math.pi)
+    run = nlink.simulate(mechanism, start[:81], start[81:], t_end=20.0, save=20.0, rtol=1e-9, atol=1e-9)
+    system = nlink.formulate(mechanism)
+    took = best(lambda: nlink.simulate(system, start[:81], start[81:], t_end=20.0, save=20.0, rtol=1e-9, atol=1e-9), 3)
+    passed = sum(event.name == "dead position" for event in run.events)
+    wrong = float(np.abs(run.energy().residual).max())
+    print(
+        f"A02 with 40 loops, 20 s at 1e-9: {took:.3f} s of processor time (goal 0.2), {passed} dead positions, energy off by {wrong:.1e} J"
+    )
+    mechanism, angles = squeezer()
+    exact = nlink.simulate(mechanism, angles, t_end=0.03, save=0.03, rtol=1e-13, atol=1e-13).theta[-1]
+    print("Andrews' mechanism, 0.03 s: error of the angles, ms of processor time (goal 10 ms at 1e-8)")
+    for tolerance in (1e-5, 1e-7, 1e-8):
+        system = nlink.formulate(mechanism)
+        end = nlink.simulate(system, angles, t_end=0.03, save=0.03, rtol=tolerance, atol=tolerance).theta[-1]
+        took = best(lambda s=system, tol=tolerance: nlink.simulate(s, angles, t_end=0.03, save=0.03, rtol=tol, atol=tol), 5)
+        print(f"{'nlink':>8} {np.abs(end - exact).max():>9.0e} {1e3 * took:>8.1f}")
+    for error, seconds in EXUDYN:
+        print(f"{'Exudyn*':>8} {error:>9.0e} {1e3 * seconds:>8.0f}")
+    print("(* as measured earlier, time by the clock)")
+
+
 def main() -> None:
     trees()
+    loops()
 
 
 if __name__ == "__main__":

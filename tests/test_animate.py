@@ -68,6 +68,16 @@ def test_frames_and_duration_of_a_gif(tmp_path, fps, speed):
     assert shown[0].shape == (64, 64, 3)
 
 
+def test_a_moment_is_shown_in_slow_motion():
+    run = made_run()
+    run.t *= 0.03
+    times = frame_times(run, None, 50)
+    assert len(times) == 401  # 8 s
+    assert times[-1] == 0.03
+    assert len(frame_times(run, 1.0, 50)) == 3
+    assert len(frame_times(made_run(), None, 50)) == len(frame_times(made_run(), 1.0, 50))
+
+
 def test_delays_are_spread():
     assert delays(6, 30) == [3, 4, 3, 3, 4, 3]
     assert delays(4, 50) == [2, 2, 2, 2]
@@ -350,6 +360,21 @@ def test_a_floating_chain_is_followed_if_it_leaves():
     assert (at < far.look.size).all()
     assert far.camera.scale > 3 * frames(moved("cart", far=50.0), fps=10).camera.scale
     assert (pixels(far.draw(5)) != pixels(far.draw(6))).any()
+
+
+def test_massless_bodies_have_no_centre_of_mass():
+    assert frames(moved("floating"), centres=True).centres.shape[1] == 3  # of the links; two sliders let them float
+    assert frames(moved("cart"), centres=True).centres.shape[1] == 3
+
+
+def test_the_trail_of_what_is_followed_leaves_the_title_alone():
+    run = moved("floating", far=50.0)
+    run.theta[:, 1] -= 50.0 * run.t
+    made = frames(run, fps=10, trail=10.0, size=(300, 300))
+    height, last = 300 - round(made.camera.frame[3]), made.traced + made.shift[-1]
+    assert (last[:, 1] > made.camera.frame[3] + 10).any()
+    first, end = (np.asarray(made.draw(k))[:height, :200] for k in (0, len(made) - 1))
+    np.testing.assert_array_equal(end, first)
 
 
 @pytest.mark.parametrize("name", ["cart", "chain"])

@@ -402,6 +402,22 @@ def test_the_page_of_a_mechanism_has_its_outline(name):
     assert drawn["follows"] is False
 
 
+@pytest.mark.parametrize(
+    ("name", "point"),
+    [
+        ("slider-crank", At(1, 0.45)),  # the end of the rod stays on a line
+        ("peaucellier", At(6)),  # held, but on a body that moves about: the far corner
+        ("jansen", At(6)),  # the foot
+        ("a02-40", At(80, 0.5)),
+        ("andrews", At(6)),
+        ("tree-5", At(4)),
+        ("cart-2", At(2)),
+    ],
+)
+def test_the_path_that_is_shown_is_one_worth_seeing(name, point):
+    assert outline.traced_point(nlink.preset(name).chain) == point
+
+
 def test_small_displacements_keep_their_digits_on_a_page():
     run = moved("kapitza")
     run.theta[:, 0] *= 1e-4

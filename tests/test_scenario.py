@@ -192,14 +192,15 @@ def test_presets_run(name):
 PRESETS = (
     "nice-3 nice-5 nice-6 chaotic-3 chaotic-5 chaotic-6 chaotic-15 chaotic-3-springs chaotic-3-springs-friction "
     "chaotic-8-driven heavy-tip-5 massless-3 point-2 point-3 follower-5 offaxis-double rayleigh-4 "
-    "four-bar five-bar catenary-50 driven-1 cart-pole cart-2 kapitza floating-3 tree-5 watt"
+    "four-bar five-bar catenary-50 driven-1 cart-pole cart-2 kapitza floating-3 tree-5 watt "
+    "slider-crank peaucellier jansen andrews a02-40"
 )
 
 
 def test_all_presets_are_there():
     assert set(nlink.presets()) == set(PRESETS.split())
     with pytest.raises(
-        ModelError, match=r"there is no preset 'nice3' \(did you mean 'nice-3'\?\); presets: cart-2, cart-pole, catenary-50"
+        ModelError, match=r"there is no preset 'nice3' \(did you mean 'nice-3'\?\); presets: a02-40, andrews, cart-2"
     ):
         nlink.preset("nice3")
 

@@ -13,7 +13,7 @@ import typer
 
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli import options
-from nlink.cli.common import Table, chains, check_link, parameter, picture_size, read_scenario, values_between
+from nlink.cli.common import Table, chain_of, chains, check_link, parameter, picture_size, read_scenario, values_between
 from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
 from nlink.view.packing import finite_json
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LONG, LONGER = 10, 20
 """The length of motions without --until, in lengths of the model's run: for exponents, and for points of a section."""
 STARTS, MOST_STARTS = 12, 1_000_000
+SECTIONED = ("sections are taken of", "in Python give nlink.simulate an Event where the motion crosses the section")
+"""What `chain_of` says of sections."""
 
 
 def lyapunov(
@@ -145,7 +147,8 @@ def poincare(
     from nlink.analysis.bifurcation import default_section
     from nlink.analysis.poincare import poincare as passed
 
-    _, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
+    name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
+    chain_of(name, scenario, *SECTIONED)
     cut = read_section(section, scenario.chain.n) if section else default_section(scenario.chain)
     t_end = _length(scenario, until, LONGER)
     report = Report(as_json, quiet, check_picture(output), csv, theme, picture_size(size))
@@ -262,6 +265,7 @@ def bifurcation(
     from nlink.analysis.bifurcation import bifurcation as followed
 
     name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
+    chain_of(name, scenario, *SECTIONED)
     key, label = parameter("--vary", vary)
     values = values_between("--from", "--to", low, high, points)
     t_end = _length(scenario, until, 5)

@@ -14,8 +14,9 @@ import numpy as np
 from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
 from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, read_model, refuse_large, tables
-from nlink.mechanics.chain import LINK
+from nlink.mechanics.chain import LINK, Chain
 from nlink.mechanics.loads import LOADS
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.points import At
 from nlink.models.starts import warn_of_degrees
 from nlink.scenario import Scenario, preset_table, presets
@@ -59,6 +60,15 @@ def read_scenario(model: str | None, changes: Table, settings: list[str] | None)
     """Return the short name, the tables and the scenario of a model, changed by the options of a command."""
     name, table = model_table(model or DEFAULT)
     return name, table, changed(name, table, changes, settings)
+
+
+def chain_of(name: str, scenario: Scenario, what: str, remedy: str) -> Chain:
+    """Return the chain of a scenario; refuse a mechanism where `what` is for chains, with what to do instead."""
+    chain = scenario.chain
+    chain = chain.as_chain() if isinstance(chain, Mechanism) else chain
+    if not isinstance(chain, Chain):
+        raise ModelError(f"{name} is a mechanism, and {what} chains; {remedy}")
+    return chain
 
 
 def changed(name: str, table: Table, changes: Table, settings: list[str] | None) -> Scenario:

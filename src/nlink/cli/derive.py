@@ -11,12 +11,11 @@ import typer
 
 from nlink._support.checks import ModelError, choice
 from nlink._support.endings import check_ending
-from nlink.cli.common import Table, read_scenario
+from nlink.cli.common import Table, chain_of, read_scenario
 from nlink.cli.options import models
 from nlink.cli.report import write_text
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS
-from nlink.mechanics.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from nlink.symbolic import Equations
@@ -85,10 +84,7 @@ class Derived(NamedTuple):
 
 def _of_model(name: str) -> Derived:
     """Return what the chain of a model needs."""
-    chain = read_scenario(name, {}, None)[2].chain
-    chain = chain.as_chain() or chain if isinstance(chain, Mechanism) else chain
-    if isinstance(chain, Mechanism):
-        raise ModelError(f"{name} is a mechanism, and equations are derived for chains; give a number of links, or simulate it")
+    chain = chain_of(name, read_scenario(name, {}, None)[2], "equations are derived for", "give a number of links, or simulate it")
     if chain.pin:
         raise ModelError(f"{name} is a closed chain, and equations are derived for open ones; take [pin] out of the model")
     points = all(link == Link.point(link.length, link.mass) for link in chain.links)

@@ -66,7 +66,10 @@ def animate(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A .gif, .mp4 or .html; a live window if not given.")
     ] = None,
-    speed: Annotated[float, typer.Option(help="1 is real time, 2 twice as fast.")] = 1.0,
+    speed: Annotated[
+        float | None,
+        typer.Option(help="1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second."),
+    ] = None,
     fps: Annotated[float, typer.Option(help="Frames per second of a .gif or .mp4.")] = 50.0,
     size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels of a .gif or .mp4.")] = "640x640",
     trail: Annotated[

@@ -25,8 +25,9 @@ from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_S
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, Multibody
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism, a_model
+from nlink.mechanics.mobility import check_start
 from nlink.mechanics.motions import motion_at
 from nlink.mechanics.system import System
 
@@ -113,8 +114,7 @@ def make_job(
     on_card: bool = False,
 ) -> Job:
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
-    if not isinstance(chain, Chain | Mechanism):
-        raise ModelError(f"simulate_many needs a Chain or a Mechanism, got {type(chain).__name__}")
+    chain = a_model("simulate_many", chain)
     chain = chain.as_chain() or chain if isinstance(chain, Mechanism) else chain
     try:
         table = dict(vary or {})
@@ -127,9 +127,13 @@ def make_job(
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
     varied = Varied(chain, vary, len(angles))
     varied.check()
-    for k in range(len(angles) if chain.pin else 0):
+    for k in range(len(angles) if chain.closed else 0):
         try:
-            loop_closure.assemble(varied.chain(k), angles[k], rates[k])
+            member = varied.chain(k)
+            if isinstance(member, Mechanism):
+                check_start(member.as_assembled(angles[k]), angles[k])
+            else:
+                loop_closure.assemble(member, angles[k], rates[k])
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
     t_end = number("t_end", t_end)

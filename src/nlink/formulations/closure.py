@@ -27,6 +27,7 @@ from nlink.compiled.jit import apart, entry, kernel
 from nlink.compiled.views import views
 from nlink.formulations.factors import (
     ALL,
+    BEGIN,
     DIAGONAL,
     HIT,
     INFO,
@@ -244,10 +245,14 @@ class ClosedSweep(TreeFormulation):
 
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
-    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare."""
+    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare; NaN at a dead position."""
     m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
     matrix, parts, order = MATRICES + m, MATRICES + 3 * m, w[ORDER, :m].astype(int)
-    R = np.triu(w[matrix : matrix + used, :used].T, 1) + np.diag(w[DIAGONAL, :used])
+    above = np.triu(w[matrix : matrix + used, :used].T, 1)
+    above[np.arange(used)[:, None] < w[BEGIN, :used]] = 0.0  # what is before the first entry of a row was never filled
+    R = above + np.diag(w[DIAGONAL, :used])
+    if not np.all(np.isfinite(R)) or not R.diagonal().all():
+        return np.full(m, np.nan)
     combined = np.linalg.solve(R, -(w[Z, :used] + w[PART, :used])) if used else np.zeros(0)
     sizes = np.zeros(m)
     sizes[order[:used]] = combined
@@ -682,7 +687,7 @@ class Rows:
 
 def room(model: Mechanism) -> np.ndarray:
     """Return scratch for a closed mechanism: rows as wide as there are bodies or rows, and places in INFO."""
-    return np.zeros((MATRICES + 4 * model.rows, max(model.n, model.rows, 4)))
+    return np.zeros((MATRICES + 5 * model.rows, max(model.n, model.rows, 4)))
 
 
 def spare_rows(model: Mechanism) -> int:

@@ -24,6 +24,7 @@ from nlink.formulations.rows import (
     LOW,
     PIN,
     SCALE,
+    STEP,
     direction,
     gradient,
     miss,
@@ -31,7 +32,7 @@ from nlink.formulations.rows import (
     whiten,
     whiten_all,
 )
-from nlink.formulations.sharp import SHARP_ROWS, gradient_sharply, lean_sharply, miss_sharply, pose_sharply
+from nlink.formulations.sharp import SHARP_ROWS, add_gradient, gradient_sharply, miss_sharply, pose_sharply
 from nlink.mechanics.tree import PRESCRIBED, V
 
 DIAGONAL, BETA, ORDER, END, BEGIN, PIVOT, MISSED, RIGHT, Z, GATE, OFF, INFO = range(SHARP_ROWS, SHARP_ROWS + 12)
@@ -40,8 +41,8 @@ last column and the first entry that is not zero; the pivot in the plain metric;
 solution, whether a row counts; what a dead position misses; and INFO.
 """
 MATRICES = SHARP_ROWS + 12
-"""Where the four matrices begin, each with a row for each row of the constraints: gradients, those in reflection, the combined
-gradients, and how they are combined.
+"""Where the matrices begin, each with a row for each row of the constraints: gradients, those in reflection, the combined
+gradients, how they are combined, and the low parts of the gradients.
 """
 SIGMA, KEPT, SPARE, UNDETERMINED = range(4)
 """Places in INFO: the smallest pivot against the scale of its row, how many rows are kept and spare, and why accelerations are not
@@ -53,6 +54,8 @@ HIT = 1e-8
 """Part of its scale at which the derivative of a row takes its place."""
 FAINT = 0.01
 """Parts of a combined row that are left out, against what is left of it: what they round is less than what is left does."""
+CANCELLED = 1e-8
+"""Part of its square below which the length of a row is summed anew: the digits of the difference are gone."""
 POSITIONS, RATES, ALL = range(3)
 """What is solved for: corrections of positions, of rates, or accelerations."""
 
@@ -64,15 +67,35 @@ def matrices(p):
     return MATRICES, MATRICES + m, MATRICES + 2 * m, MATRICES + 3 * m
 
 
+@kernel
+def product_of(a, b, first, end, w):
+    """Return the product of two rows from column `first` to `end`: four sums side by side do not wait for each other."""
+    one = two = three = four = 0.0
+    i = first
+    while i + 3 < end:
+        one += w[a, i] * w[b, i]
+        two += w[a, i + 1] * w[b, i + 1]
+        three += w[a, i + 2] * w[b, i + 2]
+        four += w[a, i + 3] * w[b, i + 3]
+        i += 4
+    while i < end:
+        one += w[a, i] * w[b, i]
+        i += 1
+    return (one + two) + (three + four)
+
+
+@kernel
+def low_parts(p):
+    """Return the first row of the low parts of the gradients."""
+    return MATRICES + 4 * p.rows.total
+
+
 @apart
 def mirror(k, first, last, matrix, w):
     """Reflect row k by the reflections first..last-1."""
     for j in range(first, last):
         end = int(w[END, j]) + 1
-        total = 0.0
-        for i in range(j, end):
-            total += w[matrix + j, i] * w[matrix + k, i]
-        total *= w[BETA, j]
+        total = product_of(matrix + j, matrix + k, j, end, w) * w[BETA, j]
         for i in range(j, end):
             w[matrix + k, i] -= total * w[matrix + j, i]
 
@@ -80,10 +103,7 @@ def mirror(k, first, last, matrix, w):
 @apart
 def left_over(k, at, end, matrix, w):
     """Return the length of row k from column `at` on."""
-    square = 0.0
-    for i in range(at, end):
-        square += w[matrix + k, i] * w[matrix + k, i]
-    return math.sqrt(square)
+    return math.sqrt(product_of(matrix + k, matrix + k, at, end, w))
 
 
 @apart
@@ -105,10 +125,7 @@ def along_q(row, count, back, p, w):
     for step in range(count):
         k = step if back else count - 1 - step
         end = int(w[END, k]) + 1
-        total = 0.0
-        for i in range(k, end):
-            total += w[matrix + k, i] * w[row, i]
-        total *= w[BETA, k]
+        total = product_of(matrix + k, row, k, end, w) * w[BETA, k]
         for i in range(k, end):
             w[row, i] -= total * w[matrix + k, i]
 
@@ -123,10 +140,10 @@ def load(k, source, p, w):
 
 
 @apart
-def load_sparsely(k, r, p, w):
-    """Fill row k of the reflections with the gradient of row r of the constraints."""
+def load_sparsely(k, r, first, end, p, w):
+    """Fill row k of the reflections, from column `first` to `end`, with the gradient of row r of the constraints."""
     plain, matrix, _, _ = matrices(p)
-    for i in range(p.chain.n):
+    for i in range(first, end):
         w[matrix + k, i] = 0.0
     for at in range(p.rows.whole[FIRST, r], p.rows.whole[LAST, r]):
         i = p.rows.paths[at]
@@ -142,13 +159,13 @@ def factor(p, w):
     kept, off, first = 0, m, 0
     for r in range(m):
         gradient(r, plain + r, p, w)
-        load_sparsely(kept, r, p, w)
         while first < kept and w[END, first] < rows.whole[LOW, r]:
             first += 1
-        mirror(kept, first, kept, matrix, w)
         end = rows.whole[HIGH, r]
         if kept > 0:
             end = max(end, int(w[END, kept - 1]))
+        load_sparsely(kept, r, min(first, rows.whole[LOW, r]), end + 1, p, w)
+        mirror(kept, first, kept, matrix, w)
         size = left_over(kept, kept, end + 1, matrix, w)
         if size <= ZONE * rows.places[SCALE, r]:
             off -= 1
@@ -171,54 +188,79 @@ def factor(p, w):
 def put_off(kept, p, w):
     """Combine the rows put off with those kept, in twice the digits, and factor them, the largest first."""
     n, m = p.chain.n, p.rows.total
-    _, matrix, combined, parts = matrices(p)
+    plain, matrix, combined, parts = matrices(p)
     pose_sharply(p, w)
+    for r in range(m):
+        gradient_sharply(r, plain + r, low_parts(p) + r, p, w)
     for k in range(kept, m):
-        load_sparsely(k, int(w[ORDER, k]), p, w)
-        mirror(k, 0, kept, matrix, w)
+        r = int(w[ORDER, k])
+        load_sparsely(k, r, 0, n, p, w)
+        first = 0
+        while first < kept and w[END, first] < p.rows.whole[LOW, r]:
+            first += 1
+        mirror(k, first, kept, matrix, w)
         for step in range(kept):
             j = kept - 1 - step
-            total = w[matrix + k, j]
-            for l in range(j + 1, kept):  # noqa: E741
+            total, l = w[matrix + k, j], j + 1  # noqa: E741
+            while l < kept and w[BEGIN, l] <= j:
                 total -= w[matrix + l, j] * w[parts + k, l]
+                l += 1  # noqa: E741
             w[parts + k, j] = total / w[DIAGONAL, j]
-        r = int(w[ORDER, k])
         combine(k, kept, FAINT * left_over(k, kept, n, matrix, w) / p.rows.places[SCALE, r], p, w)
     for k in range(kept, m):
         load(k, combined + k, p, w)
         mirror(k, 0, kept, matrix, w)
+        w[PIVOT, k] = w[GATE, k] = left_over(k, kept, n, matrix, w)
     for k in range(kept, m):
-        best, size = k, left_over(k, k, n, matrix, w)
+        best = k
         for j in range(k + 1, m):
-            other = left_over(j, k, n, matrix, w)
-            if other > size:
-                best, size = j, other
+            if w[PIVOT, j] > w[PIVOT, best]:
+                best = j
         if best != k:
             swap(k, best, p, w)
+        size = left_over(k, k, n, matrix, w)
         reflect(k, size, matrix, w)
         w[END, k], w[BEGIN, k], w[PIVOT, k] = n - 1, 0, size
         for j in range(k + 1, m):
             mirror(j, k, k + 1, matrix, w)
+            shorten(j, k, n, matrix, w)
+
+
+@kernel
+def shorten(j, k, n, matrix, w):
+    """Take what the reflection k has taken off row j off its length PIVOT; where that cancels, from GATE on, it is summed anew."""
+    size, taken = w[PIVOT, j], w[matrix + j, k]
+    square = (size - taken) * (size + taken)
+    if square <= CANCELLED * w[GATE, j] * w[GATE, j]:
+        w[PIVOT, j] = w[GATE, j] = left_over(j, k + 1, n, matrix, w)
+    else:
+        w[PIVOT, j] = math.sqrt(square)
 
 
 @apart
 def combine(k, kept, faint, p, w):
     """Fill the gradient of row k, that was put off, combined with the rows kept; smaller parts than `faint` are left out."""
-    _, _, combined, parts = matrices(p)
-    lean_sharply(int(w[ORDER, k]), 1.0, p, w)
-    for j in range(kept):
-        if abs(w[parts + k, j]) < faint:
+    plain, _, combined, parts = matrices(p)
+    low = low_parts(p)
+    for i in range(p.chain.n):
+        w[combined + k, i] = w[STEP, i] = 0.0
+    for j in range(kept + 1):
+        at = k if j == kept else j
+        part, r = 1.0 if at == k else -w[parts + k, j], int(w[ORDER, at])
+        if at != k and abs(part) < faint:
             w[parts + k, j] = 0.0
         else:
-            lean_sharply(int(w[ORDER, j]), -w[parts + k, j], p, w)
-    gradient_sharply(combined + k, p, w)
+            add_gradient(r, plain + r, low + r, part, combined + k, STEP, p, w)
+    for i in range(p.chain.n):
+        w[combined + k, i] += w[STEP, i]
 
 
 @kernel
 def swap(k, j, p, w):
     """Exchange two rows that were put off."""
     _, matrix, combined, parts = matrices(p)
-    w[ORDER, k], w[ORDER, j] = w[ORDER, j], w[ORDER, k]
+    for row in (ORDER, PIVOT, GATE):
+        w[row, k], w[row, j] = w[row, j], w[row, k]
     for row in (matrix, combined, parts):
         for i in range(max(p.chain.n, p.rows.total)):
             w[row + k, i], w[row + j, i] = w[row + j, i], w[row + k, i]
@@ -310,15 +352,15 @@ def factor_whole(kept, p, w):
     first = 0
     for k in range(rows.total - rows.spare):
         r, end, low = int(w[ORDER, k]), n - 1, 0
-        for i in range(n):
-            w[matrix + k, i] = 0.0
         if k < kept:
-            whiten(r, matrix + k, p, w)
             low, end = rows.whole[LOW, r], rows.whole[HIGH, r]
             while first < k and w[END, first] < low:
                 first += 1
             if k > 0:
                 end = max(end, int(w[END, k - 1]))
+            for i in range(min(first, low), end + 1):
+                w[matrix + k, i] = 0.0
+            whiten(r, matrix + k, p, w)
         else:
             whiten_all(combined + k, matrix + k, p, w)
             first = 0

@@ -13,6 +13,7 @@ from nlink.formulations.rows import (
     BODY_I,
     BODY_J,
     BODY_ROWS,
+    FIRST,
     GEAR,
     GUIDE,
     I_ALONG,
@@ -20,6 +21,7 @@ from nlink.formulations.rows import (
     J_ALONG,
     J_LEFT,
     KIND,
+    LAST,
     LO,
     NORMAL_ALONG,
     NORMAL_LEFT,
@@ -167,18 +169,15 @@ def miss_sharply(r, p, w):
 
 
 @apart
-def lean_sharply(r, part, p, w):
-    """Add a part of the forces of a row to those of the bodies."""
+def lean_sharply(r, p, w):
+    """Add the forces of a row to those of the bodies."""
     rows = p.rows
     kind, i, j = rows.whole[KIND, r], rows.whole[BODY_I, r], rows.whole[BODY_J, r]
     if kind == GEAR:
-        w[OWN, i], w[OWNL, i] = added(w[OWN, i], w[OWNL, i], part, 0.0)
-        xh, xl = two_product(part, -rows.places[SIZE, r])
-        w[OWN, j], w[OWNL, j] = added(w[OWN, j], w[OWNL, j], xh, xl)
+        w[OWN, i], w[OWNL, i] = added(w[OWN, i], w[OWNL, i], 1.0, 0.0)
+        w[OWN, j], w[OWNL, j] = added(w[OWN, j], w[OWNL, j], -rows.places[SIZE, r], 0.0)
         return
-    nx, nxl, ny, nyl = direction_sharply(r, p, w)
-    fx, fxl = times(nx, nxl, part)
-    fy, fyl = times(ny, nyl, part)
+    fx, fxl, fy, fyl = direction_sharply(r, p, w)
     put_sharply(i, rows.places[I_ALONG, r], rows.places[I_LEFT, r], fx, fxl, fy, fyl, w)
     put_sharply(j, rows.places[J_ALONG, r], rows.places[J_LEFT, r], -fx, -fxl, -fy, -fyl, w)
     if kind == GUIDE and j >= 0:
@@ -214,12 +213,21 @@ def twist(i, lever, lever_low, force, force_low, w):
 
 
 @apart
-def gradient_sharply(row, p, w):
-    """Fill `row` of w with what the forces of the bodies do along all coordinates, and take them off."""
-    for k in range(p.chain.n):
-        i = p.chain.n - 1 - k
-        idle = w[PULLX, i] == 0.0 and w[PULLY, i] == 0.0 and w[TWIST, i] == 0.0 and w[OWN, i] == 0.0
-        w[row, i] = 0.0 if idle else taken_sharply(i, p, w)
+def gradient_sharply(r, row, low, p, w):
+    """Fill rows `row` and `low` of w with the gradient of a row: of the bodies on its paths, the others stay."""
+    lean_sharply(r, p, w)
+    for k in range(p.rows.whole[FIRST, r], p.rows.whole[LAST, r]):
+        i = p.rows.paths[k]
+        w[row, i], w[low, i] = taken_sharply(i, p, w)
+
+
+@apart
+def add_gradient(r, row, low, part, to, to_low, p, w):
+    """Add a part of the gradient of a row, from `row` and `low`, to the rows `to` and `to_low`."""
+    for k in range(p.rows.whole[FIRST, r], p.rows.whole[LAST, r]):
+        i = p.rows.paths[k]
+        xh, xl = times(w[row, i], w[low, i], part)
+        w[to, i], w[to_low, i] = added(w[to, i], w[to_low, i], xh, xl)
 
 
 @apart
@@ -238,5 +246,4 @@ def taken_sharply(i, p, w):
         xh, xl = product(w[DX, i], w[DXL, i], fx, fxl)
         yh, yl = product(w[DY, i], w[DYL, i], fy, fyl)
         moment, moment_low = added(xh, xl, yh, yl)
-    xh, xl = added(moment, moment_low, own, own_low)
-    return xh + xl
+    return added(moment, moment_low, own, own_low)

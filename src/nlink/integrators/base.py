@@ -25,6 +25,9 @@ import numpy as np
 from nlink._support.checks import number, whole
 from nlink.mechanics.system import System
 
+RUNGE_KUTTA = "DOP853, RK45 or RK4"
+"""The integrators that take every model, in messages."""
+
 if TYPE_CHECKING:
     from nlink.integrators.sampling import Sampling
 
@@ -172,4 +175,5 @@ class FixedStep(Integrator):
 
 def steps_of(system: System, method: Integrator) -> str:
     """Return what is compiled for a method on a system, in words."""
-    return f"the steps of {method.name} in {system.formulation.name}{' for closed chains' if system.chain.pin else ''}"
+    closed = f" for closed {'chains' if system.chain.pin else 'mechanisms'}" if system.chain.closed else ""
+    return f"the steps of {method.name} in {system.formulation.name}{closed}"

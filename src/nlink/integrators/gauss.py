@@ -19,7 +19,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
-from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNNING, FixedStep, Restart, Stepper
+from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNGE_KUTTA, RUNNING, FixedStep, Restart, Stepper
 from nlink.integrators.polynomials import copy_row, horner
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
@@ -48,9 +48,9 @@ class Gauss(FixedStep):
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
         if system.chain.pin:
-            raise ModelError("Gauss does not support closed chains (Chain.pin); use DOP853, RK45 or RK4")
+            raise ModelError(f"Gauss does not support closed chains (Chain.pin); use {RUNGE_KUTTA}")
         if isinstance(system.chain, Mechanism):
-            raise ModelError("Gauss does not support mechanisms; use DOP853, RK45 or RK4")
+            raise ModelError(f"Gauss takes chains, not mechanisms; use {RUNGE_KUTTA}")
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
             raise ModelError(

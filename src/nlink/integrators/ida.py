@@ -16,11 +16,12 @@ from nlink._support.checks import ModelError
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
-from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNNING, Adaptive, Restart, Stepper
+from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNGE_KUTTA, RUNNING, Adaptive, Restart, Stepper
 from nlink.integrators.gauss import NODES, WEIGHTS, quintic
 from nlink.integrators.polynomials import PolynomialChunk
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
 from nlink.mechanics.contract import RESIDUALS, rhs
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System, residual_of
 
 
@@ -36,8 +37,12 @@ class IDA(Adaptive):
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
+        if isinstance(system.chain, Mechanism):
+            raise ModelError("IDA does not support mechanisms; use DOP853, RK45 or RK4")
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
+        if isinstance(system.chain, Mechanism):
+            raise ModelError(f"IDA does not support mechanisms; use {RUNGE_KUTTA}")
         if type(system.parameters) not in RESIDUALS:
             raise ModelError(
                 f"IDA keeps constraints, which {form.name} does not have; use maximal or natural, or another integrator"

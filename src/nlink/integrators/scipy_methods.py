@@ -10,8 +10,9 @@ import numpy as np
 
 from nlink._support.checks import ModelError, choice
 from nlink.integrators.accuracy import SCIPY_FINEST
-from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNNING, STEP_TOO_SMALL, Adaptive, Chunk, Restart, Stepper
+from nlink.integrators.base import ARRIVED, NOT_FINITE, RUNGE_KUTTA, RUNNING, STEP_TOO_SMALL, Adaptive, Chunk, Restart, Stepper
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System
 
 METHODS = ("Radau", "BDF", "LSODA", "DOP853", "RK45", "RK23")
@@ -32,6 +33,8 @@ class Scipy(Adaptive):
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
+        if isinstance(system.chain, Mechanism) and system.chain.closed:
+            raise ModelError(f"the solvers of SciPy do not support closed mechanisms; use {RUNGE_KUTTA}")
         if system.formulation.projected:
             raise ModelError(
                 "Projection goes with DOP853, RK45 and RK4, not with the solvers of SciPy; use another handling of constraints"

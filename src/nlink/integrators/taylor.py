@@ -17,16 +17,16 @@ from nlink._support.checks import ModelError, whole
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import aligned, binary_logarithm, power_of_two, vectors
 from nlink.integrators.accuracy import series_tolerance, tolerance_of_order
-from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
+from nlink.integrators.base import NOT_FINITE, RUNGE_KUTTA, RUNNING, STEP_TOO_SMALL, Integrator, Restart, Stepper
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
-    TURNING,
     SeriesLayout,
     SeriesRoom,
+    accelerations,
     arrival,
     begin,
     horizon,
@@ -84,7 +84,7 @@ class Taylor(Integrator):
         if type(system.parameters) not in SERIES or system.chain.closed:
             if system.chain.closed:
                 what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
-                return f"Taylor does not support closed {what}; use another integrator"
+                return f"Taylor does not support closed {what}; use {RUNGE_KUTTA}"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
@@ -169,7 +169,8 @@ def prepare(method, p, clock, knots, k, bound, fresh):
         powers(p, room, order, method.q)
     if fresh:
         for i in range(n):
-            f[i], f[n + i] = y[n + i], 2.0 * room.terms[TURNING, 2, i]
+            f[i] = y[n + i]
+        accelerations(p, room, f)
         for i in range(2 * n, m):
             f[i] = method.q[0, i]
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 NUDGE, TRIES = 0.1, 12
 """rad: how far a state is moved, along its freedom, to see its rank off special positions; how often."""
-ENOUGH, PATIENCE = 8, 60
-"""States whose freedom is looked at; rounds after which a guess is given up."""
+TOGETHER, PATIENCE = 8, 60
+"""Guesses that are closed together; rounds after which a guess is given up."""
 
 
 class Mobility(NamedTuple):
@@ -76,27 +76,40 @@ def _rank(model: Mechanism, theta: np.ndarray, free: np.ndarray, rates: np.ndarr
 def any_mobility(model: Mechanism) -> Mobility:
     """Return the freedom and the spare rows of a mechanism: of the assembled states that are found and can move, those of the one
     with the least freedom. Linkages like parallelograms have folded states with more, and rigid ones with none.
+
+    Prescribed joints are let go for the search.
     """
     if not model.closed:
         return Mobility(int((~model.prescribed).sum()), 0)
-    least = max(1, int((~model.prescribed).sum()) - model.rows)
-    found: list[Mobility] = []
-    for q in closed_states(model):
-        found.append(mobility(as_assembled(model, q), q))
-        if found[-1].freedom == least or len(found) == ENOUGH:
+    loose = replace(model, links=tuple(replace(body, motion=None) for body in model.links))
+    states: dict[int, np.ndarray] = {}
+    for q in closed_states(loose):
+        freedom = mobility(as_assembled(loose, q), q).freedom
+        states.setdefault(freedom, q)
+        if freedom == max(1, model.n - model.rows):
             break
-    return min(found, key=lambda each: (each.freedom == 0, each.freedom))
+    q = states[min(states, key=lambda freedom: (freedom == 0, freedom))]
+    return mobility(as_assembled(model, q), q)
+
+
+def near(model: Mechanism, theta: np.ndarray) -> Mobility:
+    """Return the freedom and the spare rows at the closed state nearest to theta (N,), if this nearly closes the mechanism;
+    else those of states that are found from guesses.
+    """
+    if np.abs(gaps(model := as_assembled(model, theta), theta) / scales(model).rows).max(initial=0.0) > NEARLY:
+        return any_mobility(model)
+    return mobility(model, assemble(model, theta).theta)
 
 
 def closed_states(model: Mechanism) -> Iterator[np.ndarray]:
-    """Yield closed states (N,) found from random guesses, at least one."""
+    """Yield closed states (N,) found from guesses, at least one: with bodies equally far from the ground alike, then random."""
     firm, free = _firm(model), ~model.prescribed
     starts = guesses(model, np.where(free, 0.0, prescribed_at(model, 0.0)[0]), free)
     if not firm.closed:
         yield from starts
         return
     least, best = np.inf, starts[0]
-    for some in np.split(starts, GUESSES // ENOUGH):
+    for some in (_alike(model, starts[:TOGETHER], free), *np.split(starts, GUESSES // TOGETHER)):
         closed, gap = closing(firm, some, free, PATIENCE)
         yield from closed[gap <= CLOSED]
         if gap.min() < least:
@@ -108,6 +121,19 @@ def closed_states(model: Mechanism) -> Iterator[np.ndarray]:
         )
 
 
+def _alike(model: Mechanism, starts: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """Return guesses in which free bodies of one kind that are equally far from the ground have equal coordinates: in a ladder of
+    equal loops these are near the states in which all loops are, and the more loops, the rarer are these among random guesses.
+    """
+    first: dict[tuple[int, bool], int] = {}
+    depth, out = [0] * model.n, starts.copy()
+    for i, parent in enumerate(model.parents.tolist()):
+        depth[i] = depth[parent] + 1 if parent >= 0 else 0
+        if free[i]:
+            out[:, i] = starts[:, first.setdefault((depth[i], bool(model.slides[i])), i)]
+    return out
+
+
 def _firm(model: Mechanism) -> Mechanism:
     """Return the mechanism without the bars and gears that are taken as assembled."""
     return replace(model, pins=tuple(each for each in model.pins if not undecided(each)))
@@ -115,17 +141,22 @@ def _firm(model: Mechanism) -> Mechanism:
 
 def started(model: Mechanism, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
     """Return the start of a motion: assembled, if theta nearly closes the mechanism, and able to move."""
+    check_start(model, theta)
+    found = assemble(model, theta, omega)
+    check_mobility(model, found.theta, found.omega)
+    return found
+
+
+def check_start(model: Mechanism, theta: ArrayLike) -> None:
+    """Refuse the start of a motion that does not nearly close the mechanism."""
     start, free = coordinates(model, "theta", theta), ~model.prescribed
     given = np.where(free, start, prescribed_at(model, 0.0)[0])
     gap, size = gaps(model, given), size_of(model)
     if np.abs(gap / scales(model).rows).max(initial=0.0) > NEARLY:
         raise ModelError(
             f"the start does not close the mechanism: {told(model, gap)}; give coordinates that nearly close it, "
-            f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does"
+            f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does, or start.drive of a model file"
         )
-    found = assemble(model, theta, omega)
-    check_mobility(model, found.theta, found.omega)
-    return found
 
 
 def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> None:
@@ -135,14 +166,14 @@ def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> No
     found, free = mobility(model, theta, rates=omega), ~model.prescribed
     if found.freedom == 0 and free.all():
         raise ModelError(
-            f"the mechanism is over-constrained: its {model.n} coordinates have {model.rows} rows of pins that hold all of them, "
-            f"so that it cannot move; leave out a pin, or let one slide by a Guide"
+            f"the mechanism is over-constrained: its pins, {model.rows} rows for {model.n} coordinate{'s' * (model.n > 1)}, "
+            f"hold it, so that it cannot move; leave out a pin, or let one slide by a Guide"
         )
     rows, columns = scales(model)
     rate = jacobians(model, theta) @ omega / rows
     speed = float(np.abs(omega / columns).max())
     if np.abs(rate).max() > 1e-9 * max(speed, 1e-300) and speed > 0:
-        where = told(model, rate * rows).replace("stays", "is torn").replace(" open", "/s")
+        where = told(model, rate * rows).replace("stays", "would open at").replace(" open", "/s")
         raise ModelError(
             f"the prescribed motions do not fit each other: {where}; prescribe fewer joints, or start off a limit of the linkage"
         )

@@ -196,8 +196,9 @@ class Run:
     def reactions(self) -> np.ndarray:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last.
 
-        Of a closed mechanism (T, N + pins, 2): those of its pins on their first bodies come last. They are not unique if
-        `meta["spare"]` rows depend on others: these are then the smallest.
+        Of a closed mechanism the forces of its C closures on their first bodies come last, (T, N+C, 2), zero for gears. They are
+        not saved but computed anew, by the formulation. If `meta["spare"]` rows depend on others they are not unique: these are
+        then the smallest that fit.
         """
         parts, force = [], self.pin_force
         for chain, rows in self._chains():
@@ -319,7 +320,7 @@ class Run:
         self,
         path: str | os.PathLike[str],
         *,
-        speed: float = 1.0,
+        speed: float | None = None,
         fps: float = 50,
         size: tuple[int, int] = (640, 640),
         trail: float = 1.0,
@@ -335,7 +336,7 @@ class Run:
 
         Parameters
         ----------
-        speed : 1 is real time, 2 twice as fast
+        speed : 1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second
         fps : frames a second of a .gif or .mp4
         size : width and height in pixels of a .gif or .mp4
         trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
@@ -354,9 +355,14 @@ class Run:
 
     @property
     def resumable(self) -> bool:
-        """Whether the run can go on: it has a checkpoint, and its torques are not a function lost with its file."""
+        """Whether the run can go on: it has a checkpoint, and no lost torques."""
+        return self.checkpoint is not None and not self.lost
+
+    @property
+    def lost(self) -> bool:
+        """Whether its torques are a function that its file does not hold."""
         torque = self.chain.load(JointTorque)
-        return self.checkpoint is not None and not (torque and isinstance(torque.torque, LostFunction))
+        return torque is not None and isinstance(torque.torque, LostFunction)
 
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""

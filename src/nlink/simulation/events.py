@@ -39,9 +39,9 @@ DEAD = 1e-2
 UNSURE = 1e-4
 """Nearer than this, the motion of four and more links after they were in line is decided by rounding errors."""
 PASSAGE_CUTS = 9
-CLOSE, NARROW, PARABOLAS, BESIDE = 0.3, 1e-2, 3, 1e-3
-"""Of mechanisms: nearness at which a minimum is followed; part to which a bracket is narrowed, and again by each parabola; how many
-of these; and how far beyond the ends of a chunk, in parts of a look, minima are looked for.
+CLOSE, BEYOND, PARABOLAS = 0.3, 0.25, (0.75, 0.2, 0.02, 1e-3, 1e-5)
+"""Of mechanisms: nearness at which a minimum is followed; how far beyond a chunk, in times between two looks, one is looked for;
+and half the widths of the parabolas, in the same.
 """
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
@@ -127,32 +127,28 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
 
 
 def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[EventRecord]:
-    """Return where a mechanism is nearest to a dead position within a chunk, if it is near: at the minimum of the nearness, which
-    is looked for between times t, and by parabolas of its square.
+    """Return where a mechanism is nearest to a dead position within a chunk, if it is near: minima of the nearness between the
+    times t, which are looked for by parabolas of its square. They depend on the steps alone, not on the chunks.
     """
-    size, chain = system.size, system.chain
+    size, chain, found, sign = system.size, system.chain, [], math.copysign(1.0, t[-1] - t[0])
 
     def square(times: np.ndarray) -> np.ndarray:
         return system.nearness(chunk.at(times)[:, :size]) ** 2
 
-    begin, end = t[0], t[-1]
-    t = np.concatenate([t[:1] - BESIDE * (t[1] - t[0]), t, t[-1:] + BESIDE * (t[-1] - t[-2])])
-    near, found = square(t), []
+    first, last = BEYOND * (t[1] - t[0]), BEYOND * (t[-1] - t[-2])
+    looks = np.concatenate([t[:1] - first, t, t[-1:] + last])
+    near = square(looks)
     lowest = (near[1:-1] <= near[:-2]) & (near[1:-1] < near[2:]) & (near[1:-1] < CLOSE**2)
     for k in (1 + np.flatnonzero(lowest)).tolist():
-        left, right = float(t[k - 1]), float(t[k + 1])
-        while abs(right - left) > NARROW * abs(t[k + 1] - t[k - 1]):
-            times = np.linspace(left, right, PARTS // 8 + 1)
-            i = int(np.argmin(square(times)[1:-1])) + 1
-            left, right = float(times[i - 1]), float(times[i + 1])
-        middle, half = 0.5 * (left + right), 0.5 * (right - left)
-        for _ in range(PARABOLAS):
-            before, here, after = square(np.array([middle - half, middle, middle + half])).tolist()
-            bent = before - 2 * here + after
-            shift = 0.5 * half * (before - after) / bent if bent > 0 else 0.0
-            middle = min(max(middle + shift, min(left, right)), max(left, right))
-            half *= NARROW
-        if not (begin < middle <= end or end <= middle < begin):  # it is in the chunk before or after
+        part = int(np.searchsorted(sign * t, sign * _vertex(looks[k - 1 : k + 2], near[k - 1 : k + 2])))
+        if not 0 < part < len(t):  # it is in the chunk before or after
+            continue
+        middle, width = 0.5 * float(t[part - 1] + t[part]), float(t[part] - t[part - 1])
+        low, high = sorted((middle - 1.5 * width, middle + 1.5 * width))
+        for half in PARABOLAS:
+            times = middle + half * width * np.array([-1.0, 0.0, 1.0])
+            middle = min(max(_vertex(times, square(times)), low), high)
+        if not sign * t[0] < sign * middle <= sign * t[-1]:
             continue
         state = chunk.at(np.array([middle]))
         sigma = float(system.nearness(state[:, :size])[0])
@@ -162,6 +158,14 @@ def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[
             info = {"sigma": sigma, "determined": freedom <= 1 or sigma > UNSURE}
             found.append(EventRecord(middle, "dead position", theta.copy(), omega.copy(), info))
     return found
+
+
+def _vertex(times: np.ndarray, values: np.ndarray) -> float:
+    """Return where the parabola through three points is lowest; the middle of these, if it is not bent upwards."""
+    left, right = (times[0] - times[1]), (times[2] - times[1])
+    a, b = (values[0] - values[1]) / left, (values[2] - values[1]) / right
+    bent = (b - a) / (right - left)
+    return float(times[1] - (0.5 * (a * right - b * left) / (b - a) if bent > 0 else 0.0))
 
 
 class Occurrence(NamedTuple):

@@ -37,7 +37,7 @@ def animate(
     run: Run,
     path: str | os.PathLike[str],
     *,
-    speed: float = 1.0,
+    speed: float | None = None,
     fps: float = 50,
     size: tuple[int, int] = (640, 640),
     trail: float = 1.0,
@@ -53,7 +53,7 @@ def animate(
 
     Parameters
     ----------
-    speed : 1 is real time, 2 twice as fast
+    speed : 1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second
     fps : frames a second; browsers slow a .gif above 50 down, and a page (.html) keeps to the rate of its screen
     size : width and height in pixels (an .mp4 is rounded up to even numbers); a page takes the size of its window
     trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
@@ -72,7 +72,7 @@ def animate(
     kind = _kind(path, fps)
     drawn = Look(size, trail, hinges, timer, centres, style, theme, trace)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
-        pace = {} if number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
+        pace = {} if speed is None or number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
         shown = {"trail": drawn.trail, "hinges": drawn.hinges, "centres": drawn.centres, "style": drawn.style}
         run_page(run, path, theme=theme, trace=trace, **shown, **pace)
         return path

@@ -31,6 +31,8 @@ PARTS = 32
 HOLE = 1.0
 """Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
 BEYOND = "beyond the trusted time"
+MOMENT, SHOWN = 0.5, 8.0
+"""s: a run shorter than this is shown in slow motion, for so long, if no speed is given."""
 BLOCK = 4096
 """Moments interpolated at once, which bounds the memory."""
 
@@ -64,11 +66,15 @@ class Look:
         named_theme(self.theme)
 
 
-def frame_times(run: Run, speed: float, fps: float) -> np.ndarray:
-    """Return the times of the frames: speed/fps apart, the last one at the end of the run."""
+def frame_times(run: Run, speed: float | None, fps: float) -> np.ndarray:
+    """Return the times of the frames: speed/fps apart, the last one at the end of the run.
+
+    If no speed is given it is real time, or slow motion for a run that would be over in a moment.
+    """
     refuse_empty(run)
-    step = number("speed", speed, above=0) / number("fps", fps, above=0)
     start, end = float(run.t[0]), float(run.t[-1])
+    usual = abs(end - start) / SHOWN if 0 < abs(end - start) < MOMENT else 1.0
+    step = (usual if speed is None else number("speed", speed, above=0)) / number("fps", fps, above=0)
     steps = abs(end - start) / step
     if steps >= FRAMES:
         raise ModelError(f"the animation would have {steps:,.0f} frames, more than {FRAMES:,}; raise speed or lower fps")
@@ -87,9 +93,10 @@ class Frames:
         self.decimals = _decimals(times)
         theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
         self.outline, self.point = outline(run.chain, run.theta), traced(run.chain, look.trace)
-        places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)
+        heavy = run.chain.mass > 0
+        places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)[:, heavy]
         middle = centre_of_mass(run.chain, theta) if self.outline.follows else np.zeros((len(times), 2))
-        feet = _feet(run.chain, theta)
+        feet = _feet(run.chain, theta)[:, heavy]
         path = self._path() if look.trail else places[:, 0]
         sliders = places[:, [block.point for block in self.outline.blocks]].reshape(-1, 2)
         seen = [(points - middle[:, None]).reshape(-1, 2) for points in (places, *([centres] if look.centres else []))]
@@ -149,6 +156,8 @@ class Frames:
         width = min(3.0, max(1.2, 0.0035 * min(self.look.size)))
         for step in range(FADE):
             piece = self.traced[bounds[step] : bounds[step + 1] + 1] + self.shift[k]
+            if self.outline.follows:
+                piece = piece[piece[:, 1] < self.camera.frame[3]]  # a trail is not in the view, and may run into the title
             if len(piece) > 1:
                 self.pen.line(piece, mixed(self.theme.accent, self.theme.stage, (step + 1) / FADE), width, "butt")
 

@@ -24,7 +24,7 @@ def has_display() -> bool:
     return True
 
 
-def live(run: Run, *, speed: float = 1.0, fps: float = 50, **look: Any) -> None:
+def live(run: Run, *, speed: float | None = None, fps: float = 50, **look: Any) -> None:
     """Play a run in a window, again and again, until it is closed by its button, Escape or q.
 
     The options are those of `animate`: `look` has those of a Look. A slow machine leaves frames out and keeps the time.

@@ -95,14 +95,28 @@ def outline(model: Multibody, theta: np.ndarray) -> Outline:
 
 
 def traced_point(model: Multibody) -> At:
-    """Return the point whose path is shown if none is chosen: the tip of the last link, or a middle if a pin holds that."""
+    """Return the point whose path is shown if none is chosen: the tip of the last link, or a middle if a pin holds that.
+
+    In a closed mechanism links that turn about the ground are left out, and the tip gives way if it is kept on a circle or a line.
+    """
     if not isinstance(model, Mechanism):
         k = model.n // 2
         return At(model.n - 1) if not model.closed else At(k, float(model.length[k]) / 2) if model.n % 2 else At(k - 1)
     links = np.flatnonzero(~model.slides)
-    last = int(links[-1]) if len(links) else model.n - 1
-    held = {model.located(point) for pin in model.pins if isinstance(pin, Pin) for point in ends(pin)}
-    return At(last, float(model.length[last]) / 2) if model.located(At(last)) in held else At(last)
+    inner = links[model.parents[links] != GROUND] if model.closed else links
+    last = int(next((some[-1] for some in (inner, links) if len(some)), model.n - 1))
+    return At(last, float(model.length[last]) / 2) if _on_a_curve(model, At(last)) else At(last)
+
+
+def _on_a_curve(model: Mechanism, point: At) -> bool:
+    """Whether something keeps a point on the ground, on a line or circle of it, or on a body that hangs there."""
+    for closure in model.pins:
+        both = [model.located(end) for end in ends(closure)]
+        if model.located(point) in both:
+            other = both[1 - both.index(model.located(point))][0]
+            if other == GROUND or (isinstance(closure, Pin) and model.parents[other] == GROUND):
+                return True
+    return False
 
 
 def traced(model: Multibody, point: Point | None) -> Point:

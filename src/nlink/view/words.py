@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from nlink._support.checks import ModelError
 from nlink._support.showing import table
 from nlink.analysis.cycle import limit_cycle
-from nlink.mechanics import loop_closure
+from nlink.mechanics import loop_closure, mobility
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointTorque, Load, PointForce, PointSpring, Sine, Table, TipForce, kinks
 from nlink.mechanics.mechanism import Mechanism
@@ -35,7 +36,7 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     """Return the system in words."""
     chain = scenario.chain
     if isinstance(chain, Mechanism):
-        return _mechanism_lines(chain)
+        return _mechanism_lines(chain, np.array(scenario.theta))
     uniform = chain.links.count(chain.links[0]) == chain.n
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
@@ -43,8 +44,8 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
     return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
 
 
-def _mechanism_lines(model: Mechanism) -> list[tuple[str, str]]:
-    total = f"{counted(model)}, {model.length.sum():g} m and {model.mass.sum():g} kg in all"
+def _mechanism_lines(model: Mechanism, theta: np.ndarray) -> list[tuple[str, str]]:
+    total = f"{counted(model, theta)}, {model.length.sum():g} m and {model.mass.sum():g} kg in all"
     drives = [f"body {i + 1} moves as {_motion_text(body.motion)}" for i, body in enumerate(model.links) if body.motion is not None]
     lines = [("driven", drives), ("pins", [_closure_text(closure) for closure in model.pins])]
     shortened = [
@@ -54,7 +55,7 @@ def _mechanism_lines(model: Mechanism) -> list[tuple[str, str]]:
     return [("system", total), *told, ("loads", "; ".join(map(load_text, model.loads)))]
 
 
-def counted(model: Mechanism) -> str:
+def counted(model: Mechanism, theta: np.ndarray) -> str:
     """Return what a mechanism consists of: a cart and 2 links; 7 links, 3 loops, 1 freedom."""
     rails, links = int(model.slides.sum()), int((~model.slides).sum())
     named = f"{links} link{'s' * (links > 1)}"
@@ -65,11 +66,21 @@ def counted(model: Mechanism) -> str:
         text = f"{named} afloat"
     else:
         text = " and ".join([f"{rails} slider{'s' * (rails > 1)}"] * bool(rails) + [named] * bool(links))
-    loops = sum(not isinstance(closure, Gear) for closure in model.pins)
-    freedom = model.n - model.rows
-    free = f"{freedom} freedom{'s' * (freedom > 1)}" if freedom > 0 else f"{model.rows} rows of constraints"
-    told = [f"{loops} loop{'s' * (loops != 1)}", free] if model.closed else []
-    return ", ".join([text, *told])
+    return ", ".join([text, *_loops_text(model, theta)])
+
+
+def _loops_text(model: Mechanism, theta: np.ndarray) -> list[str]:
+    """Return how many loops a mechanism has, and how it can move at the start theta; if that does not close it, anywhere."""
+    if not model.closed:
+        return []
+    try:
+        found = mobility.near(model, theta)
+    except ModelError:
+        rows = model.rows
+        return [f"{model.loops} loop{'s' * (model.loops != 1)}", f"{rows} row{'s' * (rows > 1)} of constraints"]
+    free = f"{found.freedom} freedom{'s' * (found.freedom != 1)}" if found.freedom or not model.prescribed.any() else "driven"
+    spare = [f"{found.spare} spare row{'s' * (found.spare > 1)}"] * bool(found.spare)
+    return [f"{model.loops} loop{'s' * (model.loops != 1)}", free, *spare]
 
 
 def _closure_text(closure: Closure) -> str:
@@ -235,7 +246,7 @@ def _energy_text(run: Run) -> str:
     energy = run.energy()
     scale = max(float(np.ptp(energy.kinetic)), float(np.ptp(energy.potential)), 1e-300)
     worst = float(np.abs(energy.residual).max())
-    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items())
+    rows = "".join(f"; {name.replace('_', ' ')} {values[-1]:+.4g} J" for name, values in energy.work.items() if values.any())
     return f"residual {worst:.2g} J, {worst / scale:.1g} of the energy exchanged{rows and '; work' + rows[1:]}"
 
 
