@@ -16,6 +16,7 @@ from main_road import best, repeat
 
 import nlink
 from nlink import GROUND, At, Gravity, JointTorque, Link, Mechanism, Pin, PointSpring, Slider
+from nlink.mechanics.system import rates_many
 
 SIZES = (5, 15, 63, 255, 1000)
 WORK = 1_000_000
@@ -132,7 +133,7 @@ def trees() -> None:
 LADDERS = (1, 2, 10, 40, 100, 300, 1000)
 """Loops of the ladders."""
 EXUDYN = ((4e-5, 0.14), (2e-6, 0.68), (1e-7, 2.7))
-"""Errors of Exudyn's angles of Andrews' mechanism at 0.03 s and the time in s it takes, as measured earlier: exudyn 1.9, one core."""
+"""Errors of Exudyn's angles of Andrews' mechanism at 0.03 s, and the time in s that it takes: exudyn 1.13.6, measured earlier."""
 
 
 def ladder(loops: int) -> Mechanism:
@@ -165,53 +166,62 @@ def squeezer() -> tuple[Mechanism, np.ndarray]:
     ]
     spring = PointSpring(At(2, 0.018, 0.02), (0.014, 0.072), stiffness=4530.0, length=0.07785)
     loads = [Gravity(0.0), JointTorque((0.033, *[0.0] * 6)), spring]
-    beta, gamma, phi, delta, epsilon = (
-        -0.06171389001427645,
-        0.45527981916307038,
-        0.22266839016588588,
-        0.48736497954384255,
-        1.2305474445,
-    )
+    beta, gamma, phi = -0.061713890014276450, 0.45527981916307038, 0.22266839016588588
+    delta, epsilon = 0.48736497954384255, 1.2305474445498212
     quarter = math.pi / 2
     start = [beta + quarter, beta - quarter, gamma, delta + quarter, phi + delta, epsilon, epsilon - phi + quarter]
     return Mechanism(links, loads, [Pin(At(1), At(i)) for i in (2, 4, 6)]), np.array(start)
 
 
+def many(model: Mechanism, state: np.ndarray, count: int) -> float:
+    """Return the CPU time in s of one of many evaluations in a compiled loop."""
+    system = nlink.formulate(model)
+    states = np.zeros((count, system.full_size))
+    states[:, : len(state)] = state
+    out, forces, w = np.empty_like(states), np.zeros((count, 2)), system.scratch()
+    return best(lambda: rates_many(np.zeros(count), states, system.parameters, out, forces, w), 3) / count
+
+
 def loops() -> None:
     print(
-        "\nOne evaluation of a ladder of loops (IFToMM A02) with closing the state, ns a body: away from dead positions, and 0.05 rad"
+        "\nOne evaluation of a ladder of loops (IFToMM A02), its state being closed in it, ns a body (goal: about 25 for any length)"
     )
-    print("beside one, where all loops nearly vanish (goal: about 25, the same for any length)")
-    print(f"{'loops':>6} {'away':>9} {'beside':>9}")
+    print(f"{'loops':>6} {'away':>9} {'beside a dead position by 0.05 rad':>36}")
     for count in LADDERS:
-        system = nlink.formulate(ladder(count))
-        bodies, times = 2 * count + 1, max(2, WORK // (20 * (2 * count + 1)))
-        costs = []
-        for angle, part in ((2.4, 1), (math.pi / 2 + 0.05, 10)):
-            if part > 1 and count > 300:
-                continue
-            y, calls = np.append(leaning(count, angle), np.zeros(system.full_size - system.size)), max(1, times // part)
-            w, out = system.scratch(), np.empty_like(y)
-            took = best(lambda y=y, s=system, w=w, out=out, c=calls: repeat(y.copy(), s.parameters, out, w, c), 3)
-            costs.append(1e9 * took / (calls * bodies))
-        print(f"{count:>6} " + " ".join(f"{each:>9.0f}" for each in costs))
-    mechanism, start = ladder(40), leaning(40, math.pi)
-    run = nlink.simulate(mechanism, start[:81], start[81:], t_end=20.0, save=20.0, rtol=1e-9, atol=1e-9)
-    system = nlink.formulate(mechanism)
-    took = best(lambda: nlink.simulate(system, start[:81], start[81:], t_end=20.0, save=20.0, rtol=1e-9, atol=1e-9), 3)
-    passed = sum(event.name == "dead position" for event in run.events)
-    wrong = float(np.abs(run.energy().residual).max())
-    print(
-        f"A02 with 40 loops, 20 s at 1e-9: {took:.3f} s of processor time (goal 0.2), {passed} dead positions, energy off by {wrong:.1e} J"
-    )
+        bodies = 2 * count + 1
+        away = many(ladder(count), leaning(count, 2.4), max(2, 50_000 // bodies))
+        beside = many(ladder(count), leaning(count, math.pi / 2 + 0.05), max(1, 5_000 // bodies)) if count <= 300 else math.nan
+        print(f"{count:>6} {1e9 * away / bodies:>9.0f} {1e9 * beside / bodies:>36.0f}")
+    whole_run()
+    squeezed()
+
+
+def whole_run() -> None:
+    """Print what 20 s of A02 with 40 loops take."""
+    start, system = leaning(40, math.pi), nlink.formulate(ladder(40))
+    theta, omega = np.split(start, 2)
+
+    def run() -> nlink.Run:
+        return nlink.simulate(system, theta, omega, t_end=20.0, save=20.0, rtol=1e-9, atol=1e-9)
+
+    took, done = best(run, 3), run()
+    passed, energy = sum(event.name == "dead position" for event in done.events), float(np.abs(done.energy().residual).max())
+    print(f"A02 with 40 loops, 20 s at 1e-9: {took:.3f} s of processor time (goal 0.2); {passed} dead positions, {energy:.1e} J")
+
+
+def squeezed() -> None:
+    """Print errors and times of Andrews' mechanism."""
     mechanism, angles = squeezer()
-    exact = nlink.simulate(mechanism, angles, t_end=0.03, save=0.03, rtol=1e-13, atol=1e-13).theta[-1]
+    system = nlink.formulate(mechanism)
+
+    def end(tolerance: float) -> np.ndarray:
+        return nlink.simulate(system, angles, t_end=0.03, save=0.03, rtol=tolerance, atol=tolerance).theta[-1]
+
+    exact = end(1e-13)
     print("Andrews' mechanism, 0.03 s: error of the angles, ms of processor time (goal 10 ms at 1e-8)")
     for tolerance in (1e-5, 1e-7, 1e-8):
-        system = nlink.formulate(mechanism)
-        end = nlink.simulate(system, angles, t_end=0.03, save=0.03, rtol=tolerance, atol=tolerance).theta[-1]
-        took = best(lambda s=system, tol=tolerance: nlink.simulate(s, angles, t_end=0.03, save=0.03, rtol=tol, atol=tol), 5)
-        print(f"{'nlink':>8} {np.abs(end - exact).max():>9.0e} {1e3 * took:>8.1f}")
+        took = best(lambda tol=tolerance: end(tol), 5)
+        print(f"{'nlink':>8} {np.abs(end(tolerance) - exact).max():>9.0e} {1e3 * took:>8.1f}")
     for error, seconds in EXUDYN:
         print(f"{'Exudyn*':>8} {error:>9.0e} {1e3 * seconds:>8.0f}")
     print("(* as measured earlier, time by the clock)")
