@@ -183,9 +183,7 @@ def many(model: Mechanism, state: np.ndarray, count: int) -> float:
 
 
 def loops() -> None:
-    print(
-        "\nOne evaluation of a ladder of loops (IFToMM A02), its state being closed in it, ns a body (goal: 25 for any length)"
-    )
+    print("\nOne evaluation of a ladder of loops (IFToMM A02), its state being closed in it, ns a body (goal: 25 for any length)")
     print(f"{'loops':>6} {'away':>9} {'beside a dead position by 0.05 rad':>36}")
     for count in LADDERS:
         bodies = 2 * count + 1
