@@ -130,7 +130,7 @@ def trees() -> None:
     )
 
 
-LADDERS = (1, 2, 10, 40, 100, 300, 1000)
+LADDERS = (1, 2, 10, 40, 100, 300)
 """Loops of the ladders."""
 EXUDYN = ((4e-5, 0.14), (2e-6, 0.68), (1e-7, 2.7))
 """Errors of Exudyn's angles of Andrews' mechanism at 0.03 s, and the time in s that it takes: exudyn 1.13.6, measured earlier."""

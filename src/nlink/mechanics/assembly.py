@@ -144,7 +144,7 @@ def inverse(model: Mechanism, theta: np.ndarray) -> np.ndarray:
 def jacobian_rate(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the derivative in time (..., rows, N) of the jacobian at rates (..., N)."""
     moved = np.moveaxis(theta + 1j * STEP * omega, -1, 0)
-    return np.moveaxis(jacobians(model, moved).imag / STEP, (0, 1), (-2, -1))
+    return np.moveaxis(np.imag(jacobians(model, moved)) / STEP, (0, 1), (-2, -1))
 
 
 def pull_slopes(model: Mechanism, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray) -> np.ndarray:

@@ -157,7 +157,7 @@ def curvatures(model: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def slopes(function: Callable[[np.ndarray], np.ndarray], q: np.ndarray) -> np.ndarray:
     """Return the derivatives of a function of coordinates (N, ...) by these, the last axis, exact to rounding: complex steps."""
     steps = 1j * STEP * np.eye(len(q)).reshape(len(q), *(1,) * (q.ndim - 1), len(q))
-    return function(q[..., None] + steps).imag / STEP
+    return np.imag(function(q[..., None] + steps)) / STEP
 
 
 def bends(model: Mechanism, q: np.ndarray) -> np.ndarray:
