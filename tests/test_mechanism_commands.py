@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tomllib
@@ -69,6 +70,62 @@ def test_what_takes_chains_only_is_refused(call, line, name):
 @pytest.mark.parametrize("name", ["slider-crank", "andrews"])
 def test_what_takes_open_mechanisms_only_is_refused(call, line, name):
     check_refusal(call, line.format(name), REFUSED_CLOSED[line].format(name))
+
+
+BARS = "[[links]]\n[[links]]\n"
+TIP = "[[pins]]\na = { link = 1 }\n"
+MODELS = {
+    "two parents": (BARS + "parent = [0, -1]", "links[1].parent must be one body, got [0, -1]; .* hold it at another by a Pin"),
+    "loop of parents": ("[[links]]\nparent = 1\n" + BARS, "links[0].parent must be GROUND (-1), got 1: it is the first body"),
+    "a later parent": (BARS + "parent = 1", "links[1].parent must be a body listed before it, .* close a loop by a Pin"),
+    "off its link": (BARS + "at = 1.5", "links[1].at is a point off its link: 1.5 m .* 1 m long; take a place on it"),
+    "pin off its link": (
+        BARS + "[[pins]]\na = { link = 1, along = 3.0 }\nb = [1.0, 0.0]\n[start]\ntheta = 0",
+        "pins[0].a is a point off its link: 3 m along link 1, which is 1 m long; take a place on it",
+    ),
+    "out of reach": (
+        "[[links]]\n" + BARS + "parent = 0\n" + TIP + "b = [9.0, 0.0]\n[start]\ndrive = 1.0",
+        "the mechanism does not close with body 0 at 1: .* stays 7.* m open at best; give other coordinates, lengths or points",
+    ),
+    "not closed": (
+        "[[links]]\n" + BARS + "parent = 0\n" + TIP + "b = [1.0, -1.0]\n[start]\ntheta = 0",
+        "the start does not close the mechanism: .* 1.41 m open; give coordinates that nearly close it, to 0.05 m",
+    ),
+    "over-constrained": (
+        BARS + TIP + "b = [1.0, 0.0]\n[[pins]]\na = { link = 0 }\nb = [0.5, -0.8660254037844386]\n"
+        '[start]\ntheta = ["30 deg", "150 deg"]',
+        "the mechanism is over-constrained: its pins, 4 rows for 2 coordinates, hold it, .*; leave out a pin",
+    ),
+    "a rigid chain": (
+        BARS + TIP + 'b = [1.0, 0.0]\n[start]\ntheta = ["30 deg", "150 deg"]',
+        "the chain is over-constrained: its pin holds both links, .*; give it more links, or leave out the pin",
+    ),
+    "drives that do not fit": (
+        "[[links]]\nmotion = { start = 3.0, rate = 1.0 }\n[[links]]\n[[links]]\nparent = -1\nat = [1.0, 0.0]\n"
+        "motion = { start = 3.0, rate = 1.5 }\n" + TIP + 'b = { link = 2 }\n[start]\ntheta = [3.0, "90 deg", 3.0]',
+        "the prescribed motions do not fit each other: .* would open at 0.495 m/s; prescribe fewer joints",
+    ),
+    "only drives": (
+        "[[links]]\nmotion = { start = 3.0, rate = 1.0 }\n[[pins]]\na = { link = 0 }\nb = [1.0, 0.0]\n[start]\ntheta = 0",
+        "pins[0] closes a loop of prescribed joints only; leave one of them free, or leave out the pin",
+    ),
+    "singular": (BARS + "mass = 0\n[[links]]\nparent = 0", "Mechanism.links[1] makes the mass matrix singular: .*; give it a mass"),
+}
+"""Model files, and what is said of them."""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_that_cannot_move_are_refused_with_a_remedy(call, name):
+    text, said = MODELS[name]
+    Path("m.toml").write_text(text)
+    pattern = ".*".join(map(re.escape, said.split(".*")))
+    code, out, err = call("run m.toml --dry-run")
+    assert (code, out) == (BAD_MODEL, "")
+    assert re.search(f"^nlink: (m: )?{pattern}", err), err
+    assert len(err.splitlines()) == 1
+    with pytest.raises(nlink.ModelError, match=pattern):
+        Scenario.from_dict(tomllib.loads(text)).run()
+    assert [path.name for path in Path().iterdir()] == ["m.toml"]
 
 
 def test_each_command_is_known_to_this_table():
