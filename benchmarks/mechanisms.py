@@ -19,8 +19,8 @@ from nlink import GROUND, Link, Mechanism, Slider
 SIZES = (5, 15, 63, 255, 1000)
 WORK = 1_000_000
 STATES = 512
-EARLIER = {5: 399.0, 15: 339.0, 63: 311.0, 255: 306.0}
-"""ns a body of Pinocchio's aba on trees, where it is not installed: measured on the same kind of machine, 2026-11-17."""
+EARLIER = {5: 288.0, 15: 247.0, 63: 230.0, 255: 221.0}
+"""ns a body of Pinocchio's aba on binary trees, for where it is not installed: pin 4.1.0, 2026-11-19, the machine of RESULTS.md."""
 
 
 def rod() -> Link:
