@@ -6,14 +6,18 @@ import re
 import shlex
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
+import linkages
+import numpy as np
 import pytest
 
 import nlink
 from nlink import Mechanism, Scenario
 from nlink.cli import COMMANDS, command
 from nlink.cli.codes import BAD_MODEL, USAGE
+from nlink.scenario import Settings
 
 PRESETS = [name for name in nlink.presets() if isinstance(nlink.preset(name).chain, Mechanism)]
 OPEN, CLOSED = ([name for name in PRESETS if nlink.preset(name).chain.closed == closed] for closed in (False, True))
@@ -181,3 +185,37 @@ def test_a_run_of_a_closed_mechanism_from_start_to_pictures(call):
     code, out, err = call("plot whole.nc coupler -o none")
     assert (code, out) == (BAD_MODEL, "")
     assert err.endswith("of a mechanism draw the plot tip with a trace\n")
+
+
+def test_andrews_ends_where_the_published_values_say():
+    preset, tight = nlink.preset("andrews"), Settings(t_end=0.03, save=0.01, integrator="DOP853(rtol=1e-12, atol=1e-12)")
+    end = replace(preset, settings=tight).run().theta[-1]
+    np.testing.assert_allclose(end, linkages.andrews_angles(linkages.ANDREWS_END), rtol=0, atol=2e-8)
+    np.testing.assert_allclose(preset.run().theta[-1], end, rtol=0, atol=1e-6)
+
+
+def test_the_far_corner_of_peaucellier_stays_on_its_line():
+    run = nlink.preset("peaucellier").run()
+    corner = run.points(nlink.At(6))[:, 0]
+    assert np.abs(corner[:, 0] - 3.375).max() < 1e-10
+    assert np.ptp(corner[:, 1]) > 4.0
+
+
+def test_jansens_foot_is_where_circles_meet():
+    """Points of tests/data/mechanisms/jansen_leg.json, whose unit is a cm here."""
+    scenario, places = nlink.preset("jansen"), linkages.reference("jansen_leg")["results"]
+    angles = {int(name): np.array(place["foot"], float) / 100 for name, place in places.items()}
+    times = sorted(-np.radians(angle) % (2 * np.pi) / np.pi for angle in angles)  # the crank begins along +x and turns clockwise
+    run = replace(scenario, settings=replace(scenario.settings, t_end=2.0, save=tuple(times))).run()
+    foot = run.points(nlink.At(6))[:, 0]
+    for angle, place in angles.items():
+        k = int(np.argmin(np.abs(run.t - (-np.radians(angle) % (2 * np.pi)) / np.pi)))
+        np.testing.assert_allclose(foot[k], place, atol=1e-9)
+
+
+def test_the_loops_of_a02_stay_parallel():
+    scenario = nlink.preset("a02-40")
+    run = replace(scenario, settings=replace(scenario.settings, t_end=2.0, save=0.1)).run()
+    assert np.ptp(run.theta[:, :41], axis=1).max() < 1e-9
+    np.testing.assert_allclose(run.theta[:, 41:], np.pi / 2, atol=1e-9)
+    assert run.theta[-1, 0] < -np.pi / 2  # past both positions in line
