@@ -31,6 +31,7 @@ from nlink.studio.gallery import gallery
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
 from nlink.studio.messages import FieldError, Json, Malformed, Missing, checked, page_model, parsed
+from nlink.studio.offers import refused, takers
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
 from nlink.view.takes import chain_data
@@ -150,9 +151,11 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
 
 
 def _checked(scenario: Scenario) -> Json:
-    """Return a model as the page edits it, and what its picture needs."""
+    """Return a model as the page edits it, what its picture needs, and what the page offers for it."""
     model = page_model(scenario)
-    return {"model": model, "chain": chain_data(scenario.chain, np.array(scenario.theta)), "words": scenario_lines(scenario)}
+    offers = {"formulations": takers(scenario.chain), "refused": refused(scenario.chain)}
+    chain = chain_data(scenario.chain, np.array(scenario.theta))
+    return {"model": model, "chain": chain, "words": scenario_lines(scenario), "offers": offers}
 
 
 def _add_runs(app: FastAPI, shelf: Shelf) -> None:

@@ -19,9 +19,10 @@ from nlink.analysis.plane import PERIODS, centres
 from nlink.ensemble import FlipTime, simulate_many
 from nlink.integrators.accuracy import FLIP_PICTURE
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.chain import Multibody
 from nlink.scenario import Scenario
 from nlink.studio.messages import FieldError, Json, counted
+from nlink.studio.offers import refuse_mechanism
 from nlink.view.map_page import Layer, map_content
 from nlink.view.packing import Content
 
@@ -48,8 +49,7 @@ class Grid:
     @classmethod
     def of(cls, request: Json, chain: Multibody) -> Grid:
         """Read a request."""
-        if not isinstance(chain, Chain):
-            raise FieldError("the map takes chains, not carts and trees", "up")
+        refuse_mechanism("flips", chain)
         free = chain.n - 2 if chain.pin else chain.n
         if free < 1:
             raise FieldError("this chain cannot move", "up")

@@ -16,6 +16,7 @@ from nlink.analysis.linearize import linearize
 from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio import flips
@@ -39,12 +40,12 @@ SMALLEST = 1e-16
 
 
 def copies(request: Json, out: Outbox) -> None:
-    """Run a chain several times, its first angle each time a little further, and show how the copies part."""
+    """Run a model several times, its first free angle each time a little further, and show how the copies part."""
     scenario = checked(request["model"])
     count, apart = counted(request, "copies", 2, 12), ranged({"from": 0.0, "apart": request.get("apart")}, "from", "apart")[1]
-    runs = []
+    runs, moved = [], _first_angle(scenario.chain)
     for k in range(count):
-        theta = (scenario.theta[0] + k * apart, *scenario.theta[1:])
+        theta = tuple(angle + k * apart * (i == moved) for i, angle in enumerate(scenario.theta))
         settings = replace(scenario.settings, flips="off")
         out.progress(k, count)
         runs.append(finite(replace(scenario, theta=theta, settings=settings).run()))
@@ -54,6 +55,16 @@ def copies(request: Json, out: Outbox) -> None:
     content["others"] = [_ghost(f"copy {k + 2}", run, count) for k, run in enumerate(runs[1:])]
     content["apart"] = [_series("largest difference of an angle", t, spread)]
     out.end("done", **packed(content))
+
+
+def _first_angle(model: Multibody) -> int:
+    """Return the first body whose angle is free; the first free one if none turns."""
+    if not isinstance(model, Mechanism):
+        return 0
+    free = np.flatnonzero(~model.prescribed)
+    if not len(free):
+        raise ModelError("the motions of all bodies are prescribed, so copies cannot part; take the drive of one away")
+    return int(free[np.argmin(model.slides[free])])
 
 
 def compared(request: Json, out: Outbox) -> None:

@@ -51,11 +51,11 @@ export class StabilityPane extends Pane {
   arrange() {
     const { values } = this, options = [...this.varied, ...(this.studio.model.table.pin ? CLOSED : [])];
     const second = choice("and", { path: "vary2", options: [["", "nothing else"], ...options], value: values.vary2, changed: (value) => { Object.assign(values, { vary2: value, low2: "", high2: "" }); this.arrange(); } });
-    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { Object.assign(values, { vary: value, low: "", high: "" }); this.arrange(); } }), this.end("from", "low"), this.end("to", "high"), second, ...(values.vary2 ? [this.end("from", "low2"), this.end("to", "high2")] : []));
+    this.place(choice("Vary", { path: "vary", options, value: values.vary, changed: (value) => { Object.assign(values, { vary: value, low: "", high: "" }); this.arrange(); } }), this.bound("from", "low"), this.bound("to", "high"), second, ...(values.vary2 ? [this.bound("from", "low2"), this.bound("to", "high2")] : []));
   }
 
   // The end of a range; an empty field leaves it to the studio.
-  end(label, name) {
+  bound(label, name) {
     return field(label, { path: name, value: this.values[name], placeholder: "chosen", hint: "left empty it is chosen from the chain", changed: (value) => { this.values[name] = value; } });
   }
 

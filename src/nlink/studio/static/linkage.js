@@ -47,39 +47,57 @@ function spot(link, along, left) {
   return { link, along, left };
 }
 
-function dot(a, b) {
+function dot(a, b, from = 0, to = a.length) {
   let sum = 0;
-  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  for (let i = from; i < to; i++) sum += a[i] * b[i];
   return sum;
 }
 
 // Take share of b away from a.
-function lessen(a, share, b) {
-  for (let i = 0; i < a.length; i++) a[i] -= share * b[i];
+function lessen(a, share, b, from = 0, to = a.length) {
+  for (let i = from; i < to; i++) a[i] -= share * b[i];
+}
+
+// A row with the part of it, from one number to before another, outside of which it is zero: long ladders have short rows.
+function measured(row, i) {
+  let from = 0, to = row.length;
+  while (from < to && row[from] === 0) from++;
+  while (to > from && row[to - 1] === 0) to--;
+  const square = dot(row, row, from, to);
+  return { i, row: Float64Array.from(row), from, to, shares: [], square, whole: square };
 }
 
 // Rows as sums of orthonormal ones, the largest remainder first: pivoted QR of their transpose. Rows that depend on others are left out.
 // The squares of the remainders are kept up, and made anew where they have lost their digits.
 export function factored(rows) {
-  const rest = rows.map((row, i) => { const square = dot(row, row); return { i, row: Float64Array.from(row), shares: [], square, whole: square }; }), base = [], picked = [];
-  const size = (each) => Math.sqrt((each.square = dot(each.row, each.row)));
+  const rest = rows.map(measured), base = [], picked = [];
+  const size = (each) => Math.sqrt((each.square = dot(each.row, each.row, each.from, each.to)));
   while (rest.length) {
-    for (const each of rest) if (each.square < LOST * each.whole) size(each);
-    const k = rest.reduce((most, { square }, at) => (square > rest[most].square ? at : most), 0), pivot = size(rest[k]);
+    let k = 0;
+    for (let at = 0; at < rest.length; at++) {
+      if (rest[at].square < LOST * rest[at].whole) size(rest[at]);
+      if (rest[at].square > rest[k].square) k = at;
+    }
+    const pivot = size(rest[k]);
     if (!(pivot > DEPENDENT)) break;
-    const [{ i, row, shares, square, whole }] = rest.splice(k, 1), unit = row.map((value) => value / pivot);
+    const [{ i, row: unit, shares, square, whole, ...part }] = rest.splice(k, 1);
+    let { from, to } = part;
+    for (let at = from; at < to; at++) unit[at] /= pivot;
     if (square < LOST * whole) {
       for (const other of base) lessen(unit, dot(unit, other), other);
       lessen(unit, 1 - 1 / Math.sqrt(dot(unit, unit)), unit);
+      [from, to] = [0, unit.length];
     }
     base.push(unit);
     picked.push({ i, shares, pivot });
     for (const other of rest) {
-      const share = dot(other.row, unit);
+      const share = dot(other.row, unit, Math.max(from, other.from), Math.min(to, other.to));
       other.shares.push(share);
       if (share === 0) continue;
       other.square -= share * share;
-      lessen(other.row, share, unit);
+      lessen(other.row, share, unit, from, to);
+      other.from = Math.min(from, other.from);
+      other.to = Math.max(to, other.to);
     }
   }
   return { base, picked, smallest: picked.length ? picked[picked.length - 1].pivot : Infinity };
@@ -103,6 +121,11 @@ export class Linkage {
     this.free = bodies.map(({ given }) => !given);
     this.touched = bodies.map(() => false);
     for (const { a, b, i, j } of closures) for (const body of [a?.link, b?.link, i, j]) for (const k of this.before(body ?? GROUND)) this.touched[k] = true;
+  }
+
+  // The same linkage with bodies free whose motion is prescribed: all of them, or some.
+  freed(bodies = this.bodies.map((_, i) => i)) {
+    return Object.assign(Object.create(Linkage.prototype), this, { free: this.free.map((free, i) => free || bodies.includes(i)) });
   }
 
   // A body and those that carry it.
@@ -161,10 +184,11 @@ export class Linkage {
 
   // The gaps of the closures, and their rows: the derivatives of the gaps, (rows, n). turns(i): whether a body may move.
   rows(q, turns = () => true) {
-    const frames = this.frames(q), { size, n } = this, gaps = [], rows = [];
+    const frames = this.frames(q), { size, n } = this, gaps = [], rows = [], units = this.scales.map((scale, i) => (this.free[i] && turns(i) ? scale / size : 0));
     const add = (gap, row) => {
+      for (let k = 0; k < n; k++) row[k] *= units[k];
       gaps.push(gap / size);
-      rows.push(row.map((value, i) => (this.free[i] && turns(i) ? (value * this.scales[i]) / size : 0)));
+      rows.push(row);
     };
     for (const { kind, a, b, i, j, ratio, offset = 0, length, across } of this.closures) {
       if (kind === "gear") {
@@ -173,8 +197,9 @@ export class Linkage {
         add(unit * (q[i] - ratio * q[j] - offset), row);
         continue;
       }
-      const from = this.point(frames, a), to = this.point(frames, b), x = from.x - to.x, y = from.y - to.y;
-      const dx = from.dx.map((value, k) => value - to.dx[k]), dy = from.dy.map((value, k) => value - to.dy[k]);
+      const from = this.point(frames, a), to = this.point(frames, b), x = from.x - to.x, y = from.y - to.y, { dx, dy } = from;
+      lessen(dx, 1, to.dx);
+      lessen(dy, 1, to.dy);
       if (kind === "pin") {
         add(x, dx);
         add(y, dy);

@@ -8,7 +8,7 @@ export class Pane {
   // values: what is asked of the server besides the model; studio: { line, model, valid }; options: { name, kind, go, hint, again: the verb that asks for a new result,
   // automatic: whether the pane computes when it is shown }
   constructor(studio, { name, kind, go, hint, again = "", automatic = false }) {
-    Object.assign(this, { studio, name, kind, again, automatic, job: null, stale: true, filled: false, values: {} });
+    Object.assign(this, { studio, name, kind, hint, again, automatic, refusal: "", job: null, stale: true, filled: false, values: {} });
     this.button = el("button", { type: "button", class: "go", onclick: () => this.press() }, go);
     this.label = go;
     this.said = el("p", { class: "said", role: "status" }, hint || "");
@@ -28,6 +28,20 @@ export class Pane {
     return field(label, { path: name, unit, kind, value: this.values[name], changed: (value) => { this.values[name] = value; } });
   }
 
+  // What the page offers for the model; a sentence where the pane does not take it.
+  offer({ refused = {} }) {
+    const before = this.refusal;
+    this.refusal = refused[this.kind] ?? "";
+    if (!this.refusal && !before) return;
+    if (this.job) this.studio.line.drop(this.job);
+    this.set(null);
+    this.clear();
+    this.button.disabled = Boolean(this.refusal);
+    this.body.hidden = Boolean(this.refusal);
+    this.say(this.refusal || this.hint);
+    if (!this.refusal && !this.node.hidden) this.shown();
+  }
+
   shown() {
     if (this.automatic && this.stale && !this.job) this.go();
   }
@@ -36,7 +50,7 @@ export class Pane {
   changed(how) {
     this.stale = true;
     if (how === "whole" && !this.job) this.arrange?.();
-    if (this.again && this.filled && !this.job) this.say(`of an earlier model; ${this.again} again for this one`);
+    if (this.again && this.filled && !this.job && !this.refusal) this.say(`of an earlier model; ${this.again} again for this one`);
   }
 
   // The button is pressed.
@@ -48,6 +62,7 @@ export class Pane {
   go() {
     if (this.job) this.stop();
     this.clear();
+    if (this.refusal) return;
     if (this.studio.error) {
       this.fail({ text: `the model is not right yet: ${this.studio.error.text}`, path: "" });
       return;

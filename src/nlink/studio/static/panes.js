@@ -48,16 +48,30 @@ export class CopiesPane extends PlayerPane {
 export class ComparePane extends PlayerPane {
   constructor(studio, known) {
     super(studio, { name: "Compare", kind: "compare", go: "Compare", again: "compute", hint: "One chain in several formulations: do they agree, and until when can the run be trusted?" });
-    const chosen = (this.values.formulations = ["recursive", "momentum", "maximal", "natural"]);
-    const boxes = known.formulations.map((name) => checkbox(name, chosen.includes(name), (on) => (on ? chosen.push(name) : chosen.splice(chosen.indexOf(name), 1))));
-    this.place(el("div", { class: "boxes", role: "group", "aria-label": "Formulations" }, ...boxes));
+    this.chosen = new Set(["recursive", "momentum", "maximal", "natural"]);
+    this.boxes = el("div", { class: "boxes", role: "group", "aria-label": "Formulations" });
+    this.place(this.boxes);
+    this.offer({ formulations: known.formulations });
+  }
+
+  // Those that take the model, of which the chosen ones are compared.
+  offer(offers) {
+    super.offer(offers);
+    const { chosen } = this, text = JSON.stringify(offers.formulations);
+    if (text === this.offered) return;
+    this.offered = text;
+    if (offers.formulations.filter((name) => chosen.has(name)).length < 2) for (const name of offers.formulations) chosen.add(name);
+    const choose = (name, on) => { if (on) chosen.add(name); else chosen.delete(name); tell(); };
+    const tell = () => { this.values.formulations = offers.formulations.filter((name) => chosen.has(name)); };
+    this.boxes.replaceChildren(...offers.formulations.map((name) => checkbox(name, chosen.has(name), (on) => choose(name, on))));
+    tell();
   }
 
   done(message, content) {
     const { rows, trusted_until: trusted, angle } = message.table, size = (value) => (value === null ? "\u2013" : valueText(value, 2));
-    const cells = rows.map((row) => (row.largest_difference === null ? [row.formulation, row.message, "", "", "", ""]
-      : [row.formulation, size(row.largest_difference * DEGREE), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
-    const hues = ["accent", ...HUES], heads = ["formulation", "differs by \u00b0", "trusted until", "energy residual J", "steps", "time"];
+    const cells = rows.map((row) => (row.largest_difference === null ? [row.formulation, row.integrator, row.message, "", "", "", ""]
+      : [row.formulation, row.integrator.replace(/\(.*?order=(\d+).*\)/, ", order $1").replace(/\(.*/, ""), size(row.largest_difference * DEGREE), `${valueText(row.trusted_until, 4)} s`, size(row.energy_residual), row.steps.toLocaleString("en"), `${valueText(row.wall, 2)} s`]));
+    const hues = ["accent", ...HUES], heads = ["formulation", "integrator", "differs by \u00b0", "trusted until", "energy residual J", "steps", "time"];
     const player = this.play(content, table(heads, cells));
     player.extra("Difference from the reference (log\u2081\u2080 \u00b0)", apart(content, hues));
     this.say(trusted === null ? "" : `trusted until t = ${valueText(trusted, 4)} s, within ${valueText(angle * DEGREE, 2)}\u00b0`);
