@@ -176,7 +176,7 @@ def test_a_run_of_a_closed_mechanism_from_start_to_pictures(call):
     assert call("export whole.nc theta reactions -o run.csv")[0] == 0
     head = Path("run.csv").read_text().splitlines()[0].split(",")
     assert head[:8] == ["t [s]", *(f"theta_{i} [rad]" for i in range(1, 8))]
-    assert head[-6:] == [f"pin{axis}_{i} [N]" for i in (1, 2, 3) for axis in "xy"]
+    assert head[-6:] == [f"r{axis}_pin_{i} [N]" for i in (1, 2, 3) for axis in "xy"]
     assert len(head) == 8 + 2 * 7 + 6
     code, out, _ = call("plot whole.nc -o plots tip energy --trace 7")
     assert (code, out) == (0, "plots/tip.png\nplots/energy.png\n")
@@ -184,7 +184,7 @@ def test_a_run_of_a_closed_mechanism_from_start_to_pictures(call):
     assert call("animate whole.nc -o run.gif --size 64x64 --fps 5 -q")[0] == 0
     code, out, err = call("plot whole.nc coupler -o none")
     assert (code, out) == (BAD_MODEL, "")
-    assert err.endswith("of a mechanism draw the plot tip with a trace\n")
+    assert err.endswith("one with a pin; of a mechanism take paths, with trace\n")
 
 
 def test_andrews_ends_where_the_published_values_say():
