@@ -37,8 +37,6 @@ class IDA(Adaptive):
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
-        if isinstance(system.chain, Mechanism):
-            raise ModelError("IDA does not support mechanisms; use DOP853, RK45 or RK4")
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
         if isinstance(system.chain, Mechanism):
