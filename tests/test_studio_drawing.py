@@ -82,7 +82,9 @@ def test_a_four_bar_is_drawn_driven_and_undone(browser, address):
         wait(page, f"{DRIVE}.path.length > 20")
         q, way = page.evaluate(f"[[...{DRIVE}.theta], {DRIVE}.course.freedom]")
         assert way == 1
-        ends = points(model, np.array(q), [model.pins[0].a, model.pins[0].b, nlink.At(0)])
+        (pin,) = model.pins
+        assert isinstance(pin, nlink.Pin)
+        ends = points(model, np.array(q), [pin.a, pin.b, nlink.At(0)])
         np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
         path = np.array(page.evaluate(f"{DRIVE}.path"))
         coupler = points(model, np.array(page.evaluate(f"[...{DRIVE}.theta]")), [nlink.At(1, 0.63)])
