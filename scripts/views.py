@@ -17,6 +17,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,17 +30,15 @@ from playwright.sync_api import Error, sync_playwright
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 WIDE, HIGH, QUALITY = 640, 520, 55
-PATIENCE = 300_000
+PATIENCE = 100_000
 """Milliseconds for what compiles first."""
 NLINK = [sys.executable, "-m", "nlink"]
 
 
 def nlink(*arguments: str) -> None:
-    """Run a command; leave out a theme that it does not know."""
+    """Run a command."""
     done = subprocess.run([*NLINK, *arguments], stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode and "--theme" in arguments:
-        nlink(*arguments[: arguments.index("--theme")])
-    elif done.returncode:
+    if done.returncode:
         raise RuntimeError(done.stderr)
 
 
@@ -47,8 +48,23 @@ def studio(model: str, runs: str) -> Iterator[str]:
     command = [*NLINK, "studio", model, "--port", "0", "--no-browser", "--runs", runs]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
-        yield process.stdout.readline().strip()
-        os.killpg(process.pid, signal.SIGINT)
+        try:
+            yield answering(process.stdout.readline().strip())
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+
+
+def answering(address: str) -> str:
+    """Return an address once it answers; earlier versions print it before they listen."""
+    end = time.monotonic() + PATIENCE / 1000
+    while True:
+        try:
+            urllib.request.urlopen(address).close()
+            return address
+        except urllib.error.URLError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
 
 
 def still(page: Any) -> None:
@@ -80,12 +96,19 @@ def wrong(page: Any) -> None:
     page.wait_for_timeout(1500)
 
 
+def gallery(page: Any) -> None:
+    """Open the presets."""
+    page.get_by_role("button", name="Presets").click(timeout=5000)
+    page.wait_for_timeout(1500)
+
+
 STUDIO: dict[str, tuple[str, dict[str, Any], Callable[[Any], None] | None]] = {
     "studio": ("chaotic-5", {}, None),
     "studio-phone": ("chaotic-5", {"viewport": PHONE, "color_scheme": "dark"}, None),
     "studio-loop": ("four-bar", {}, None),
     "studio-wrong": ("chaotic-3", {}, wrong),
     "studio-stability": ("follower-5", {}, press("Stability", "Draw")),
+    "studio-presets": ("chaotic-5", {}, gallery),
     "studio-map": ("point-2", {"color_scheme": "dark"}, press("Map", "Compute")),
 }
 """Views of the studio by their names: the model, how the browser differs, what is done."""
@@ -111,8 +134,6 @@ def main(folder: str, suffix: str = "") -> None:
         for name, file in files.items():
             shoot(browser, file.as_uri(), into / f"{name}{suffix}.webp", PAGES[name], None, "h1")
         browser.close()
-        nlink("plot", f"{scratch}/run.nc", "energy", "-q", "-o", scratch, "--size", "column", "--theme", "dark")
-        shrink(Path(scratch, "energy.png"), into / f"plot{suffix}.webp")
 
 
 def shoot(browser: Any, address: str, path: Path, look: dict[str, Any], act: Callable[[Any], None] | None, ready: str) -> None:
@@ -122,10 +143,10 @@ def shoot(browser: Any, address: str, path: Path, look: dict[str, Any], act: Cal
     page = context.new_page()
     page.goto(address)
     page.wait_for_selector(ready)
-    if "token" in address:
-        still(page)
-    page.wait_for_timeout(3000)
     try:
+        if "token" in address:
+            still(page)
+        page.wait_for_timeout(3000)
         if act:
             act(page)
     except Error as error:

@@ -362,6 +362,21 @@ def test_a_floating_chain_is_followed_if_it_leaves():
     assert (pixels(far.draw(5)) != pixels(far.draw(6))).any()
 
 
+def test_massless_bodies_have_no_centre_of_mass():
+    assert frames(moved("floating"), centres=True).centres.shape[1] == 3  # of the links; two sliders let them float
+    assert frames(moved("cart"), centres=True).centres.shape[1] == 3
+
+
+def test_the_trail_of_what_is_followed_leaves_the_title_alone():
+    run = moved("floating", far=50.0)
+    run.theta[:, 1] -= 50.0 * run.t
+    made = frames(run, fps=10, trail=10.0, size=(300, 300))
+    height, last = 300 - round(made.camera.frame[3]), made.traced + made.shift[-1]
+    assert (last[:, 1] > made.camera.frame[3] + 10).any()
+    first, end = (np.asarray(made.draw(k))[:height, :200] for k in (0, len(made) - 1))
+    np.testing.assert_array_equal(end, first)
+
+
 @pytest.mark.parametrize("name", ["cart", "chain"])
 def test_any_point_draws_the_trail(name):
     run, point = made_run(3) if name == "chain" else moved(name), At(1, 0.5, 0.2)

@@ -42,6 +42,26 @@ def test_models_in_the_pages_load(page: str, text: str) -> None:
     assert Scenario.from_dict(table).chain.n >= 1
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_links_and_pictures_of_the_pages_are_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S))
+    local = [link.partition("#") for link in links if not link.startswith("http")]
+    assert not [path for path, _, _ in local if path and not (page.parent / path).exists()]
+    for path, _, anchor in local:
+        text = (page.parent / path).read_text() if anchor and path else page.read_text()
+        heads = {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.*)$", text, re.M)}
+        assert not anchor or anchor in heads, anchor
+
+
+def test_the_views_are_shown_before_and_after() -> None:
+    """docs/views.md shows each picture that scripts/views.py takes; the page that simulates is new."""
+    shown = set(re.findall(r"\(views/([\w-]+)\.webp\)", (ROOT / "docs" / "views.md").read_text()))
+    after = {name for name in shown if not name.endswith("-before")}
+    assert len(after) == 10
+    assert shown - after == {f"{name}-before" for name in after - {"live"}}
+    assert shown == {path.stem for path in (ROOT / "docs" / "views").iterdir()}
+
+
 def test_commands_in_the_readme_exist() -> None:
     text = (ROOT / "README.md").read_text()
     used = {name for block in re.findall(r"```sh\n(.*?)```", text, re.S) for name in re.findall(r"^nlink (\w+)", block, re.M)}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import linkages
 import numpy as np
 import pytest
 import xarray
@@ -45,6 +46,8 @@ from nlink import (
 )
 from nlink.cli import app
 from nlink.cli.common import put
+from nlink.mechanics import kinematics
+from nlink.run.table import columns
 from nlink.view.words import scenario_lines
 
 
@@ -319,3 +322,40 @@ def test_a_body_is_changed_by_its_number():
 def test_what_takes_chains_only_says_what_to_do_instead(call, said):
     with pytest.raises(ModelError, match="^" + re.escape(said)):
         call(Mechanism([Slider(2.0), Link.rod(1.0, 1.0)]))
+
+
+@pytest.mark.parametrize("linkage", [linkages.four_bar, linkages.slider_crank, linkages.peaucellier, linkages.andrews])
+def test_the_forces_of_a_run_of_a_closed_mechanism_balance_each_body(linkage):
+    model, start = linkage()
+    run = nlink.simulate(model, start, t_end=0.02, save=0.004)
+    model, forces, centres = run.chain, run.reactions(), run.centres()
+    assert forces.shape == (6, model.n + len(model.pins), 2)
+    along, left = model.levers
+    net = -model.mass[:, None] * kinematics.centre_accelerations(model, run.theta, run.omega, run.alpha)
+    net += kinematics.forces(model, run.theta, run.omega)
+    torque = model.load(JointTorque)
+    turning = np.tile(np.asarray(torque.torque if torque else np.zeros(model.n), float), (6, 1))
+    turning -= model.inertia * run.alpha
+
+    def pull(body: int, point: Any, force: np.ndarray) -> None:
+        arm = run.points(point)[:, 0] - centres[:, body]
+        net[:, body] += force
+        turning[:, body] += arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
+
+    for i, parent in enumerate(model.parents.tolist()):
+        pull(i, At(i, 0.0), forces[:, i])
+        if parent >= 0:
+            pull(parent, At(parent, along[i], left[i]), -forces[:, i])
+    for pin, force in zip(model.pins, forces[:, model.n :].swapaxes(0, 1), strict=True):
+        pull(pin.a.link, pin.a, force)
+        pull(pin.b.link, pin.b, -force)
+    for load in model.loads:
+        if isinstance(load, PointSpring):
+            force = kinematics.forces(model, run.theta, run.omega)[:, load.a.link]  # no gravity, no other force
+            arm = run.points(load.a)[:, 0] - centres[:, load.a.link]
+            turning[:, load.a.link] += arm[:, 0] * force[:, 1] - arm[:, 1] * force[:, 0]
+    size = np.abs(forces).max()
+    np.testing.assert_allclose(net, 0.0, atol=1e-9 * size)
+    links = ~model.slides
+    np.testing.assert_allclose(turning[:, links], 0.0, atol=1e-9 * size * model.length.max())
+    assert list(columns(run, ["reactions"]))[-2:] == [f"rx_pin_{len(model.pins)} [N]", f"ry_pin_{len(model.pins)} [N]"]

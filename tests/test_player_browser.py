@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import linkages
 import numpy as np
 import pytest
 from browsing import PHONE, Tab, pixels, settle, wait
@@ -541,6 +542,26 @@ def test_a_mechanism_is_shown_where_it_is(browser, tmp_path, name):
         assert at == pytest.approx(list(kinematics.hinges(run.chain, np.array(angles))[2]))
         page.keyboard.press("o")
         assert page.evaluate(f"{PLAYER}.motion.trace") == page.evaluate(f"{PLAYER}.motion.chain.trace")
+
+
+def test_no_button_covers_a_pivot(browser, tmp_path):
+    """The pivot of Peaucellier's linkage lies in the upper left corner of what it sweeps."""
+    linkage = linkages.peaucellier()
+    run = made_run(chain=linkage.model)
+    run.theta[:] = nlink.posed(linkage.model, {0: np.linspace(0.64, 0.13, len(run.t))}, near=linkage.near).theta
+    run.omega[:] = np.gradient(run.theta, run.t, axis=0)
+    run.html(tmp_path / "run.html")
+    covered = f"""() => {{
+      const stage = {PLAYER}.stage, box = stage.canvas.getBoundingClientRect();
+      const found = stage.grounds().map(([x, y]) => {{
+        const [px, py] = stage.pixel(x, y);
+        return document.elementFromPoint(box.left + px, box.top + py) !== stage.canvas;
+      }});
+      return found.length && found.some(Boolean);
+    }}"""
+    for size in ({"width": 1280, "height": 800}, PHONE):
+        with Tab(browser, tmp_path / "run.html", viewport=size) as page:
+            assert page.evaluate(covered) is False
 
 
 def test_the_picture_follows_a_floating_chain(browser, tmp_path):

@@ -24,8 +24,10 @@ from nlink.mechanics.loads import LOADS, ledger
 from nlink.mechanics.points import At
 from nlink.run.run import Run
 from nlink.view import plot
+from nlink.view.outline import traced_point
 from nlink.view.plot import PLOTS, figure, save_plots, suiting
 from nlink.view.style import COLUMN, CURVES, DARK, DASHES, LIGHT, link_colours, palette
+from nlink.view.words import point_text
 
 OPEN = [name for name in PLOTS if name != "coupler"]
 CLOSED = [name for name in PLOTS if name != "tip"]
@@ -623,6 +625,32 @@ def test_any_points_can_be_traced(run):
     np.testing.assert_array_equal(run.points(*points), spots)
     for kind in ("paths", "velocities"):
         assert len(data(figure(run, kind, trace=points[:1]))) >= 1
+
+
+def test_the_path_of_a_point_is_called_by_its_point():
+    assert figure(made_run(2), "tip").axes[0].get_title("left") == "Path of the last end"
+    assert figure(moved("closed"), "tip").axes[0].get_title("left") == f"Path of {point_text(traced_point(MECHANISMS['closed']))}"
+    assert figure(made_run(2), "tip", trace=[At(0)]).axes[0].get_title("left") == "Path of the tip of body 1"
+
+
+def test_a_phase_portrait_shows_the_last_body_that_moves():
+    run = moved("tree")
+    run.theta[:, 2] = 1.0 + 1e-13 * np.arange(len(run.t))
+    assert figure(run, "phase").axes[0].get_xlabel() == "angle of link 2 (degrees), dot: start"
+    run.theta[:] = 1.0
+    assert figure(run, "phase").axes[0].get_xlabel() == "angle of link 3 (degrees), dot: start"
+
+
+def test_sliders_that_let_links_float_have_no_forces():
+    drawn = figure(moved("floating"), "reactions")
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["$|R_{3}|$", "$|R_{4}|$", "$|R_{5}|$"]
+    assert drawn.axes[0].get_yscale() == "linear"
+
+
+def test_loads_without_work_are_left_out():
+    run = made_run(2)
+    run.work |= {"drag": np.zeros(len(run.t)), "joint_torque": np.sin(run.t)}
+    assert [text.get_text() for text in figure(run, "energy").legends[0].get_texts()][3:] == ["work of\njoint torque"]
 
 
 def test_points_and_kinds_that_do_not_go_together_are_refused(tmp_path):

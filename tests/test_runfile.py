@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+import re
 
 import h5py
 import numpy as np
@@ -298,4 +299,40 @@ def test_models_and_scenarios_say_what_to_do_with_them():
     with pytest.raises(RunFileError, match=r"^m\.toml is a model, not a run; read it with Scenario\.load\('m\.toml'\), and"):
         nlink.load("m.toml")
     with pytest.raises(ModelError, match=r"^simulate needs a Chain, a Mechanism or a System, got Scenario; .*: scenario\.run\(\)$"):
-        nlink.simulate(nlink.preset("nice-3"), t_end=1.0)  # pyright: ignore[reportArgumentType]
+        nlink.simulate(nlink.preset("nice-3"))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ModelError, match=r"^simulate needs t_end, the time in s at which the run ends$"):
+        nlink.simulate(nlink.Chain.uniform(2), [1.0, 2.0])
+    with pytest.raises(FileNotFoundError, match=r"^there is no model file nice-3; it is a preset: preset\('nice-3'\)$"):
+        nlink.Scenario.load("nice-3")
+    with pytest.raises(FileNotFoundError, match=r"^there is no model file nobody\.toml$"):
+        nlink.Scenario.load("nobody.toml")
+
+
+@pytest.mark.parametrize(
+    "analysis",
+    [
+        nlink.linearize,
+        nlink.equilibrium,
+        nlink.equilibria,
+        nlink.modes,
+        nlink.lqr,
+        nlink.floquet,
+        nlink.simulate_many,
+        nlink.lyapunov,
+    ],
+)
+def test_an_analysis_says_where_a_scenario_has_its_chain(analysis):
+    needs = ([1.0],) if analysis in (nlink.simulate_many, nlink.lyapunov, nlink.floquet) else ()
+    options = {"t_end": 1.0} if analysis in (nlink.simulate_many, nlink.lyapunov) else {}
+    name, what = analysis.__name__, "a Chain" if analysis is nlink.lqr else "a Chain or a Mechanism"
+    for given, remedy in ((nlink.preset("nice-3"), "scenario.chain"), ("nice-3", "preset(name).chain")):
+        kind = type(given).__name__
+        with pytest.raises(ModelError, match=f"^{name} needs {what}, got {kind}; give {re.escape(remedy)}$"):
+            analysis(given, *needs, **options)
+
+
+def test_derive_takes_a_number_of_links():
+    with pytest.raises(
+        ModelError, match=r"^derive takes a number of links: derive\(chain\.n, loads=.*\); nlink derive takes models$"
+    ):
+        nlink.derive(nlink.Chain.uniform(2))  # pyright: ignore[reportArgumentType]

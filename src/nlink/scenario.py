@@ -125,6 +125,7 @@ class Scenario:
 
     The lines of a title become one, of up to 1,000 letters.
 
+    >>> from nlink import Chain
     >>> len(Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t)
     101
     """
@@ -168,7 +169,11 @@ class Scenario:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scenario:
         """Read a model file (TOML)."""
-        table = read_model(path)
+        try:
+            table = read_model(path)
+        except FileNotFoundError:
+            remedy = f"; it is a preset: preset({str(path)!r})" if str(path) in presets() else ""
+            raise FileNotFoundError(f"there is no model file {path}{remedy}") from None
         scenario = cls.from_dict(table, where=str(path))
         warn_of_degrees(table, scenario.chain, str(path))
         return scenario

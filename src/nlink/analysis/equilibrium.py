@@ -19,7 +19,7 @@ from nlink.analysis.linearize import closing_forces, linearize, moments, statics
 from nlink.mechanics import kinematics, linearised, loop_closure
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.loads import JointTorque
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import closed_states
 
 TRIES = 200
@@ -60,7 +60,7 @@ def equilibrium(chain: Multibody, guess: ArrayLike | None = None) -> Equilibrium
     >>> equilibrium(Chain.uniform(2), [3.0, 0.2]).theta.round(6).tolist()
     [3.141593, 0.0]
     """
-    if guess is None and chain.closed:
+    if guess is None and a_model("equilibrium", chain).closed:
         return settled(chain, loop_closure.zigzag(chain)) if chain.pin else _lowest(chain)
     theta = np.array(spread("guess", angle_or_each("guess", 0.0 if guess is None else guess), chain.n, "links"))
     theta, _ = chain.given(0.0, theta, np.zeros(chain.n))
@@ -116,7 +116,7 @@ def equilibria(chain: Multibody) -> list[Equilibrium]:
     They are looked for from many starts, so that one among many with a small neighbourhood can be missed: of an open chain from 4^N
     starts; of a closed one from some hundred, both by Newton's method, which finds all kinds, and downhill, for the stable ones.
     """
-    if chain.slides.any() or chain.prescribed.any():
+    if a_model("equilibria", chain).slides.any() or chain.prescribed.any():
         raise ModelError("all equilibria are looked for where every joint is a free hinge; give equilibrium() a guess")
     if chain.n > MOST_LINKS:
         raise ModelError(f"all equilibria are looked for up to {MOST_LINKS} links, got {chain.n}; give equilibrium() a guess")

@@ -27,9 +27,9 @@ from nlink.compiled.announcing import waiting
 from nlink.formulations import formulate
 from nlink.integrators.accuracy import EXPONENTS
 from nlink.integrators.base import ARRIVED
-from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque, torques
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.motions import Motion, moves, numbers_of
 
 ROUNDS = 20
@@ -111,9 +111,7 @@ def floquet(model: Multibody, theta: ArrayLike, omega: ArrayLike | None = None, 
     >>> [floquet(kapitza(amplitude), [0.0, 3.141592653589793]).stable for amplitude in (0.007, 0.009)]
     [False, True]
     """
-    if not isinstance(model, Chain | Mechanism):
-        raise ModelError(f"floquet needs a Chain or a Mechanism, got {type(model).__name__}")
-    own = driven_period(model)
+    own = driven_period(a_model("floquet", model))
     if period is None and own is None:
         raise ModelError("nothing drives this motion in time, so that its period is not known; give period=, in s")
     span = own if period is None else number("period", period, above=0)
@@ -229,4 +227,4 @@ def _repeated(motion: Motion, slides: bool) -> list[float]:
 
 def is_driven(model: Multibody) -> bool:
     """Whether a joint is moved in time, so that stability is that of a motion that repeats."""
-    return any(body.motion is not None and moves(body.motion) for body in model.links)
+    return isinstance(model, Mechanism) and any(body.motion is not None and moves(body.motion) for body in model.links)

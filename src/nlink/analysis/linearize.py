@@ -20,7 +20,7 @@ from nlink._support.showing import short
 from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import Gravity, JointTorque
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import mobility
 from nlink.mechanics.motions import moves
 
@@ -195,6 +195,7 @@ def linearize(
     [2.6801, 7.1887]
     """
     choice("coordinates", coordinates, ("absolute", "relative"))
+    a_model("linearize", chain)
     if isinstance(chain, Mechanism) and chain.closed and chain.n > MOST_BODIES:
         raise ModelError(f"linearize takes closed mechanisms of up to {MOST_BODIES} bodies, got {chain.n}; simulate a small motion")
     if chain.n > MOST_LINKS:

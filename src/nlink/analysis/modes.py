@@ -14,6 +14,7 @@ from nlink.analysis.linearize import Mode, linearize
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
+from nlink.mechanics.mechanism import a_model
 
 LONG = 300
 """Links from which the structure pays."""
@@ -28,7 +29,7 @@ def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = 
     """
     if count is not None:
         whole("count", count)
-    torque, plain = chain.load(JointTorque), isinstance(chain, Chain) and chain.pin is None
+    torque, plain = a_model("modes", chain).load(JointTorque), isinstance(chain, Chain) and chain.pin is None
     structured = plain and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
     structured = structured and not (torque and torque.takes_state)
     if count is not None and chain.n >= max(LONG, 4 * count) and structured:

@@ -16,8 +16,8 @@ from nlink.analysis.motion import failure, start_state
 from nlink.analysis.variations import tangent_engine, tangent_frame
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
-from nlink.mechanics.chain import Chain, Multibody
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import a_model
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -30,9 +30,7 @@ class TangentFlow:
     """A motion under way with its deviations."""
 
     def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
-        if not isinstance(chain, Chain | Mechanism):
-            raise ModelError(f"lyapunov needs a Chain or a Mechanism, got {type(chain).__name__}")
-        self.chain, self.engine = chain, tangent_engine(chain, tol)
+        self.chain, self.engine = chain, tangent_engine(a_model("lyapunov", chain), tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
         frame = tangent_frame(chain, *self.angles())

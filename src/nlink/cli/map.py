@@ -13,7 +13,7 @@ from nlink._support.checks import ModelError, shown, whole
 from nlink._support.endings import PAGE, PICTURES, RUN, TABLE, check_ending
 from nlink.cli.codes import INTERRUPTED
 from nlink.cli.common import Table, chain_of, changed, free_name, model_table, pair
-from nlink.cli.options import Json, Quiet, Set, Theme, Title
+from nlink.cli.options import MODELS, Json, Quiet, Set, Theme, Title, models
 from nlink.cli.report import Report, system_lines
 from nlink.scenario import Scenario
 
@@ -29,10 +29,8 @@ def chart(
     quantity: Annotated[
         str,
         typer.Argument(help="flip, link, ftle, energy, steps, or like 'largest_theta[2]'; or a map (.nc) to zoom into or redraw."),
-    ],
-    model: Annotated[
-        str | None, typer.Argument(help="A preset (see `nlink presets`) or a model file; equal rods if not given.")
-    ] = None,
+    ] = "flip",
+    model: Annotated[str | None, typer.Argument(autocompletion=models, help=f"{MODELS}; equal rods if not given.")] = None,
     links: Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain; 2 if not given.")] = None,
     settings: Set = None,
     x: Annotated[str | None, typer.Option("--x", help="Across: theta1, omega2, mass[2], gravity, ...")] = None,

@@ -25,8 +25,8 @@ from nlink.integrators.accuracy import MANY_DEVIATIONS, MANY_SERIES, STAGES_AS_S
 from nlink.integrators.base import Integrator
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Chain, Multibody
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import check_start
 from nlink.mechanics.motions import motion_at
 from nlink.mechanics.system import System
@@ -114,8 +114,7 @@ def make_job(
     on_card: bool = False,
 ) -> Job:
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
-    if not isinstance(chain, Chain | Mechanism):
-        raise ModelError(f"simulate_many needs a Chain or a Mechanism, got {type(chain).__name__}")
+    chain = a_model("simulate_many", chain)
     chain = chain.as_chain() or chain if isinstance(chain, Mechanism) else chain
     try:
         table = dict(vary or {})

@@ -245,10 +245,12 @@ class ClosedSweep(TreeFormulation):
 
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
-    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare."""
+    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare; NaN at a dead position."""
     m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
     matrix, parts, order = MATRICES + m, MATRICES + 3 * m, w[ORDER, :m].astype(int)
     R = np.triu(w[matrix : matrix + used, :used].T, 1) + np.diag(w[DIAGONAL, :used])
+    if not np.all(np.isfinite(R)) or not R.diagonal().all():
+        return np.full(m, np.nan)
     combined = np.linalg.solve(R, -(w[Z, :used] + w[PART, :used])) if used else np.zeros(0)
     sizes = np.zeros(m)
     sizes[order[:used]] = combined

@@ -215,6 +215,7 @@ class Mechanism(Multibody):
     def as_assembled(self, theta: ArrayLike) -> Mechanism:
         """Return the mechanism with the bars and gears whose length or offset is not given as they fit at these coordinates.
 
+        >>> from nlink import At, Distance, Link, Mechanism
         >>> Mechanism([Link.rod(1.0, 1.0)], pins=Distance(At(0), (2.0, -1.0))).as_assembled(0.0).pins[0].length
         2.0
         """
@@ -341,14 +342,22 @@ class Mechanism(Multibody):
             )
 
 
+def a_model(what: str, model: Any, names: str = "a Chain or a Mechanism") -> Multibody:
+    """Return a model; refuse what is none, and say where its chain is."""
+    if isinstance(model, Chain | Mechanism):
+        return model
+    remedies = {"Scenario": "scenario.chain", "Run": "run.chain", "str": "preset(name).chain"}
+    kind = type(model).__name__
+    remedy = f"; give {remedies[kind]}" if kind in remedies else ""
+    raise ModelError(f"{what} needs {names}, got {kind}{remedy}")
+
+
 def plain_chain(what: str, model: Any, remedy: str) -> Chain:
     """Return the chain that a model is; refuse a mechanism by name, and say what to do instead of `what`."""
-    found = model.as_chain() if isinstance(model, Mechanism) else model
-    if isinstance(found, Chain):
-        return found
-    if isinstance(model, Mechanism):
+    found = model.as_chain() if isinstance(a_model(what, model, "a Chain"), Mechanism) else model
+    if not isinstance(found, Chain):
         raise ModelError(f"{what} takes chains, not mechanisms; {remedy}")
-    raise ModelError(f"{what} needs a Chain, got {type(model).__name__}")
+    return found
 
 
 def _names(closure: Closure) -> tuple[str, str]:

@@ -56,7 +56,7 @@ def simulate(
     theta: ArrayLike | None = None,
     omega: ArrayLike | None = None,
     *,
-    t_end: float,
+    t_end: float | None = None,
     formulation: str | Formulation = "recursive",
     integrator: str | Integrator | None = None,
     rtol: float = 1e-9,
@@ -92,6 +92,8 @@ def simulate(
     """
     with _claimed(file):
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
+        if t_end is None:
+            raise ModelError("simulate needs t_end, the time in s at which the run ends")
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
         given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
@@ -136,9 +138,9 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
 
 
 def closed_reactions(run: Run, chain: Multibody, rows: slice) -> np.ndarray:
-    """Return the forces (T, N + pins, 2) of a closed mechanism at saved points of a run; see Run.reactions."""
-    if not run.resumable:
-        raise ModelError("the forces of this run cannot be computed: its torque was a function that the file does not hold")
+    """Return the forces (T, N + C, 2) of a mechanism with C closures at saved points of a run; see Run.reactions."""
+    if run.lost:
+        raise ModelError("the forces need the torque, a function that the file does not hold; simulate again")
     system = formulate(chain, run.scenario.settings.formulation)
     states = zip(run.theta[rows], run.omega[rows], run.t[rows].tolist(), strict=True)
     found = []

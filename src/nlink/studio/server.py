@@ -27,6 +27,7 @@ def listening(port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((HOST, port))
+        sock.listen()  # a browser that opens the address before the server is up waits, and is not refused
     except OSError as error:
         sock.close()
         why = "is in use" if isinstance(error, OSError) and error.errno == 98 else f"cannot be used ({error.strerror})"

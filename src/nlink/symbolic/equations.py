@@ -9,6 +9,7 @@ from functools import cached_property
 from sympy import Add, ImmutableDenseMatrix
 
 from nlink._support.checks import ModelError, choice, shown, whole
+from nlink.mechanics.chain import Chain
 from nlink.mechanics.loads import LOADS
 from nlink.symbolic import code, typeset
 from nlink.symbolic.derivation import derivation, in_relative_angles
@@ -156,6 +157,8 @@ def derive(
     >>> derive(2, shape="point").mass_matrix[0, 1]
     l_1*l_2*m_2*cos(theta_1 - theta_2)
     """
+    if isinstance(n, Chain):
+        raise ModelError("derive takes a number of links: derive(chain.n, loads=...); nlink derive takes models")
     n = whole("derive: n", n)
     choice("derive: shape", shape, SHAPES)
     if n > LARGEST[choice("derive: angles", angles, LARGEST)]:

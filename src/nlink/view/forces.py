@@ -1,4 +1,4 @@
-"""The plot of the forces at the hinges and at the pin.
+"""The plot of the forces at the hinges and at the pins.
 
 Near a dead position of a closed chain they may be huge, at it infinite: the axis then ends above all but the highest
 peaks, the lines run out of it, and the title says so.
@@ -10,6 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from nlink.mechanics import kinematics
+from nlink.view.outline import floating
 from nlink.view.sheet import Sheet
 from nlink.view.style import palette
 
@@ -25,17 +26,22 @@ FEW = 60
 
 def draw(sheet: Sheet) -> None:
     """Draw the magnitudes over time."""
-    joint = "joint" if sheet.run.chain.slides.any() else "hinge"
-    (axes,) = sheet.over_time("force (N)" if sheet.run.chain.pin else f"{joint} force (N)", dead=True)
+    chain = sheet.run.chain
+    joint = "joint" if chain.slides.any() else "hinge"
+    (axes,) = sheet.over_time("force (N)" if chain.closed else f"{joint} force (N)", dead=True)
     t, force = _forces(sheet)
-    n, force = sheet.run.chain.n, _limited(sheet, axes, force)
-    sheet.lines(axes, t, force[:, :n])
-    pins = axes.plot(t, force[:, n:], "--", color=palette().accent, linewidth=1.2 * sheet.thin, marker=sheet.marker, zorder=3.5)
-    sheet.name_links(r"$|R_{{{i}}}|$", more=dict(zip(["pin"], pins, strict=False)))
+    unheld = set() if sheet.chosen else floating(chain)
+    sheet.links = [i for i in sheet.links if i not in unheld]
+    shown = [*sheet.links, *range(chain.n, force.shape[1])]
+    force[:, shown] = _limited(sheet, axes, force[:, shown])
+    sheet.lines(axes, t, force)
+    style = {"color": palette().accent, "linewidth": 1.2 * sheet.thin, "marker": sheet.marker, "zorder": 3.5}
+    pins = axes.plot(t, force[:, chain.n :], "--", **style)
+    sheet.name_links(r"$|R_{{{i}}}|$", more=dict(zip(["pins" if len(pins) > 1 else "pin"], pins, strict=False)))
 
 
 def _forces(sheet: Sheet) -> tuple[np.ndarray, np.ndarray]:
-    """Return times and magnitudes (T, N), with a pin (T, N+1): at the saved points, as its force is known nowhere else."""
+    """Return times and magnitudes (T, N), with C pins (T, N+C): at the saved points, as their forces are known nowhere else."""
     run, motion = sheet.run, sheet.motion
     if not run.chain.closed:
         return motion.t, np.linalg.norm(kinematics.reactions(run.chain, *motion[1:]), axis=-1)

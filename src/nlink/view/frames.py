@@ -93,9 +93,10 @@ class Frames:
         self.decimals = _decimals(times)
         theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
         self.outline, self.point = outline(run.chain, run.theta), traced(run.chain, look.trace)
-        places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)
+        heavy = run.chain.mass > 0
+        places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)[:, heavy]
         middle = centre_of_mass(run.chain, theta) if self.outline.follows else np.zeros((len(times), 2))
-        feet = _feet(run.chain, theta)
+        feet = _feet(run.chain, theta)[:, heavy]
         path = self._path() if look.trail else places[:, 0]
         sliders = places[:, [block.point for block in self.outline.blocks]].reshape(-1, 2)
         seen = [(points - middle[:, None]).reshape(-1, 2) for points in (places, *([centres] if look.centres else []))]
@@ -155,6 +156,8 @@ class Frames:
         width = min(3.0, max(1.2, 0.0035 * min(self.look.size)))
         for step in range(FADE):
             piece = self.traced[bounds[step] : bounds[step + 1] + 1] + self.shift[k]
+            if self.outline.follows:
+                piece = piece[piece[:, 1] < self.camera.frame[3]]  # a trail is not in the view, and may run into the title
             if len(piece) > 1:
                 self.pen.line(piece, mixed(self.theme.accent, self.theme.stage, (step + 1) / FADE), width, "butt")
 

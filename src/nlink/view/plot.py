@@ -24,7 +24,8 @@ from matplotlib.figure import Figure
 from nlink._support.checks import ModelError, choice, number, shown, whole
 from nlink._support.endings import FORMATS
 from nlink.mechanics import kinematics
-from nlink.mechanics.points import Point, checked_points
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.points import At, Point, checked_points
 from nlink.run.run import Run, Trajectory
 from nlink.view import coupler, forces
 from nlink.view.linkage import draw_linkage
@@ -40,6 +41,8 @@ FEW = 60
 """So few saved points are marked one by one where a curve joins only them."""
 BEND, MOST_POINTS = 0.15, 40_000
 """How far in rad a link turns between two points of a phase portrait, and most points that it then has."""
+STILL = 1e-9
+"""Change of a coordinate in rad or m below which a body does not move."""
 SMALL = 0.05
 """A path of the last end below this share of the chain's length is shown close up, without the pivot."""
 RATE = "angular velocity (rad/s)"
@@ -63,7 +66,7 @@ def figure(
     Parameters
     ----------
     kind : a key of PLOTS
-    links : those that are shown, from 0; all if not given, in a phase portrait the last
+    links : those that are shown, from 0; all if not given, in a phase portrait the last that moves
     trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
     t : first and last time that are shown, in s; None for the end of the run
     ax : axes to draw into, one or as many as the plot has
@@ -83,9 +86,17 @@ def figure(
     run = run if t is None else within_times(run, t)
     sheet = Sheet(run, (wide, high), letters, _links(run, links), axes_of(ax), _points(run, kind, trace))
     plot.draw(sheet)
-    meaning = plot.sliders if plot.sliders and sheet.kinds()[1] else plot.meaning
-    sheet.finish(TRACED[kind] if sheet.trace else meaning)
+    sheet.finish(_meaning(sheet, kind))
     return sheet.figure
+
+
+def _meaning(sheet: Sheet, kind: str) -> str:
+    """Return what a plot shows."""
+    plot, last = PLOTS[kind], At(sheet.run.chain.n - 1)
+    points = sheet.trace or ([traced_point(sheet.run.chain)] if kind == "tip" else [])
+    if points and (sheet.trace or points[0] != last):
+        return TRACED[kind].format(point_text(points[0]))
+    return plot.sliders if plot.sliders and sheet.kinds()[1] else plot.meaning
 
 
 def save_plots(
@@ -138,7 +149,8 @@ def _chosen(run: Run, name: str) -> str:
     """Return the name of a plot, if there is such a plot of this run."""
     kind = PLOTS[choice("plot", name, PLOTS)]
     if kind.needs and not kind.suits(run):
-        raise ModelError(f"the plot {shown(name)} needs {kind.needs}")
+        remedy = "; of a mechanism take paths, with trace" if isinstance(run.chain, Mechanism) else ""
+        raise ModelError(f"the plot {shown(name)} needs {kind.needs}{remedy}")
     return name
 
 
@@ -178,9 +190,9 @@ def _labels(sheet: Sheet, turning: str, sliding: str) -> list[str]:
 
 
 def _phase(sheet: Sheet) -> None:
-    """Draw rates over angles; by default of the last link, since those of many links cover one another."""
+    """Draw rates over angles; by default of the last body that moves, since those of many bodies cover one another."""
     (axes,) = sheet.column(1)
-    sheet.links = sheet.links if sheet.chosen else sheet.links[-1:]
+    sheet.links = sheet.links if sheet.chosen else [_last_moving(sheet)]
     turning, sliding = sheet.kinds()
     if turning and sliding:
         raise ModelError("a phase portrait shows links or sliders, which differ in units; give links of one kind")
@@ -199,6 +211,12 @@ def _phase(sheet: Sheet) -> None:
     axes.set_xlabel(f"{across.format(which)}, dot: start", fontsize=sheet.fontsize)
     axes.set_ylabel(up, fontsize=sheet.fontsize)
     sheet.name_links("link {i}", slider="slider {i}")
+
+
+def _last_moving(sheet: Sheet) -> int:
+    """Return the last body whose coordinate changes; the last one if none does."""
+    moves = np.flatnonzero(np.ptp(sheet.run.theta, axis=0) > STILL)
+    return int(moves[-1]) if len(moves) else sheet.links[-1]
 
 
 def _bent(sheet: Sheet) -> Trajectory:
@@ -281,7 +299,8 @@ def _name_ends(sheet: Sheet) -> None:
 def _tip(sheet: Sheet) -> None:
     chain, t = sheet.run.chain, sheet.motion.t
     tip = kinematics.points(chain, sheet.motion.theta, sheet.trace[:1] or [traced_point(chain)])[:, 0]
-    axes = sheet.plane(pivot=bool(np.ptp(tip, axis=0).max() > SMALL * chain.length.sum()))
+    behind = isinstance(chain, Mechanism)
+    axes = sheet.plane(pivot=behind or bool(np.ptp(tip, axis=0).max() > SMALL * chain.length.sum()))
     draw_linkage(axes, sheet.run, sheet.colours)
     colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
     pieces = collections.LineCollection(
@@ -300,7 +319,7 @@ def _energy(sheet: Sheet) -> None:
     t, energy = sheet.run.t, sheet.run.energy()
     upper, lower = sheet.over_time("change of energy (J)", "residual (J)", heights=(3, 1))
     rows = {"total": energy.kinetic + energy.potential, "kinetic": energy.kinetic, "potential": energy.potential}
-    rows |= {f"work of\n{name.replace('_', ' ')}": work for name, work in energy.work.items()}
+    rows |= {f"work of\n{name.replace('_', ' ')}": work for name, work in energy.work.items() if work.any()}
     marker, looks = "." if len(t) <= FEW else "", itertools.cycle(zip(CURVES, DASHES, strict=True))
     for (name, values), (colour, dashes) in zip(rows.items(), looks, strict=False):
         style = {
@@ -362,6 +381,6 @@ PLOTS: dict[str, PlotKind] = {
 }
 """The plots by name."""
 TRACED = {
-    "positions": "Positions of points", "velocities": "Velocities of points", "paths": "Paths of points", "tip": "Path of a point",
+    "positions": "Positions of points", "velocities": "Velocities of points", "paths": "Paths of points", "tip": "Path of {}",
 }  # fmt: skip
 """The plots that show chosen points, and what they show then."""

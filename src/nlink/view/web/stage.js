@@ -9,6 +9,8 @@ const FADE = 24;
 const CELLS = 8;
 const SLACK = 0.8;
 const SPRINGS = 40;
+// Pixels of the upper left corner that the buttons of the stage cover.
+const BUTTONS = [190, 52];
 // As in strokes.py, in thicknesses of a bar: half the sides of a slider and of a point on a guide, and the other symbols.
 const BLOCK = [1.4, 0.85], SMALL = [0.95, 0.6], HATCH = 0.7, COILS = 9, COIL = 0.55, MOTOR = 0.45, PLATE = 0.35;
 
@@ -86,17 +88,24 @@ export class Stage {
     return found;
   }
 
-  // Fit the swept box; the pivot stands in the middle unless that shrinks the picture too much.
+  // Fit the swept box, below the buttons if they would hide a pivot.
   place(width, height) {
+    const whole = this.placed(width, height, 0), grounds = this.grounds().map(([x, y]) => [width / 2 + (x - whole.x) * whole.scale, height / 2 - (y - whole.y) * whole.scale]);
+    const camera = grounds.some(([x, y]) => x < BUTTONS[0] && y < BUTTONS[1]) ? this.placed(width, height, BUTTONS[1]) : whole;
+    this.home = camera.scale;
+    if (this.fitted) this.camera = camera;
+  }
+
+  // Where the camera shows the swept box below `top` pixels; the pivot stands in the middle unless that shrinks the picture too much.
+  placed(width, height, top) {
     const { box } = this.motion.path(), grounds = this.grounds();
     const arrows = this.look.forces && this.arrows().length ? 0.1 : 0, sliders = this.outline.blocks.length ? 14 : 0;
-    const pad = Math.max(22, (0.05 + arrows) * Math.min(width, height)) + sliders, room = [width - 2 * pad, height - 2 * pad];
+    const pad = Math.max(22, (0.05 + arrows) * Math.min(width, height)) + sliders, room = [width - 2 * pad, height - 2 * pad - top];
     const centre = grounds.length ? grounds.reduce((sum, ground) => sum + ground[0], 0) / grounds.length : (box[0] + box[2]) / 2, reach = Math.max(centre - box[0], box[2] - centre);
     const scaleOf = (wide, high) => Math.min(wide > 0 ? room[0] / wide : Infinity, high > 0 ? room[1] / high : Infinity);
     const tight = scaleOf(box[2] - box[0], box[3] - box[1]), even = scaleOf(2 * reach, box[3] - box[1]);
-    const middle = even >= SLACK * tight;
-    this.home = Math.max(1e-12, middle ? even : tight);
-    if (this.fitted) this.camera = { scale: this.home, x: middle ? centre : (box[0] + box[2]) / 2, y: (box[1] + box[3]) / 2 };
+    const middle = even >= SLACK * tight, scale = Math.max(1e-12, middle ? even : tight);
+    return { scale, x: middle ? centre : (box[0] + box[2]) / 2, y: (box[1] + box[3] + top / scale) / 2 };
   }
 
   pixel(x, y) {
@@ -294,7 +303,7 @@ export class Stage {
         drawDisc(context, at, radius + Math.min(1.6, 0.2 * radius), this.colours.ground);
         drawDisc(context, at, radius, this.colour(i));
       }
-      if (!look.centres) continue;
+      if (!look.centres || !(chain.mass[i] > 0)) continue;
       const foot = motion.spot(i, Math.min(chain.length[i], Math.max(0, chain.com[i])), 0);
       drawLine(context, this.pixel(...foot), at, this.colours.ink, 1.2);
       drawDisc(context, at, Math.max(2.4, 0.3 * this.thickness), this.colours.ink);
