@@ -369,3 +369,21 @@ def test_panes_say_what_they_do_not_take_and_compare_what_does(browser, address)
         settled(page)
         wait(page, f"{STUDIO}.pane.refusal === ''")
         assert page.locator(".pane:not([hidden]) button.go").is_enabled()
+
+
+def test_plots_keep_their_height_and_their_legends_apart_from_them(browser, address):
+    """A legend of three lines makes its card taller; drawing does not."""
+    with Tab(browser, address) as page:
+        choose(page, "slider-crank")
+        wait(page, f"{MOTION}.run && {PLAYER}.motion.chain.n === 3 && {PLAYER}.motion.span > 9", 120)
+        shown = "[...document.querySelectorAll('.pane:not([hidden]) .card')].map((card) => card.offsetHeight)"
+        heights = f"{shown}.filter((height) => height)"
+        before = page.evaluate(heights)
+        for _ in range(3):
+            page.set_viewport_size({"width": 1280, "height": 900})
+            page.set_viewport_size({"width": 1280, "height": 800})
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate(heights) == before
+        assert max(before) < 260
+        legend, plot = (page.locator(f".pane:not([hidden]) .card {kind}").first.bounding_box() for kind in (".legend", "canvas"))
+        assert legend["y"] + legend["height"] <= plot["y"] + 1
