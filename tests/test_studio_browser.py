@@ -239,11 +239,11 @@ def test_the_tour_is_shown_once_and_goes_by_keys(browser, address):
         tour.get_by_text("It moves.").wait_for()
         ran(page)
         tour.get_by_role("button", name="Next").focus()
-        for _ in range(4):
+        for _ in range(5):
             page.keyboard.press("ArrowRight")
-        assert tour.get_by_text("5 of 5").is_visible()
+        assert tour.get_by_text("6 of 6").is_visible()
         page.keyboard.press("ArrowLeft")
-        assert tour.get_by_text("4 of 5").is_visible()
+        assert tour.get_by_text("5 of 6").is_visible()
         page.keyboard.press("Escape")
         assert tour.is_hidden()
         page.reload()
