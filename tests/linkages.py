@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink import GROUND, At, Gravity, Guide, JointTorque, Link, Mechanism, Pin, PointSpring, Slider
+from nlink import GROUND, At, Gravity, Guide, JointTorque, Link, Mechanism, Pin, PointSpring, Ramp, Slider
 
 DATA = Path(__file__).parent / "data" / "mechanisms"
 
@@ -26,6 +26,28 @@ class Linkage(NamedTuple):
 def reference(name: str) -> dict[str, Any]:
     """Return what a file of references holds, its numbers as texts."""
     return json.loads((DATA / f"{name}.json").read_text())
+
+
+def referenced(name: str) -> Mechanism:
+    """Return the mechanism of a file of references, with its drive and torques."""
+    model = reference(name)["model"]
+    bodies: list[Link | Slider] = []
+    for body in model["bodies"]:
+        numbers = {key: float(body.get(key, 0)) for key in ("mass", "com", "offset", "inertia")}
+        place = tuple(float(each) for each in body["at"])
+        if body.get("joint") == "slide":
+            bodies.append(Slider(**numbers, direction=float(body["direction"])).on(body["parent"], place))
+            continue
+        motion = Ramp(float(body["motion"]["offset"]), float(body["motion"]["rate"])) if "motion" in body else None
+        bodies.append(Link(float(body["length"]), **numbers, motion=motion).on(body["parent"], place))
+    pins = []
+    for pin in model["pins"]:
+        (along, left), other = (float(each) for each in pin["at"]), tuple(float(each) for each in pin["point"])
+        pins.append(Pin(At(pin["body"], along, left), other if pin["to"] == GROUND else At(pin["to"], *other)))
+    loads = [Gravity(float(model["g"]))]
+    if "joint_torque" in model:
+        loads.append(JointTorque(tuple(map(float, model["joint_torque"]))))
+    return Mechanism(bodies, loads, pins)
 
 
 def bar(length: float) -> Link:
@@ -83,6 +105,11 @@ def a02(n: int) -> Linkage:
         last = 2 * i + 2
     model = Mechanism(bars, pins=[Pin(At(2 * i + 1), At(2 * i + 2)) for i in range(n)])
     return Linkage(model, np.array([3.0] + [math.pi / 2, 3.0] * n))
+
+
+def a02_start(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The start of the benchmark: rockers straight up, couplers level, tips moving at 1 m/s to the right."""
+    return np.array([math.pi] + [math.pi / 2, math.pi] * n), np.array([-1.0] + [0.0, -1.0] * n)
 
 
 def peaucellier() -> Linkage:

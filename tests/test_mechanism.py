@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers import DATA, chains, relative_difference
+from helpers import chains, relative_difference
 from helpers import moving as moving_chain
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import Tree, mechanisms, motions, moving, slope
+from trees import Tree, built, mechanisms, motions, moving, slope, table
 
 from nlink import (
     GROUND,
@@ -239,29 +238,6 @@ def test_a_chain_hung_a_metre_higher_moves_as_the_chain(case):
 
 
 # References ----------------------------------------------------------------------------------------------------------
-
-
-def table(name: str) -> dict:
-    return json.loads((DATA / "mechanisms" / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def built(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
-    """Return the mechanism of a reference, and its start."""
-    data = table(name)
-    bodies = [_body(each) for each in data["model"]["bodies"]]
-    start = (np.array([float(value) for value in data["initial"][key]]) for key in ("q", "rate"))
-    return Mechanism(bodies, Gravity(float(data["model"]["g"]))), *start
-
-
-def _body(each: dict) -> Any:
-    values = {key: float(each.get(key, 0)) for key in ("length", "mass", "com", "inertia", "offset")}
-    x, y = (float(value) for value in each["at"])
-    if each.get("joint") != "slide":
-        return Link(**values).on(each["parent"], (x, y))
-    motion = each.get("motion")
-    moved = Sine(*(float(motion[key]) for key in ("amplitude", "frequency", "phase"))) if motion else None
-    direction = math.pi / 2 if each["direction"] == "pi/2" else float(each["direction"])
-    return Slider(values["mass"], direction, motion=moved).on(each["parent"], (x, y))
 
 
 @pytest.mark.parametrize(

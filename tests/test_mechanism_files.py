@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import tomllib
@@ -37,6 +38,20 @@ from nlink import (
 
 CART = '[[links]]\nkind = "slider"\nmass = 2.0\n[[links]]\n'
 TREE = "[[links]]\n[[links]]\nparent = 0\nat = 0.5\n"
+
+FOUR_BAR = """
+[[links]]
+[[links]]
+length = 3.0
+[[links]]
+length = 2.5
+parent = -1
+at = [2.5, 0.0]
+[[pins]]
+a = { link = 1 }
+b = { link = 2 }
+[start]
+"""
 
 
 def read(text: str) -> Scenario:
@@ -132,6 +147,17 @@ def test_starts_have_the_units_of_their_bodies():
     assert read(CART + "[start]\ntheta = 0").theta == (0.0, 0.0)
 
 
+def test_a_closed_mechanism_starts_with_coordinates_that_are_driven():
+    model = read(FOUR_BAR + "drive = 1.0").chain
+    for name, theta in nlink.branches(model, {0: 1.0}).items():
+        assert read(FOUR_BAR + f'drive = 1.0\nbranch = "{name}"').theta == tuple(theta)
+    crossed = nlink.driven(model, {0: 1.0}, "crossed")
+    near = FOUR_BAR + f'drive = {{ 0 = "60 deg" }}\ntheta = {crossed.tolist()}\nomega = [1.0, 0.0, 0.0]'
+    assert read(near).theta == tuple(nlink.driven(model, {0: math.pi / 3}, near=crossed))
+    assert read(near).omega == (1.0, 0.0, 0.0)
+    assert read(FOUR_BAR + 'drive = { 2 = 10 }\nunit = "deg"').theta[2] == math.pi / 18
+
+
 def test_a_prescribed_joint_starts_as_its_motion_says():
     text = CART.replace("mass = 2.0", "motion = { amplitude = 0.5, frequency = 2.0, offset = 1.0 }")
     scenario = read(text + "[start]\ntheta = [7.0, 0.5]")
@@ -165,6 +191,7 @@ def test_a_displacement_is_not_taken_for_degrees(tmp_path):
         ('[[links]]\nkind = "slider"\nmass = -1', "links[0].mass must not be negative, got -1"),
         ('[[links]]\nkind = "slider"\nmass = 1\ndirection = "1 m"', "links[0].direction must be a number, or a text like '90 deg'"),
         ("[[links]]\n[[links]]\nparent = 1", "links[1].parent must be a body listed before it, 0 to 0, or GROUND (-1), got 1"),
+        ("[[links]]\n[[links]]\nparent = [0, -1]", "links[1].parent must be one body, got [0, -1]; a body hangs on one parent"),
         ("[[links]]\n[[links]]\n[[links]]\nparent = 0.5", "links[2].parent must be a whole number, at least -1, got 0.5"),
         ("[[links]]\n[[links]]\nparent = 0\nat = 2", "links[1].at is a point off its link: 2 m along link 0, which is 1 m long"),
         ("[[links]]\n[[links]]\nparent = 0\nat = [1, 2, 3]", "links[1].at must be a distance along the parent, or (along, left)"),
@@ -207,13 +234,25 @@ def test_a_displacement_is_not_taken_for_degrees(tmp_path):
         (CART + "[start]\ntheta = 0.5", "start.theta must be a list for a mechanism with sliders, a value for each body"),
         (f"[[links]]\nparent = {10**4200}", "links[0].parent must be GROUND (-1), got a whole number of about 4,201 digits"),
         (CART + "[start]\ntheta = [1]", "start.theta has 1 value for 2 bodies"),
-        (CART + "[start]\ndrive = 1", "start.drive belongs to a chain with a pin; give start.theta"),
-        ('[[links]]\nkind = "slider"', "links[0] makes the mass matrix singular: in some configuration"),
+        (CART + "[start]\ndrive = 1", "start.drive belongs to a model with pins; give start.theta"),
+        (FOUR_BAR + "drive = { 7 = 1.0 }", "start.drive must name bodies, 0 to 2, like { 0 = '60 deg' }, got '7'"),
+        (FOUR_BAR + "drive = { a = 1.0 }", "start.drive must name bodies, 0 to 2, like { 0 = '60 deg' }, got 'a'"),
+        (FOUR_BAR + 'drive = { 0 = "1 m" }', "start.drive.0 must be a number, or a text like '90 deg'"),
+        (FOUR_BAR + 'drive = 1.0\nshape = "line"', "start has both drive and shape; give one"),
+        (FOUR_BAR + 'drive = 1.0\ntheta = 1.0\nbranch = "open"', "start has both theta and branch; give one"),
+        (FOUR_BAR + 'drive = 1.0\nbranch = "shut"', "branch must be one of open, crossed, got 'shut'"),
+        (FOUR_BAR.replace("2.5, 0", "12.5, 0") + "drive = 1.0", "the mechanism does not close with body 0 at 1: Mechanism."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(text, message):
     with pytest.raises(ModelError, match="^" + re.escape(f"model: {message}")):
         read(text)
+
+
+def test_what_nothing_with_mass_resists_is_refused_when_it_is_to_move():
+    scenario = read('[[links]]\nkind = "slider"')
+    with pytest.raises(ModelError, match=r"^Mechanism.links\[0\] makes the mass matrix singular: .* this slider .* a mass"):
+        scenario.run()
 
 
 @st.composite
@@ -249,7 +288,14 @@ def mechanisms(draw) -> Mechanism:
     loads = [draw(strategy) for strategy in kinds.values() if draw(st.booleans())]
     loads += draw(st.lists(st.builds(PointSpring, spots, ground, tenths(0, 50), tenths(0, 20), tenths(0, 5)), max_size=2))
     loads += draw(st.lists(st.builds(PointForce, spots, tenths(-20, 20), tenths(-20, 20)), max_size=2))
-    return Mechanism(bodies, loads, draw(st.lists(closures, max_size=3)))
+    return Mechanism(bodies, loads, [pin for pin in draw(st.lists(closures, max_size=3)) if serves(bodies, pin)])
+
+
+def serves(bodies, closure) -> bool:
+    """Whether a joint that is free serves a closure."""
+    with contextlib.suppress(ModelError):
+        return bool(Mechanism(bodies, pins=closure).pins)
+    return False
 
 
 @given(mechanisms(), st.data())

@@ -829,5 +829,5 @@ def test_starts_in_python_say_their_units():
         nlink.Scenario(cart, ("20 deg", 0.0))
     with pytest.raises(ModelError, match=r"^omega\[1\] must be a number, or a text like '90 deg/s' or '90 rad/s', got '1 deg'$"):
         nlink.Scenario(chain, 0.0, (0.0, "1 deg"))
-    with pytest.raises(ModelError, match="^theta has 3 values for 2 links"):
+    with pytest.raises(ModelError, match=r"^theta has 3 values for 2 links"):
         nlink.Scenario(chain, ("1 deg",) * 3)

@@ -4,10 +4,12 @@ exactly, give all Jacobians.
 
 from __future__ import annotations
 
+import json
+import math
 from typing import Any
 
 import numpy as np
-from helpers import angles, links, load_strategies, rates, tenths, torques_at
+from helpers import DATA, angles, links, load_strategies, rates, tenths, torques_at
 from hypothesis import assume
 from hypothesis import strategies as st
 
@@ -17,6 +19,7 @@ from nlink import (
     FollowerForce,
     Gravity,
     JointSpring,
+    Link,
     Mechanism,
     ModelError,
     PointForce,
@@ -305,3 +308,29 @@ def slope(function: Any, step: float = 4e-3) -> np.ndarray:
 
 
 WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+
+
+# References ----------------------------------------------------------------------------------------------------------
+
+
+def table(name: str) -> dict:
+    return json.loads((DATA / "mechanisms" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def built(name: str) -> tuple[Mechanism, np.ndarray, np.ndarray]:
+    """Return the mechanism of a reference, and its start."""
+    data = table(name)
+    bodies = [_body(each) for each in data["model"]["bodies"]]
+    start = (np.array([float(value) for value in data["initial"][key]]) for key in ("q", "rate"))
+    return Mechanism(bodies, Gravity(float(data["model"]["g"]))), *start
+
+
+def _body(each: dict) -> Any:
+    values = {key: float(each.get(key, 0)) for key in ("length", "mass", "com", "inertia", "offset")}
+    x, y = (float(value) for value in each["at"])
+    if each.get("joint") != "slide":
+        return Link(**values).on(each["parent"], (x, y))
+    motion = each.get("motion")
+    moved = Sine(*(float(motion[key]) for key in ("amplitude", "frequency", "phase"))) if motion else None
+    direction = math.pi / 2 if each["direction"] == "pi/2" else float(each["direction"])
+    return Slider(values["mass"], direction, motion=moved).on(each["parent"], (x, y))

@@ -7,7 +7,7 @@ coordinates of its tangent space, with the geometric stiffness of the forces of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -19,7 +19,7 @@ from nlink._support.lazy import shown_by
 from nlink._support.showing import short
 from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.loads import Gravity, JointTorque
 from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import mobility
 from nlink.mechanics.motions import moves
@@ -289,8 +289,20 @@ def _on_mechanism(model: Mechanism, q: np.ndarray) -> tuple[np.ndarray, np.ndarr
     free = ~model.prescribed
     left = np.where(free, (torques if function else 0.0) - left, 0.0)
     K = (K + linearised.feedback(model, at, rest)[1]) * free * free[:, None]
-    weight = abs(model.g) * float(model.mass.sum()) * max(1.0, float(model.length.max()))
-    return left, K, np.maximum(np.abs(K).max((-1, -2)), max(weight, 1e-300))
+    return left, K, _sizes(model, at)
+
+
+def _sizes(model: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return how large the forces of the loads are at rest at coordinates q (..., N): those that are to balance, each by itself."""
+    from nlink.formulations.tree_slopes import balances  # Numba
+
+    rest, sizes = np.zeros_like(q), np.full(q.shape[:-1], 1e-300)
+    for load in (Gravity(model.g), *(load for load in model.loads if not isinstance(load, Gravity | JointTorque))):
+        alone = replace(model, loads=(load,) if isinstance(load, Gravity) else (Gravity(0.0), load))
+        left, _, _, K = balances(alone, 0.0, q, rest, rest)
+        sizes = np.maximum(sizes, np.maximum(np.abs(left).max(-1), np.abs(K).max((-1, -2))))
+    torques = linearised.steady_torques(model, q)
+    return np.maximum(sizes, np.abs(torques).max(-1))
 
 
 def closing_forces(chain: Multibody, theta: np.ndarray, left: np.ndarray) -> np.ndarray:

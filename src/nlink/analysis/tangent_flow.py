@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
 from nlink.analysis.motion import failure, start_state
-from nlink.analysis.variations import tangent_engine, tangent_frame, volume
+from nlink.analysis.variations import tangent_engine, tangent_frame
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Multibody
@@ -49,7 +49,7 @@ class TangentFlow:
 
     def begin(self) -> None:
         """Count from here."""
-        self.volume, self.contraction, self.origin = volume(self.chain, *self.angles()), 0.0, self.t
+        self.volume, self.contraction, self.origin = self.engine.volume(self.t, *self.angles()), 0.0, self.t
         self.times, self.logs = [self.t], [np.zeros(self.count)]
 
     def factors(self, end: float, longest: float = math.inf, rest: float = 0.01) -> Iterator[np.ndarray]:
@@ -105,4 +105,4 @@ class TangentFlow:
     def divergence(self) -> float:
         """The mean rate at which volumes have changed since the count began, exact."""
         span = self.t - self.origin
-        return (volume(self.chain, *self.angles()) - self.volume - self.contraction) / span if span else math.nan
+        return (self.engine.volume(self.t, *self.angles()) - self.volume - self.contraction) / span if span else math.nan

@@ -70,22 +70,34 @@ class Engine:
 
     def __init__(self, system: System, method: Integrator) -> None:
         self.system, self.motion = system, Motion(system, method)
-        rest = np.zeros(system.chain.n)
-        if isinstance(system.chain, Mechanism):
-            self.damped = True
-            return
-        torque = system.chain.load(JointTorque)
-        self.damped = (torque and torque.takes_state) or linearised.working(system.chain, rest, rest + 1.0)[1].any()
+        chain, rest, torque = system.chain, np.zeros(system.chain.n), system.chain.load(JointTorque)
+        if isinstance(chain, Mechanism):
+            damped = chain.closed or any(load.drains or (load.law and load.law.damping) for load in chain.loads)
+        else:
+            damped = linearised.working(chain, rest, rest + 1.0)[1].any()
+        self.damped = bool(damped or (torque and torque.takes_state))
+
+    def volume(self, t: float, theta: np.ndarray, omega: np.ndarray) -> float:
+        """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta; 0 for
+        mechanisms with damping or loops, whose contraction has all.
+        """
+        chain = self.system.chain
+        if isinstance(chain, Mechanism):
+            return 0.0 if self.damped else -float(np.linalg.slogdet(matrices(chain, theta, omega, 0.0 * theta, t)[0])[1])
+        basis, follow = across(chain, theta, omega)
+        tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
+        return float(0.5 * tilt - np.linalg.slogdet(basis.T @ linearised.mass_matrix(chain, theta) @ basis)[1])
 
     def contraction(self, t: np.ndarray, states: np.ndarray, weights: np.ndarray, A: np.ndarray | None = None) -> float:
         """Return the integral of tr(M^-1 C) of the loads, along the free directions, from states at Gauss nodes t with these
-        weights: how volumes shrink. Of a mechanism C is that of all, from its matrices A.
+        weights: how volumes shrink. Of a mechanism C is that of all, from its matrices A, which are computed if not given.
         """
         if not self.damped:
             return 0.0
-        if A is not None and isinstance(self.system.chain, Mechanism):
+        if isinstance(self.system.chain, Mechanism):
+            A = self.derivative(t, states) if A is None else A
             frame = tangent_frame(self.system.chain, *self.system.decode(states[:, : self.system.size]))
-            A = A if frame is None else np.swapaxes(frame, 1, 2) @ A @ frame
+            A = A if frame is None else np.swapaxes(frame, -2, -1) @ A @ frame
             return float(-weights @ np.trace(A, axis1=1, axis2=2))
         chain, (theta, omega) = self.system.chain, self.system.decode(states[:, : self.system.size])
         M, C = linearised.mass_matrix(chain, theta), linearised.working(chain, theta, omega)[1].sum(0)
@@ -94,6 +106,13 @@ class Engine:
             basis, _ = across(chain, theta, omega)
             M, C = (np.swapaxes(basis, 1, 2) @ matrix @ basis for matrix in (M, C))
         return float(weights @ np.trace(np.linalg.solve(M, C), axis1=1, axis2=2))
+
+    def derivative(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return A (K, 2N, 2N) at states (K, m) of the motion."""
+        chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
+        rates_many(t, np.ascontiguousarray(states), self.system.parameters, rates, tip, self.motion.scratch)
+        theta, omega = self.system.decode(states[:, : self.system.size])
+        return state_matrix(chain, t, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
 
 
 class Duals(Engine):
@@ -187,20 +206,11 @@ class Collocation(Engine):
         inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(parts.tolist())]
         return np.append(np.concatenate(inner), chunk.t[-1])
 
-    def derivative(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Return A (K, 2N, 2N) at states (K, m) of the motion."""
-        chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
-        rates_many(t, np.ascontiguousarray(states), self.system.parameters, rates, tip, self.motion.scratch)
-        theta, omega = self.system.decode(states[:, : self.system.size])
-        return state_matrix(chain, t, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
-
 
 def state_matrix(
     chain: Multibody, t: ArrayLike, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray
 ) -> np.ndarray:
-    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2) is the force of a pin on the tip
-    of a chain.
-    """
+    """Return d(omega, alpha)/d(theta, omega) (K, 2N, 2N) on motions (K, N) at times t; `tip` (K, 2): the force of a chain's pin."""
     M, C, K = matrices(chain, theta, omega, alpha, t)
     if not chain.closed:
         return companion(np.linalg.solve(M, np.concatenate([K, C], -1)))
@@ -251,17 +261,6 @@ def tangent_frame(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.
         return None
     basis, follow = across(chain, theta, omega)
     return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]
-
-
-def volume(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> float:
-    """Return 1/2 ln det(1 + P^T P) - ln det M: how large deviations are that have the volume 1 in angles and momenta; 0 for
-    mechanisms, whose contraction has all.
-    """
-    if isinstance(chain, Mechanism):
-        return 0.0
-    basis, follow = across(chain, theta, omega)
-    tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
-    return float(0.5 * tilt - np.linalg.slogdet(basis.T @ linearised.mass_matrix(chain, theta) @ basis)[1])
 
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(STAGES)

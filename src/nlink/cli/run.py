@@ -86,9 +86,12 @@ def _dry_run(scenario: Scenario, path: Path) -> None:
     from nlink.formulations import formulate
     from nlink.integrators import method_for
     from nlink.integrators.save_times import save_times
+    from nlink.mechanics.loop_closure import started
 
     settings = scenario.settings
     system = formulate(scenario.chain, settings.formulation)
+    if system.chain.closed:
+        started(system.chain, scenario.theta, scenario.omega)
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
     points = save_times(settings.save, settings.t_end).total
     lines = [("method", f"{system.asked.described()}, {method.described()}")]

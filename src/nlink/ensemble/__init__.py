@@ -149,7 +149,7 @@ def make_job(
 def _check_mechanism(mechanism: Mechanism, keep: tuple[Keep, ...]) -> None:
     """Refuse what ensembles of mechanisms do not keep."""
     if any(isinstance(each, FTLE) for each in keep):
-        raise ModelError("FTLE of ensembles takes chains, not mechanisms; leave it out")
+        raise ModelError("FTLE of ensembles takes chains, not mechanisms; call ftle from each start")
 
 
 def _as_prescribed(mechanism: Mechanism, angles: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -141,7 +141,9 @@ class Varied:
         """Refuse the first member whose chain is not valid, by its number."""
         for k in self._doubtful().tolist():
             try:
-                self.chain(k)
+                model = self.chain(k)
+                if isinstance(model, Mechanism):
+                    model.check_masses()
             except ModelError as error:
                 raise ModelError(f"vary: member {k}: {error}") from None
 

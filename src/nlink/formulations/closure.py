@@ -203,6 +203,16 @@ class ClosedSweep(TreeFormulation):
         """Close states (K, size + ledger), in place; return the largest miss and rate of it before."""
         return settle_closures(states, parameters, scratch)
 
+    def spare(self, parameters: Any) -> int:
+        """Return the number of spare rows."""
+        return parameters.rows.spare
+
+    def nearness(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return the smallest pivots of the rows at states, as parts of their scales."""
+        out = np.empty(len(states))
+        nearest_of(states, parameters, out, scratch)
+        return out
+
     def violation(self, chain: Mechanism, state: np.ndarray) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the largest miss of a row."""
         states = np.asarray(state, float)
@@ -616,6 +626,18 @@ def rank_at(q, p, w):
             return 0
         rank += w[PIVOT, k] > RANK * rows.places[SCALE, r]
     return rank
+
+
+@entry("dead positions")
+def nearest_of(states, p, out, w):
+    """Fill out (K,) with how near the states (K, ...) are to a dead position."""
+    states, p, out, w = views(states), views(p), views(out), views(w)
+    for k in range(len(out)):
+        for i in range(p.chain.n):
+            w[Q, i], w[V, i], w[LO, i] = states[k, i], 0.0, 0.0
+        place_all(p, w)
+        factor(p, w)
+        out[k] = nearest(p, w)
 
 
 @entry("what closes mechanisms")

@@ -59,6 +59,6 @@ def tree_columns(t, states, p, out, to, scratch, lanes):
         act(t, p, w, x, 0)
         needs(p, w)
         inward(p, w)
-        outward(p, w, x, to)
+        outward(p, w, x, to, p.chain.g)
         for i in range(to):
             x[i] = w[V, i]

@@ -40,7 +40,7 @@ class IDA(Adaptive):
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
         if isinstance(system.chain, Mechanism):
-            raise ModelError(f"IDA takes chains, not mechanisms; use {RUNGE_KUTTA}")
+            raise ModelError(f"IDA does not support mechanisms; use {RUNGE_KUTTA}")
         if type(system.parameters) not in RESIDUALS:
             raise ModelError(
                 f"IDA keeps constraints, which {form.name} does not have; use maximal or natural, or another integrator"

@@ -57,7 +57,10 @@ def branches(model: Mechanism, given: Any, near: ArrayLike | None = None) -> dic
     if not (gap <= CLOSED).any():
         best = closed[np.argmin(gap)]
         told_of = ", ".join(f"body {i} at {value:g}" for i, value in values.items())
-        raise ModelError(f"the mechanism does not close with {told_of}: {told(model, gaps(model, best))} at best")
+        raise ModelError(
+            f"the mechanism does not close with {told_of}: {told(model, gaps(model, best))} at best; "
+            "give other coordinates, lengths or points"
+        )
     closed = closed[gap <= CLOSED]
     left = mobility(model, closed[0], free).freedom
     if left:

@@ -80,6 +80,9 @@ class Body:
 
     def check_joint(self, name: str) -> None:
         """Check parent, place and motion."""
+        if listed(self.parent):
+            said = f"{name}.parent must be one body, got {shown(self.parent)}"
+            raise ModelError(f"{said}; a body hangs on one parent: hold it at another by a Pin, in model files [[pins]]")
         if self.parent is not None:
             object.__setattr__(self, "parent", whole(f"{name}.parent", self.parent, least=GROUND))
         if self.at is not None:

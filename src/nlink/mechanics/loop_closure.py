@@ -177,6 +177,11 @@ def nearest(chain: Multibody, start: np.ndarray, total: float) -> np.ndarray:
 @singledispatch
 def started(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
     """Return the start of a motion from angles and rates that nearly close the model; refuse one that cannot move."""
+    if chain.pin and chain.n == 2 and any(chain.pin):
+        raise ModelError(
+            "the chain is over-constrained: its pin holds both links, so that the links cannot move; "
+            "give it more links, or leave out the pin"
+        )
     return assemble(chain, theta, omega)
 
 

@@ -330,10 +330,14 @@ class Mechanism(Multibody):
         own = np.where(self.slides, self.mass, [body.hinge_inertia for body in self.links])
         i = None if (own[~self.prescribed] > 0).all() else unresisted(self)
         if i is not None:
-            what, away = ("slider along its direction", "") if self.slides[i] else ("link about its joint", " away from its hinge")
+            what, remedy = (
+                ("slider along its direction", "give it a mass, or hang a body with a mass and an inertia on it")
+                if self.slides[i]
+                else ("link about its joint", "give it a mass away from its hinge or an inertia, or hang a body with both on it")
+            )
             raise ModelError(
                 f"Mechanism.links[{i}] makes the mass matrix singular: in some configuration nothing with mass resists this "
-                f"{what}; give it a mass{away} or an inertia, or hang a body with both on it"
+                f"{what}; {remedy}"
             )
 
 

@@ -147,7 +147,7 @@ def started(model: Mechanism, theta: ArrayLike, omega: ArrayLike | None = None) 
     if np.abs(gap / scales(model).rows).max(initial=0.0) > NEARLY:
         raise ModelError(
             f"the start does not close the mechanism: {told(model, gap)}; give coordinates that nearly close it, "
-            f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does"
+            f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does, or start.drive of a model file"
         )
     found = assemble(model, theta, omega)
     check_mobility(model, found.theta, found.omega)
@@ -161,14 +161,14 @@ def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> No
     found, free = mobility(model, theta, rates=omega), ~model.prescribed
     if found.freedom == 0 and free.all():
         raise ModelError(
-            f"the mechanism is over-constrained: its {model.n} coordinates have {model.rows} rows of pins that hold all of them, "
-            f"so that it cannot move; leave out a pin, or let one slide by a Guide"
+            f"the mechanism is over-constrained: its pins, {model.rows} rows for {model.n} coordinate{'s' * (model.n > 1)}, "
+            f"hold it, so that it cannot move; leave out a pin, or let one slide by a Guide"
         )
     rows, columns = scales(model)
     rate = jacobians(model, theta) @ omega / rows
     speed = float(np.abs(omega / columns).max())
     if np.abs(rate).max() > 1e-9 * max(speed, 1e-300) and speed > 0:
-        where = told(model, rate * rows).replace("stays", "is torn").replace(" open", "/s")
+        where = told(model, rate * rows).replace("stays", "would open at").replace(" open", "/s")
         raise ModelError(
             f"the prescribed motions do not fit each other: {where}; prescribe fewer joints, or start off a limit of the linkage"
         )

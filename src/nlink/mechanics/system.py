@@ -39,12 +39,6 @@ def residual_of(t, z, rate, p, y, out, w):
 
 
 @entry("the equations of motion")
-def rates(t, y, p, out, w):
-    """Evaluate the right-hand side once."""
-    rhs(t, views(y), views(p), views(out), views(w))
-
-
-@entry("the equations of motion")
 def rates_many(t, y, p, out, tip, w):
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
     t, y, p, out, tip, w = views(t), views(y), views(p), views(out), views(tip), views(w)
@@ -52,6 +46,11 @@ def rates_many(t, y, p, out, tip, w):
         rhs(t[k], y[k], p, out[k], w)
         if p.chain.closed:
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
+
+
+def rates(t: float, y: np.ndarray, p: Any, out: np.ndarray, w: np.ndarray) -> None:
+    """Evaluate the right-hand side once; `w` is left as it leaves it."""
+    rates_many(np.array([t]), y[None], p, out[None], np.empty((1, 2)), w)
 
 
 @entry("energies")
@@ -134,6 +133,14 @@ class Formulation(ABC):
     def stuck(self, system: System, t: float, y: np.ndarray) -> tuple[str, str] | None:
         """Return why the motion is not determined at a state with its ledger, and what to try; None if it is."""
         return loop_closure.stuck(system.chain, *self.decode(system.chain, y[: system.size]))
+
+    def spare(self, parameters: Any) -> int:
+        """Return how many rows of constraints depend on others: the forces of pins are not unique then."""
+        return 0
+
+    def nearness(self, parameters: Any, states: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+        """Return how near states (K, size) of a closed mechanism are to a dead position, (K,): 0 there, at most 1."""
+        return np.ones(len(states))
 
     def multipliers(self, scratch: np.ndarray) -> np.ndarray:
         """Return the multipliers (kinds, N) that the right-hand side has left in `scratch`: there are none without constraints."""
@@ -375,6 +382,15 @@ class System:
         """
         states = np.ascontiguousarray(states).copy()
         return states, *self.formulation.settled(self.parameters, states, self._w, plain)
+
+    @property
+    def spare(self) -> int:
+        """Rows of the constraints that depend on others, the way the mechanism is assembled; see `begin`."""
+        return self.formulation.spare(self.parameters)
+
+    def nearness(self, states: np.ndarray) -> np.ndarray:
+        """Return how near states (K, size) of a closed mechanism are to a dead position, (K,): 0 there, at most 1."""
+        return self.formulation.nearness(self.parameters, np.ascontiguousarray(states), self._w)
 
     @property
     def failed(self) -> bool:

@@ -11,6 +11,7 @@ from nlink._support import checks
 from nlink._support.checks import ANGLES, DISPLACEMENTS, RATES, SPEEDS, ModelError, Units, measured
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.mechanism import Mechanism
 from nlink.models.tables import table_of
 
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
@@ -26,6 +27,8 @@ def read_start(table: dict[str, Any], model: Multibody) -> tuple[Values, Values]
     omega = _each("start.omega", table.get("omega", 0.0), model, unit, RATES, SPEEDS)
     driven = "drive" in table or "branch" in table
     name = "theta" if "theta" in table else "drive" if driven else "shape"
+    if "drive" in table and isinstance(model, Mechanism) and model.closed:
+        return _driven(table, model, unit), omega
     others = {"theta": ("shape", "angle", "drive", "branch"), "drive": ("shape", "angle"), "shape": ()}[name]
     clash = [key for key in others if key in table]
     if clash:
@@ -33,15 +36,35 @@ def read_start(table: dict[str, Any], model: Multibody) -> tuple[Values, Values]
     if name == "theta":
         return _each("start.theta", table["theta"], model, unit, ANGLES, DISPLACEMENTS), omega
     if name == "drive" and not isinstance(model, Chain):
-        raise ModelError("start.drive belongs to a chain with a pin; give start.theta")
+        raise ModelError("start.drive belongs to a model with pins; give start.theta")
     if model.closed and not model.pin:
-        raise ModelError("start.theta must be given for a mechanism with pins: the coordinates at which it closes, or nearly")
+        raise ModelError(
+            "start.theta must be given for a mechanism with pins: the coordinates at which it closes, or nearly; "
+            "or start.drive: those of some bodies"
+        )
     if name == "shape":
         return _shape(table, model, unit), omega
     if "drive" not in table:
         raise ModelError("start.branch needs start.drive, the angle of the first link")
     theta = loop_closure.driven(model, measured("start.drive", table["drive"], unit, ANGLES), table.get("branch", "open"))
     return tuple(theta.tolist()), omega
+
+
+def _driven(table: dict[str, Any], model: Mechanism, unit: float) -> Values:
+    """Return the coordinates of a closed mechanism with some of them given: by the name of a branch, or near `theta`."""
+    drive, near = table["drive"], None
+    for key in ("shape", "angle", *(["branch"] if "theta" in table else [])):
+        if key in table:
+            raise ModelError(f"start has both {'theta' if key == 'branch' else 'drive'} and {key}; give one")
+    if "theta" in table:
+        near = _each("start.theta", table["theta"], model, unit, ANGLES, DISPLACEMENTS)
+    given: dict[int, float] = {}
+    for key, value in (drive if isinstance(drive, dict) else {"0": drive}).items():
+        if not key.isdecimal() or int(key[:9]) >= model.n:
+            raise ModelError(f"start.drive must name bodies, 0 to {model.n - 1}, like {{ 0 = '60 deg' }}, got {checks.shown(key)}")
+        slide = bool(model.slides[int(key)])
+        given[int(key)] = measured(f"start.drive.{key}", value, *((1.0, DISPLACEMENTS) if slide else (unit, ANGLES)))
+    return tuple(loop_closure.driven(model, given, table.get("branch"), near).tolist())
 
 
 def write_start(theta: Any, omega: Any, slides: np.ndarray) -> dict[str, Any]:
@@ -57,7 +80,7 @@ def warn_of_degrees(table: dict[str, Any], model: Multibody, where: str) -> None
     slides = model.slides.tolist() if model.slides.any() else []
     for key in ("theta", "angle", "drive"):
         value = start.get(key, 0.0)
-        each = value if checks.listed(value) else [value]
+        each = list(value.values()) if isinstance(value, dict) else value if checks.listed(value) else [value]
         angles = [v for v, slide in zip(each, slides, strict=True) if not slide] if slides and checks.listed(value) else each
         checks.warn_of_degrees(f"{where}: start.{key}", [v for v in angles if not isinstance(v, str)], "unit = 'deg'")
 

@@ -196,15 +196,16 @@ class Run:
     def reactions(self) -> np.ndarray:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last.
 
-        Of a closed mechanism the forces of its C pins on their first bodies come last, (T, N+C, 2), zero for gears. They are not
-        saved but computed anew, by the formulation; if rows are spare they are the smallest of those that fit.
+        Of a closed mechanism (T, N + pins, 2): those of its pins on their first bodies come last. They are not unique if
+        `meta["spare"]` rows depend on others: these are then the smallest.
         """
-        if self.chain.closed and not self.chain.pin:
-            from nlink.simulation.integrate import reactions_of  # the formulations stand behind: see the layers
-
-            return reactions_of(self)
         parts, force = [], self.pin_force
         for chain, rows in self._chains():
+            if chain.closed and not chain.pin:
+                from nlink.simulation.integrate import closed_reactions  # stands behind, as for `resume`
+
+                parts.append(closed_reactions(self, chain, rows))
+                continue
             tip = None if force is None else force[rows]
             parts.append(kinematics.reactions(chain, self.theta[rows], self.omega[rows], self.alpha[rows], tip))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

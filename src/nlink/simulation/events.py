@@ -25,6 +25,7 @@ from nlink.integrators.base import Chunk, Stepper
 from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, flip_room
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import wrapped
+from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.system import System
 from nlink.run.run import EventRecord
 
@@ -38,6 +39,10 @@ DEAD = 1e-2
 UNSURE = 1e-4
 """Nearer than this, the motion of four and more links after they were in line is decided by rounding errors."""
 PASSAGE_CUTS = 9
+CLOSE, NARROW, PARABOLAS, BESIDE = 0.3, 1e-2, 3, 1e-3
+"""Of mechanisms: nearness at which a minimum is followed; part to which a bracket is narrowed, and again by each parabola; how many
+of these; and how far beyond the ends of a chunk, in parts of a look, minima are looked for.
+"""
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
 MOST_LOOKS = 10_000
@@ -93,14 +98,16 @@ def upside_down(theta: np.ndarray) -> np.ndarray:
 
 
 def passages(chunk: Chunk, system: System) -> list[EventRecord]:
-    """Return the dead positions of a closed chain within a chunk: where all links come to lie in line, or nearly."""
+    """Return the dead positions within a chunk: where the links of a loop come to lie in line, or nearly."""
     chain, size = system.chain, system.size
-    if chain.pin is None or len(chunk.t) < 2:
+    if not chain.closed or len(chunk.t) < 2:
         return []
-    turned = np.abs(np.diff(chunk.t)) * np.abs(system.decode(chunk.y[:, :size])[1]).max(-1)[:-1]
+    turned = np.abs(np.diff(chunk.t)) * np.abs(system.decode(chunk.y[:, :size])[1] / loop_closure.units(chain)).max(-1)[:-1]
     looks = np.clip(np.ceil(turned / TURN), LOOKS, MOST_LOOKS).astype(int)
     inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(looks.tolist())]
     t = np.append(np.concatenate(inner), chunk.t[-1])
+    if isinstance(chain, Mechanism):
+        return _passages_of_mechanism(chunk, system, t)
     going, _ = loop_closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
     found = []
     for k in np.flatnonzero((going[:-1] < 0) & (going[1:] >= 0)).tolist():
@@ -116,6 +123,44 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
         if sigma <= DEAD:
             info = {"sigma": sigma, "determined": chain.n <= 3 or sigma > UNSURE}
             found.append(EventRecord(right, "dead position", theta.copy(), omega.copy(), info))
+    return found
+
+
+def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[EventRecord]:
+    """Return where a mechanism is nearest to a dead position within a chunk, if it is near: at the minimum of the nearness, which
+    is looked for between times t, and by parabolas of its square.
+    """
+    size, chain = system.size, system.chain
+
+    def square(times: np.ndarray) -> np.ndarray:
+        return system.nearness(chunk.at(times)[:, :size]) ** 2
+
+    begin, end = t[0], t[-1]
+    t = np.concatenate([t[:1] - BESIDE * (t[1] - t[0]), t, t[-1:] + BESIDE * (t[-1] - t[-2])])
+    near, found = square(t), []
+    lowest = (near[1:-1] <= near[:-2]) & (near[1:-1] < near[2:]) & (near[1:-1] < CLOSE**2)
+    for k in (1 + np.flatnonzero(lowest)).tolist():
+        left, right = float(t[k - 1]), float(t[k + 1])
+        while abs(right - left) > NARROW * abs(t[k + 1] - t[k - 1]):
+            times = np.linspace(left, right, PARTS // 8 + 1)
+            i = int(np.argmin(square(times)[1:-1])) + 1
+            left, right = float(times[i - 1]), float(times[i + 1])
+        middle, half = 0.5 * (left + right), 0.5 * (right - left)
+        for _ in range(PARABOLAS):
+            before, here, after = square(np.array([middle - half, middle, middle + half])).tolist()
+            bent = before - 2 * here + after
+            shift = 0.5 * half * (before - after) / bent if bent > 0 else 0.0
+            middle = min(max(middle + shift, min(left, right)), max(left, right))
+            half *= NARROW
+        if not (begin < middle <= end or end <= middle < begin):  # it is in the chunk before or after
+            continue
+        state = chunk.at(np.array([middle]))
+        sigma = float(system.nearness(state[:, :size])[0])
+        if sigma <= DEAD:
+            theta, omega = (values[0] for values in system.decode(state[:, :size]))
+            freedom = int((~chain.prescribed).sum()) - loop_closure.gap(chain, theta).size + system.spare
+            info = {"sigma": sigma, "determined": freedom <= 1 or sigma > UNSURE}
+            found.append(EventRecord(middle, "dead position", theta.copy(), omega.copy(), info))
     return found
 
 
@@ -151,7 +196,7 @@ class Watches:
     @property
     def dense(self) -> bool:
         """Whether steps are looked at between their ends."""
-        return bool(self._watches) or self.system.chain.pin is not None
+        return bool(self._watches) or self.system.chain.closed
 
     @property
     def uncompiled(self) -> bool:

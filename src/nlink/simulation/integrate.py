@@ -137,13 +137,18 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
         return _simulate(scenario, system, start, events, progress, strict, file, earlier=run)
 
 
-def reactions_of(run: Run) -> np.ndarray:
-    """Return the forces at the joints and in the closures of a mechanism at the saved points; see Run.reactions."""
+def closed_reactions(run: Run, chain: Multibody, rows: slice) -> np.ndarray:
+    """Return the forces (T, N + pins, 2) of a closed mechanism at saved points of a run; see Run.reactions."""
     if run.lost:
-        raise ModelError("the forces need the torque, a function that the file does not hold; simulate again")
-    system = _system(run.chain, run.scenario.settings.formulation)
-    forces = [system.reactions(theta, omega, float(t)) for t, theta, omega in zip(run.t, run.theta, run.omega, strict=True)]
-    return np.array(forces).reshape(len(run.t), -1, 2)
+        raise ModelError("the forces of this run cannot be computed: its torque was a function that the file does not hold")
+    system = formulate(chain, run.scenario.settings.formulation)
+    states = zip(run.theta[rows], run.omega[rows], run.t[rows].tolist(), strict=True)
+    found = []
+    for k, (theta, omega, t) in enumerate(states):
+        if k == 0:
+            system.begin(np.concatenate([system.encode(theta, omega), np.zeros(system.full_size - system.size)]))
+        found.append(system.reactions(theta, omega, t))
+    return np.array(found)
 
 
 def _with_rows(system: System, values: np.ndarray) -> np.ndarray:
@@ -179,7 +184,7 @@ def _simulate(
         watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
         _compile(system, stepper, settings.t_end, watches.dense)
     times = times._replace(first=len(rows_before(earlier, scenario)[0])) if earlier else times
-    meta = origin(scenario) | ({"start": correction} if correction else {})
+    meta = origin(scenario) | ({"start": correction} if correction else {}) | ({"spare": system.spare} if system.spare else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
     loop = Loop(system, method, stepper, settings.t_end, watches, record)
     with Interrupt() as interrupt, record, Bar("simulating", progress) as bar:

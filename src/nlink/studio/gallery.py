@@ -37,6 +37,13 @@ GROUPS: dict[str, dict[str, str]] = {
         "watt": "Watt's linkage",
         "catenary-50": "a chain of fifty links",
     },
+    "Linkages": {
+        "slider-crank": "slider-crank",
+        "peaucellier": "Peaucellier's straight line",
+        "jansen": "Jansen's leg",
+        "andrews": "Andrews' squeezer",
+        "a02-40": "forty loops in a row",
+    },
     "Carts, trees, moving pivots": {
         "cart-pole": "a pole on a cart",
         "cart-2": "two rods on a cart",

@@ -178,6 +178,10 @@ def _of_link(found: re.Match[str]) -> str:
     return f"{LABELS.get(found[1], found[1])} of link {int(found[2]) + 1}"
 
 
+def _from_one(found: re.Match[str]) -> str:
+    return f"{found[1]} {int(found[2]) + 1}"
+
+
 def _of_load(found: re.Match[str]) -> str:
     """Return a value of a load in words."""
     name = "joint_torque" if found[1] in ("Sine", "Table") else LOAD_TYPES.get(found[1])
@@ -195,6 +199,8 @@ def _of_point_load(found: re.Match[str]) -> str:
 
 
 PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(r"\b(body|along link) (\d+)\b"), _from_one),
+    (re.compile(r"\b(link) (\d+)(?= at \S+ (?:rad|m)\b)"), _from_one),
     (re.compile(r"^loads\.\w+: (?=[A-Z]\w+\.)"), ""),
     (re.compile(r"\bChain\.(?=links)"), ""),
     (re.compile(r"\bChain\.pin\b"), "the pin"),

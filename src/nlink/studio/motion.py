@@ -18,7 +18,7 @@ from nlink.mechanics.loads import JointTorque
 from nlink.run.file import load
 from nlink.run.run import Run, Status
 from nlink.scenario import LostFunction, Scenario
-from nlink.studio.messages import Json, checked, page_model, told
+from nlink.studio.messages import Json, checked, in_words, page_model, told
 from nlink.studio.worker import Outbox
 from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
@@ -123,7 +123,7 @@ def show(run: Run, request: Json, out: Outbox) -> None:
     largest = float(np.abs(residual).max(initial=0.0))
     said = run.status.message if run.status.code == "interrupted" else str(run.status)
     method = str(run.meta.get("integrator", ""))
-    told = {"status": run.status.code, "message": said, "residual": largest, "wall": run.stats.wall, "integrator": method}
+    told = {"status": run.status.code, "message": in_words(said), "residual": largest, "wall": run.stats.wall, "integrator": method}
     out.wanted()
     out.send("content", **packed(content), told=told)
     out.wanted(QUIET)

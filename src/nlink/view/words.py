@@ -211,6 +211,9 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
     moved, sped = (meta.get("start", {}).get(key, 0.0) for key in ("moved", "sped"))
     if moved > SLIGHT or sped > SLIGHT:
         lines.append(("start", f"closed by turning links up to {moved:.2g} rad and changing rates up to {sped:.2g} rad/s"))
+    if spare := meta.get("spare"):
+        rows = "1 row of the pins depends" if spare == 1 else f"{spare} rows of the pins depend"
+        lines.append(("reactions", f"{rows} on others: forces of pins are not unique, the smallest are given"))
     if len(run.t):
         lines.append(("energy", _energy_text(run)))
     if run.events:

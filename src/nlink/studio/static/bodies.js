@@ -6,6 +6,7 @@ import { button, el, select } from "/web/dom.js";
 
 const SHAPES = [["rod", "rod"], ["point", "point mass"], ["own", "own"]];
 const SINE = { amplitude: 0.1, frequency: 1, phase: 0, offset: 0 };
+const MASSES = { com: "centre", offset: "left", inertia: "inertia" };
 const RAMP = { start: 0, rate: 1 };
 
 export function isMechanism({ links, pins, floating }) {
@@ -34,19 +35,19 @@ export class Bodies {
     return el("td", {}, this.editor.cell(label, path, options));
   }
 
+  // Each body: its shape and joint, what it hangs on, and below them where its mass is if no shape says it.
   bodies() {
-    const { links } = this.table, own = links.some((row) => "com" in row && !row.shape);
-    const heads = ["", "shape", "length m", "mass kg", "on", "at m", ...(own ? ["com m", "offset m", "inertia"] : []), ""];
+    const { links } = this.table, heads = ["", "shape", "length m", "mass kg", ""];
+    const below = (...parts) => el("tr", { class: "more" }, el("td"), el("td", { colspan: heads.length - 1 }, ...parts));
     const rows = links.flatMap((row, i) => {
-      const slides = row.kind === "slider", name = nameOf(row, i), path = `links.${i}`, on = row.parent ?? i - 1;
+      const slides = row.kind === "slider", name = nameOf(row, i), path = `links.${i}`, on = row.parent ?? i - 1, masses = ["com", "offset", "inertia"].filter((key) => key in row);
       const shape = slides ? el("td", { class: "rail" }, "slider ", this.editor.cell(`Direction of ${name} in degrees`, `${path}.direction`, { kind: "degrees" }), "\u00b0") : el("td", {}, this.shape(path, name));
       const parents = [[-1, "ground"], ...links.slice(0, i).map((each, k) => [k, nameOf(each, k)])];
-      const parent = el("td", {}, select(`What ${name} hangs on`, parents, on, (value) => this.hang(i, Number(value))));
-      const others = own ? ["com", "offset", "inertia"].map((key) => (key in row ? this.cell(`${key} of ${name}`, `${path}.${key}`) : el("td", {}, "\u2013"))) : [];
+      const place = this.editor.cell(`Place of ${name} on what it hangs on`, `${path}.at`, { kind: "each", hint: on < 0 ? "x, y in m" : "along, left in m; empty: its tip", placeholder: on < 0 ? "0, 0" : "its tip" });
       const away = el("td", {}, button(`Delete ${name}`, "close", () => this.change(() => without(this.table, i)), { class: "quiet" }));
-      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), shape, slides ? el("td", {}, "\u2013") : this.cell(`length of ${name}`, `${path}.length`), this.cell(`mass of ${name}`, `${path}.mass`), parent,
-        this.cell(`Place of ${name} on what it hangs on`, `${path}.at`, { kind: "each", hint: on < 0 ? "x, y in m" : "along, left in m; empty: its tip" }), ...others, away),
-      el("tr", { class: "below" }, el("td", { colspan: heads.length }, errorNote()))];
+      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), shape, slides ? el("td", {}, "\u2013") : this.cell(`length of ${name}`, `${path}.length`), this.cell(`mass of ${name}`, `${path}.mass`), away),
+        below(el("div", {}, "on", select(`What ${name} hangs on`, parents, on, (value) => this.hang(i, Number(value))), "at", place, "m"),
+          ...(masses.length ? [el("div", {}, ...masses.flatMap((key) => [MASSES[key], this.editor.cell(`${key} of ${name}`, `${path}.${key}`)]))] : []), errorNote())];
     });
     return grid(heads, rows);
   }

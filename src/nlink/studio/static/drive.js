@@ -1,12 +1,26 @@
 // A crank driven on the stage, by hand or at a rate, without masses: the linkage follows, and the path of a point is drawn.
 
 import { driven } from "./pulling.js";
+import { drawPlate } from "./tools.js";
 import { field } from "./fields.js";
+import { unwound } from "./hand.js";
 import { button, drawDisc, el, select } from "/web/dom.js";
 
 const LONGEST = 0.05;
 const MOST = 4000;
 const RATE = Math.PI / 2;
+const PACE = 0.5;
+
+// What one would turn first: a link on the ground that is in a loop, else any link in a loop, else any link.
+function crankOf({ bodies, touched }) {
+  const rank = ({ parent, slides }, i) => (slides ? 0 : 1 + 2 * touched[i] + (parent < 0)), ranks = bodies.map(rank);
+  return ranks.indexOf(Math.max(...ranks));
+}
+
+// That of its prescribed motion, if it has one.
+function rateOf({ bodies, size }, row, i) {
+  return row?.motion?.rate ?? (bodies[i].slides ? Number((PACE * size).toPrecision(2)) : RATE);
+}
 
 export class Drive {
   constructor(pane) {
@@ -17,6 +31,7 @@ export class Drive {
 
   attach(player, toolbox) {
     this.player = player;
+    this.button.tabIndex = -1;
     toolbox.append(this.button);
     player.stage.canvas.parentElement.append(this.node);
     player.over.push((context) => this.draw(context));
@@ -39,16 +54,16 @@ export class Drive {
     player.pause();
     player.jump(0);
     this.set(true);
-    this.begin(studio.model.linkage.bodies.findIndex(({ parent, slides }, i) => parent < 0 && !slides && studio.model.linkage.touched[i]));
+    this.begin(crankOf(studio.model.linkage));
     this.last = undefined;
     requestAnimationFrame((now) => this.frame(now));
   }
 
   // Drive this body, from the pose that is shown. The path stays while the bodies do.
   begin(crank) {
-    const { model } = this.pane.studio, { table } = model, { links, length, pin, pins } = table, bodies = JSON.stringify([links, length, pin, pins]);
+    const { model } = this.pane.studio, { table } = model, { links, length, pin, pins } = table, bodies = JSON.stringify([Array.isArray(links) ? links.map(({ motion, ...row }) => row) : links, length, pin, pins]);
     if (bodies !== this.bodies) this.path = [];
-    Object.assign(this, { bodies, table, crank: Math.max(0, crank) });
+    Object.assign(this, { bodies, table, crank, rate: crank === this.crank ? this.rate : rateOf(model.linkage, links[crank], crank) });
     this.go(Float64Array.from(this.theta ?? table.start.theta));
     this.controls();
     this.tell();
@@ -56,14 +71,13 @@ export class Drive {
 
   // Go on from these coordinates.
   go(theta, freedom) {
-    Object.assign(this, { theta, linkage: this.pane.studio.model.linkage });
-    this.linkage.free[this.crank] = true;
+    Object.assign(this, { theta, linkage: this.pane.studio.model.linkage.freed([this.crank]) });
     this.course = { freedom: freedom ?? this.linkage.nature(theta).freedom };
   }
 
   controls() {
     const { bodies } = this.linkage, slides = bodies[this.crank].slides, names = bodies.map((body, i) => [i, `${body.slides ? "slider" : "link"} ${i + 1}`]);
-    const chosen = select("What is driven", names, this.crank, (value) => { this.release(); this.begin(Number(value)); });
+    const chosen = select("What is driven", names, this.crank, (value) => this.begin(Number(value)));
     this.node.replaceChildren(chosen, field("Rate", { path: "drive.rate", kind: slides ? "number" : "degrees", unit: slides ? "m/s" : "\u00b0/s", value: this.rate, changed: (value) => { if (Number.isFinite(value)) this.rate = value; } }), el("button", { type: "button", class: "word", onclick: () => this.clear() }, "Clear path"));
   }
 
@@ -72,10 +86,6 @@ export class Drive {
     if (freedom === 0) hand.tell("Over-determined: cannot move");
     else if (freedom > 1 && this.linkage.closures.length) hand.tell(`${freedom} freedoms: drive one more, or the others follow as little as they can`);
     else hand.tell("Drag to turn it by hand; press a point with the point tool to see its path");
-  }
-
-  release() {
-    this.linkage.free = this.linkage.bodies.map(({ given }) => !given);
   }
 
   set(on) {
@@ -97,7 +107,7 @@ export class Drive {
   // The point whose path is drawn.
   trace(point) {
     Object.assign(this, { point, path: [] });
-    this.player.request();
+    this.player?.request();
   }
 
   // The one that was chosen, the one that runs trace, or of a chain its last tip, a middle if a pin holds that.
@@ -148,14 +158,14 @@ export class Drive {
     if (this.path.length > MOST) this.path.shift();
   }
 
-  // The pose in which it stands becomes the start.
+  // The pose in which it stands becomes the start; not where a prescribed motion says how it begins.
   stop() {
     if (!this.on) return;
     this.set(false);
-    this.release();
     const { studio, hand } = this.pane;
     hand.tell("Drag any link");
-    if (this.theta && studio.model.table === this.table) studio.posed(this.theta, new Float64Array(this.theta.length), true);
+    if (this.theta && studio.model.table === this.table && !studio.model.linkage.free.includes(false)) studio.posed(unwound({ chain: studio.valid.chain, angles: this.theta }, this.linkage), new Float64Array(this.theta.length), true);
+    else this.player.hold(null);
     this.theta = null;
   }
 
@@ -173,14 +183,4 @@ export class Drive {
     for (const [x, y] of this.path) context.lineTo(...stage.pixel(x, y));
     context.stroke();
   }
-}
-
-// What carries a point beside a link.
-function drawPlate(context, corners, colour) {
-  context.fillStyle = colour;
-  context.globalAlpha = 0.14;
-  context.beginPath();
-  for (const corner of corners) context.lineTo(...corner);
-  context.fill();
-  context.globalAlpha = 1;
 }

@@ -3,6 +3,8 @@
 import { checkbox, el, select } from "/web/dom.js";
 
 const DEGREE = 180 / Math.PI;
+const LONG = 7;
+const SEEN = 5;
 
 // What was typed, as a number where it is one; anything else goes to the server as it is, whose sentence then says what is wrong.
 export function parsed(text) {
@@ -32,6 +34,11 @@ function shownDegrees(value) {
   return typeof value === "number" ? shownValue(Number((value * DEGREE).toFixed(9))).replace(/^(-?\d+\.\d{6})\d+$/, "$1") : shownValue(value);
 }
 
+// A long number as far as it can be seen in a field; all its digits are shown once it is typed into.
+function brief(text) {
+  return text.length > LONG && Number.isFinite(Number(text)) ? shownValue(Number(Number(text).toPrecision(SEEN))) : text;
+}
+
 export const KINDS = {
   number: { read: parsed, show: shownValue },
   each: { read: parsedEach, show: shownValue },
@@ -55,13 +62,16 @@ export function grid(heads, rows) {
 // A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint }
 export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "" }) {
   const id = `f${++counted}`, { read, show } = KINDS[kind];
-  const input = el("input", { type: "text", id, "data-path": path, "aria-label": label, title: hint || label, inputmode: kind === "number" || kind === "degrees" ? "decimal" : null, autocomplete: "off", spellcheck: "false", value: show(value), placeholder, "aria-describedby": `${id}e` });
+  const input = el("input", { type: "text", id, "data-path": path, "aria-label": label, title: hint || label, inputmode: kind === "number" || kind === "degrees" ? "decimal" : null, autocomplete: "off", spellcheck: "false", value: brief(show(value)), placeholder, "aria-describedby": `${id}e` });
   const range = slider ? el("input", { type: "range", min: slider[0], max: slider[1], step: slider[2], "aria-label": `${label}, slider`, tabindex: -1 }) : null;
   const slide = (now) => { if (range) range.value = typeof now === "number" ? now : slider[0]; };
+  let all = show(value);
   slide(value);
+  input.addEventListener("focus", () => { if (input.value === brief(all)) input.value = all; });
+  input.addEventListener("blur", () => { if (input.value === all) input.value = brief(all); });
   input.addEventListener("input", () => { changed(read(input.value)); slide(read(input.value)); });
   range?.addEventListener("input", () => { input.value = range.value; changed(Number(range.value)); });
-  input.showValue = (now) => { if (document.activeElement !== input) input.value = show(now); slide(now); };
+  input.showValue = (now) => { all = show(now); if (document.activeElement !== input) input.value = brief(all); slide(now); };
   return el("div", { class: `row${wide ? " wide" : ""}` },
     el("label", { for: id }, label, unit ? el("small", {}, ` ${unit}`) : null), range, input, errorNote(`${id}e`));
 }

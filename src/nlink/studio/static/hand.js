@@ -15,7 +15,6 @@ export class Hand {
   attach(player) {
     const { endless } = this.pane, stage = player.root.querySelector(".stage");
     this.player = player;
-    stage.append(this.hint);
     stage.querySelector(".tools").append(this.other);
     this.poser = new Poser(player.stage, {
       linkage: () => this.pane.studio.model.linkage, grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
@@ -27,8 +26,10 @@ export class Hand {
     return Boolean(this.poser?.held);
   }
 
-  tell(text) {
+  // refused: it says why something was not done.
+  tell(text, refused = false) {
     this.hint.textContent = text;
+    this.hint.classList.toggle("refused", refused);
     this.hint.hidden = false;
   }
 
@@ -71,7 +72,7 @@ export class Hand {
 }
 
 // Coordinates to pose from: angles without whole turns, unless springs are wound by them or gears count them.
-function unwound({ chain, angles }, { bodies, closures }) {
+export function unwound({ chain, angles }, { bodies, closures }) {
   const counted = chain.spring || closures.some(({ kind }) => kind === "gear");
   return Float64Array.from(angles, (angle, i) => (counted || bodies[i].slides ? angle : angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))));
 }

@@ -123,6 +123,11 @@ export class Linkage {
     for (const { a, b, i, j } of closures) for (const body of [a?.link, b?.link, i, j]) for (const k of this.before(body ?? GROUND)) this.touched[k] = true;
   }
 
+  // The same linkage with bodies free whose motion is prescribed: all of them, or some.
+  freed(bodies = this.bodies.map((_, i) => i)) {
+    return Object.assign(Object.create(Linkage.prototype), this, { free: this.free.map((free, i) => free || bodies.includes(i)) });
+  }
+
   // A body and those that carry it.
   before(body) {
     return body < 0 ? [] : [body, ...this.before(this.bodies[body].parent)];

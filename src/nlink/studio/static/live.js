@@ -220,6 +220,7 @@ export class LivePlayer extends Player {
   }
 
   draw() {
+    if (this.posed) this.motion.at(this.t);  // for the plots; the stage shows the pose
     super.draw();
     for (const { plot, node } of this.cards?.values() ?? []) if (!node.hidden) plot.draw(this.t);
   }

@@ -1,6 +1,7 @@
 // The model that the page edits: the tables of a model file, with undo; kept in this tab, so that a reload brings it back.
 
 import { linkageOf } from "./linkage.js";
+import { withStart } from "./starts.js";
 
 const KEY = "nlink-model";
 const MOST = 200;
@@ -55,6 +56,12 @@ export class Model {
   set(path, value, how = "field") {
     this.remember(how === "whole" ? "" : path);
     this.become(put(this.table, path, value), how);
+  }
+
+  // Another start, by hand.
+  pose(theta, omega) {
+    this.remember("start");
+    this.become(withStart(this.table, { theta, omega }), "pose");
   }
 
   // Take over what the server made of the model (a start that closes), without a step of its own.

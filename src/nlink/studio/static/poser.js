@@ -37,12 +37,12 @@ export class Poser {
     if (event.button > 0 || this.held || event.target !== this.stage.canvas) return;
     const place = placeIn(this.stage.canvas, event), link = this.linkAt(place);
     if (link < 0) return;
-    const grip = this.linkage().grip(this.frames(), link, ...this.stage.world(place)), theta = this.pulls() ? [] : this.grab();
+    const linkage = this.linkage().freed(), grip = linkage.grip(this.frames(), link, ...this.stage.world(place)), theta = this.pulls() ? [] : this.grab();
     if (!theta) return;
     event.stopImmediatePropagation();
     this.stage.canvas.setPointerCapture(event.pointerId);
     this.stage.chosen?.(link);
-    this.held = { grip, from: place, pointer: event.pointerId, moved: false, course: {}, pulling: this.pulls(), poses: [], linkage: this.linkage(), theta };
+    this.held = { grip, from: place, pointer: event.pointerId, moved: false, course: {}, pulling: this.pulls(), poses: [], linkage, theta };
     if (this.held.pulling) this.tell(place);
   }
 

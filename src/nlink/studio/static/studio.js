@@ -17,7 +17,7 @@ import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
-const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
+const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["arrows, Enter", "with a tool: move a cursor on the stage, press and let go"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
 const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
 
 class Studio {
@@ -73,8 +73,15 @@ class Studio {
     this.undoButton = button("Undo (Ctrl Z)", "undo", () => this.model.undo(), { class: "quiet undo" });
     this.redoButton = button("Redo (Ctrl Shift Z)", "redo", () => this.model.redo(), { class: "quiet" });
     const word = (text, act, title = text) => el("button", { type: "button", class: "word", title, onclick: act }, text);
-    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("New", () => { this.show("Motion"); this.motion.tools.begin(); }, "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
+    return el("header", { class: "top" }, el("h1", {}, "nlink ", el("span", {}, "studio")), el("div", { class: "buttons" }, this.gallery.button, word("New", () => this.draw(), "Draw a linkage from an empty stage"), word("Open", () => this.files.open()), word("Save", () => this.files.askSave()), word("Take along", () => this.taking.open(), "Download the run, its plots or the model; share a link"), this.undoButton, this.redoButton), this.state,
       el("div", { class: "buttons end" }, button("Help", "help", () => this.help.showModal(), { class: "quiet" }), button("Dark or light", "theme", toggleTheme, { class: "quiet theme" })));
+  }
+
+  // An empty stage to draw on.
+  draw() {
+    if (!this.tour.node.hidden) this.tour.end();
+    this.show("Motion");
+    this.motion.tools.begin();
   }
 
   // Take over the model of a link, if it is one.
@@ -85,6 +92,7 @@ class Studio {
   }
 
   preset(model) {
+    this.motion.tools.reset();
     this.playNext = true;
     this.model.load(model);
   }
@@ -188,7 +196,7 @@ class Studio {
   posed(theta, omega, over) {
     const { start } = this.model.table;
     if (this.model.last.path === "start") this.model.last.time = performance.now();
-    this.model.set("start", { theta: [...theta], omega: omega ? [...omega] : start.omega }, "pose");
+    this.model.pose(theta, omega ?? start.omega);
     this.editor.refresh();
     if (over) this.model.last = { path: "", time: 0 };
   }
@@ -206,6 +214,7 @@ class Studio {
   }
 
   opened(model) {
+    this.motion.tools.reset();
     this.opening = true;
     this.model.load(model);
   }
@@ -214,8 +223,8 @@ class Studio {
     const held = event.ctrlKey || event.metaKey, name = event.key.toLowerCase();
     if (event.defaultPrevented || document.querySelector("dialog[open]")) return;
     if (held && name === "enter") this.motion.go();
-    else if (name === "escape" && this.motion.job) this.motion.stop();
     else if (name === "escape" && !this.tour.node.hidden) this.tour.end();
+    else if (name === "escape" && this.motion.job) this.motion.stop();
     else if (held && (name === "y" || (name === "z" && event.shiftKey))) this.model.redo();
     else if (held && name === "z") this.model.undo();
     else return;

@@ -3,7 +3,8 @@
 import { Refused, natureText, withGuide, withLink, withPin, withSlider, withSpring, without, withoutClosure, withoutSpring } from "./building.js";
 import { dragged } from "./pulling.js";
 import { linkageOf } from "./linkage.js";
-import { roundStep } from "/web/axes.js";
+import { withStart } from "./starts.js";
+import { roundStep, valueText } from "/web/axes.js";
 import { button, drawDisc, drawLine, el, placeIn } from "/web/dom.js";
 
 const POINT = 12;
@@ -12,23 +13,27 @@ const FINGER = 1.8;
 const SLOP = 5;
 const CELLS = 8;
 const ACROSS = 4;
+const BESIDE = 80;
 const FIFTEEN = Math.PI / 12;
 const LEVEL = Math.PI / 2;
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const STRIDE = 10;
+const BY_KEYS = { pointerId: "keys", pointerType: "mouse", shiftKey: false };
 const TOOLS = [
   ["pose", "v", "pose", "Pose: drag any point (v)", "Drag any link"],
-  ["link", "l", "link", "Link: drag from the ground, a joint or a link; ends on a point to be pinned there (l)", "Press on the ground, a joint or a link, drag, let go; Shift snaps"],
-  ["slider", "s", "slider", "Slider: drag on the ground or press on a link; from a joint, guide it along a line (s)", "Drag on the ground for a slider on a rail, from a joint to guide it along a line, on a link for one that slides on it"],
-  ["ground", "g", "ground", "Hold: press a joint to hold it; drag it onto a point to pin it, onto a link to slide there (g)", "Press a joint to hold it to the ground; drag it onto a point to pin both, onto a link to slide along it; drag a slider to turn its rail"],
-  ["point", "o", "point", "Point: choose the point whose path is drawn, also beside a link (o)", "Press on a link, or beside it: the path of this point is drawn, and links can hang there"],
+  ["link", "l", "link", "Link: drag from the ground, a joint or a link; ends on a point to be pinned there (l)", "Drag from the ground, a joint or a link; let go on a point to pin the end there. Shift snaps"],
+  ["slider", "s", "slider", "Slider: drag on the ground or press on a link; from a joint, guide it along a line (s)", "Drag on the ground: a slider on a rail. Drag a joint: guide it along a line. Press a link: a slider on it"],
+  ["ground", "g", "ground", "Hold: press a joint to hold it; drag it onto a point to pin it, onto a link to slide there (g)", "Press a joint: hold it to the ground. Drag it onto a point: pin both; onto a link: slide along it. Drag a slider: turn its rail"],
+  ["point", "o", "point", "Point: choose the point whose path is drawn, also beside a link (o)", "Press a link for a point on it, or drag from a link to a point beside it: its path is drawn, and links can hang there"],
   ["spring", "k", "spring", "Spring: drag from a point to another (k)", "Drag from a point to another"],
-  ["delete", "x", "bin", "Delete: press on a link, a pin or a spring (x)", "Press on a link, a pin or a spring; what hangs on a link goes with it"],
+  ["delete", "x", "bin", "Delete: press on a link, a pin or a spring (x)", "Press a link, a pin or a spring; what hangs on a link goes with it"],
 ];
 
 export class Tools {
   constructor(pane) {
-    Object.assign(this, { pane, tool: "pose", held: null, marks: [] });
+    Object.assign(this, { pane, tool: "pose", held: null, marks: [], cursor: null });
     this.buttons = Object.fromEntries(TOOLS.map(([name, , icon, title]) => [name, button(title, icon, () => this.choose(name), { class: "toggle", "aria-pressed": String(name === "pose") })]));
-    this.node = el("div", { class: "toolbox", role: "toolbar", "aria-label": "Drawing", "aria-orientation": "vertical" }, ...Object.values(this.buttons));
+    this.node = el("div", { class: "toolbox", role: "toolbar", "aria-label": "Drawing", "aria-orientation": "vertical", onkeydown: (event) => this.walk(event), onfocusin: (event) => this.rove(event.target) }, ...Object.values(this.buttons));
     this.line = el("p", { class: "nature", role: "status" });
   }
 
@@ -37,9 +42,16 @@ export class Tools {
     return this.fresh ?? this.pane.studio.model;
   }
 
+  // Another model: points that were chosen on the one before are not its own.
+  reset() {
+    this.marks = [];
+    this.pane.drive.trace(null);
+  }
+
   // An empty stage, until something is drawn or chosen.
   begin() {
     const { run } = this.pane.studio.model.table, table = { title: "", links: [], loads: { gravity: 9.81 }, start: { theta: [], omega: [] }, ...(run ? { run } : {}) };
+    this.reset();
     this.choose("link");
     const { stage } = this.player;
     stage.camera = { scale: Math.min(stage.width, stage.height) / ACROSS, x: 0, y: 0 };
@@ -51,23 +63,27 @@ export class Tools {
   attach(player) {
     this.player = player;
     const view = player.stage.canvas.parentElement;
-    view.append(this.node, this.line);
+    view.append(this.node, el("div", { class: "saying-below" }, this.pane.hand.hint, this.line));
     view.addEventListener("pointerdown", (event) => this.down(event), true);
     view.addEventListener("pointermove", (event) => this.move(event), true);
     for (const kind of ["pointerup", "pointercancel"]) view.addEventListener(kind, (event) => this.up(event), true);
     player.stage.canvas.addEventListener("touchstart", (event) => { if (this.tool !== "pose") event.preventDefault(); }, { passive: false });
     player.over.push((context) => this.draw(context));
-    const keys = Object.fromEntries(TOOLS.map(([name, key]) => [key, () => this.choose(name)]));
+    player.stage.canvas.addEventListener("keydown", (event) => this.key(event));
+    this.rove(this.buttons.pose);
+    const keys = Object.fromEntries(TOOLS.map(([name, key]) => [key, () => { this.choose(name); player.stage.canvas.focus({ preventScroll: true }); }]));
     player.keys.push(() => (this.tool === "pose" ? keys : { ...keys, Escape: keys.v }));
   }
 
   choose(name) {
     this.tool = name;
-    this.held = this.near = null;
+    this.held = this.near = this.cursor = null;
     if (name === "pose") this.leave();
     for (const [key, node] of Object.entries(this.buttons)) node.setAttribute("aria-pressed", String(key === name));
-    this.player.stage.canvas.classList.toggle("drawing", name !== "pose");
-    this.pane.hand.tell(TOOLS.find(([key]) => key === name)[4]);
+    const { canvas } = this.player.stage;
+    canvas.classList.toggle("drawing", name !== "pose");
+    if (name === "pose") canvas.removeAttribute("aria-description");
+    else canvas.setAttribute("aria-description", "Arrow keys move a cursor, with Shift in small steps; Enter presses and lets go");
     if (name !== "pose") {
       this.pane.drive.stop();
       this.player.pause();
@@ -78,7 +94,13 @@ export class Tools {
       this.player.hold(null);
       this.player.stage.fit();
     }
+    this.hint();
     this.player.request();
+  }
+
+  // What the tool does.
+  hint() {
+    this.pane.hand.tell(TOOLS.find(([key]) => key === this.tool)[4]);
   }
 
   // Back from an empty stage.
@@ -177,7 +199,12 @@ export class Tools {
     event.stopImmediatePropagation();
     if (this.held) return;
     stage.canvas.setPointerCapture(event.pointerId);
-    const place = placeIn(stage.canvas, event), from = this.under(place, event);
+    this.cursor = null;
+    this.press(placeIn(stage.canvas, event), event);
+  }
+
+  press(place, event) {
+    const from = this.under(place, event);
     this.held = { from, to: from, place, pointer: event.pointerId, theta: Float64Array.from(this.model.table.start.theta), course: {}, moved: false };
     this.player.request();
   }
@@ -186,13 +213,17 @@ export class Tools {
     const { stage } = this.player;
     if (this.tool === "pose" || (event.target !== stage.canvas && !this.held)) return;
     event.stopImmediatePropagation();
-    const { held } = this, place = placeIn(stage.canvas, event);
+    if (!this.held || event.pointerId === this.held.pointer) this.lead(placeIn(stage.canvas, event), event);
+  }
+
+  // The pointer or the cursor is at a place.
+  lead(place, event) {
+    const { held } = this;
     if (!held) {
       this.near = this.under(place, event);
       this.player.request();
       return;
     }
-    if (event.pointerId !== held.pointer) return;
     held.moved ||= Math.hypot(place[0] - held.place[0], place[1] - held.place[1]) > SLOP;
     if (!held.moved) return;
     if (this.tool === "ground" && held.from.point.link >= 0 && held.from.kind === "point") this.dragPoint(place, event);
@@ -206,7 +237,7 @@ export class Tools {
   }
 
   dragPoint(place, event) {
-    const { held } = this, { linkage } = this.model, { stage } = this.player, grip = held.from.point;
+    const { held } = this, { stage } = this.player, grip = held.from.point, linkage = (held.linkage ??= this.model.linkage.freed());
     held.theta = dragged(linkage, held.theta, grip, stage.world(place), { course: held.course });
     const [x, y] = this.place(grip);
     held.to = this.under(place, event, (target) => target.point.link === grip.link || Math.hypot(target.x - x, target.y - y) < 1e-9 * linkage.size);
@@ -223,17 +254,55 @@ export class Tools {
     this.player.request();
   }
 
+  // The keys of the stage while something is drawn: arrows move a cursor, Enter presses there and lets go.
+  key(event) {
+    const way = ARROWS[event.key], { stage } = this.player, { held } = this;
+    if (this.tool === "pose" || event.ctrlKey || event.metaKey || event.altKey || !(way || event.key === "Enter") || (held && held.pointer !== "keys")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [x, y] = this.cursor ?? [stage.width / 2, stage.height / 2], [across, down] = way ?? [0, 0], far = event.shiftKey ? 1 : STRIDE;
+    this.cursor = [Math.min(stage.width, Math.max(0, x + far * across)), Math.min(stage.height, Math.max(0, y + far * down))];
+    this.lead(this.cursor, BY_KEYS);
+    if (!way && held) {
+      this.held = null;
+      this.act(held);
+    } else if (!way) this.press(this.cursor, BY_KEYS);
+    this.player.request();
+    this.player.say(this.placeText(this.held ? this.held.to : this.near));
+  }
+
+  // What the cursor is on, in words.
+  placeText(at) {
+    if (!at) return "";
+    const body = at.point.link, on = body === undefined ? "the ground" : `${this.model.linkage.bodies[body].slides ? "slider" : "link"} ${body + 1}`;
+    return `${at.kind === "point" ? "a point of " : ""}${on} at ${valueText(rounded(at.x, this.unit()), 3)}, ${valueText(rounded(at.y, this.unit()), 3)} m`;
+  }
+
+  // Arrow keys go from tool to tool; Tab reaches one of them.
+  walk(event) {
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key], all = [...this.node.children];
+    if (!step) return;
+    event.preventDefault();
+    event.stopPropagation();
+    all[(all.indexOf(event.target) + step + all.length) % all.length].focus();
+  }
+
+  rove(target) {
+    for (const node of this.node.children) node.tabIndex = node === target ? 0 : -1;
+  }
+
   act(held) {
     try {
-      const table = { ...this.model.table, start: { ...this.model.table.start, theta: [...held.theta] } }, next = this[`use_${this.tool}`](table, held);
+      const { table: before } = this.model, table = withStart(before, { theta: held.theta, omega: before.start.omega }), next = this[`use_${this.tool}`](table, held);
       if (next) {
         this.fresh = null;
+        this.hint();
         this.pane.studio.model.load(next);
       } else this.hold();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.hold();
-      this.pane.hand.tell(error.message[0].toUpperCase() + error.message.slice(1));
+      this.pane.hand.tell(error.message[0].toUpperCase() + error.message.slice(1), true);
     }
   }
 
@@ -264,18 +333,24 @@ export class Tools {
     return { ...table, links, start: this.model.table.start };
   }
 
-  use_point(table, { place, from }) {
-    const { linkage } = this.model, { stage } = this.player, frames = linkage.frames(this.pose()), [wx, wy] = stage.world(place);
-    let { point } = from;
-    if (point.link === undefined) {
-      const near = this.fresh ? -1 : stage.linkAt(...place, 80);
-      if (near < 0) return null;
-      const { along, left } = linkage.grip(frames, near, wx, wy), unit = this.unit();
-      point = { link: near, along: rounded(along, unit), left: rounded(left, unit) };
-      this.marks.push(point);
+  // A point of a link; dragged from the link it may be anywhere beside it.
+  use_point(table, { place, from, to, moved }) {
+    const { stage } = this.player, pressed = from.point.link ?? (this.fresh ? -1 : stage.linkAt(...place, BESIDE));
+    if (pressed < 0) throw new Refused("a point belongs to a link: press the link, and drag to where its point is to be");
+    if (!moved && from.point.link !== undefined) {
+      this.pane.drive.trace(from.point);
+      return null;
     }
+    const [x, y] = moved ? [to.x, to.y] : stage.world(place), point = this.carried(pressed, x, y);
+    this.marks.push(point);
     this.pane.drive.trace(point);
     return null;
+  }
+
+  // The point of a body at a place of the plane, to the last digit that can be seen.
+  carried(link, x, y) {
+    const { linkage } = this.model, { along, left } = linkage.grip(linkage.frames(this.pose()), link, x, y), unit = this.unit();
+    return { link, along: rounded(along, unit), left: rounded(left, unit) };
   }
 
   use_spring(table, { from, to, moved }) {
@@ -293,6 +368,12 @@ export class Tools {
     return body >= 0 ? without(table, body) : null;
   }
 
+  drawMark(context, point) {
+    const { linkage } = this.model, { stage } = this.player, { link } = point, frames = linkage.frames(this.pose());
+    const corners = [{ link, along: 0, left: 0 }, point, { link, along: linkage.bodies[link].length, left: 0 }].map((each) => stage.pixel(...this.place(each, frames)));
+    if (point.left) drawPlate(context, corners, stage.colours.accent);
+  }
+
   draw(context) {
     const { stage } = this.player, { held, near } = this, { colours } = stage;
     if (this.fresh) {
@@ -300,7 +381,10 @@ export class Tools {
       context.fillRect(0, 0, stage.width, stage.height);
       stage.drawGrid();
     }
+    if (this.tool !== "pose") for (const mark of this.marks) this.drawMark(context, mark);
+    if (this.tool === "point" && held?.moved && held.from.point.link >= 0) this.drawMark(context, this.carried(held.from.point.link, held.to.x, held.to.y));
     if (this.tool !== "pose") for (const { x, y } of this.targets()) drawDisc(context, stage.pixel(x, y), 3, colours.accent);
+    if (this.cursor) drawCross(context, this.cursor, stage.colours.ink);
     const mark = held ? held.to : this.tool !== "pose" && near;
     if (mark) {
       Object.assign(context, { strokeStyle: colours.accent, lineWidth: 2 });
@@ -314,6 +398,21 @@ export class Tools {
     Object.assign(context, { font: `600 13px ${colours.font}`, fillStyle: colours.ink, textAlign: "left", textBaseline: "middle" });
     context.fillText(`${Number(Math.hypot(dx, dy).toPrecision(3))} m, ${Math.round((Math.atan2(dy, dx) * 180) / Math.PI)}\u00b0`, end[0] + 14, end[1] - 14);
   }
+}
+
+// The plate that carries a point beside a link: corners in the plane.
+export function drawPlate(context, corners, colour) {
+  context.fillStyle = colour;
+  context.globalAlpha = 0.14;
+  context.beginPath();
+  for (const corner of corners) context.lineTo(...corner);
+  context.fill();
+  context.globalAlpha = 1;
+}
+
+function drawCross(context, [x, y], colour) {
+  drawLine(context, [x - 8, y], [x + 8, y], colour, 1);
+  drawLine(context, [x, y - 8], [x, y + 8], colour, 1);
 }
 
 function springsOf(table) {

@@ -8,7 +8,7 @@ const GAP = 10;
 const NARROW = 860;
 const STEPS = [
   [".pane:not([hidden]) .stage", "It moves. Drag any point of a link, also while it moves: let go with a swing to throw it.", "inside"],
-  [".toolbox", "Draw linkages: links, sliders, what holds them. The last tool drives a crank, and the line below says what the linkage is.", "inside"],
+  [".toolbox", "Draw linkages, on what is there or, with New, on an empty stage: links, sliders, what holds them. The last tool drives a crank, and the line below says what the linkage is.", "inside"],
   [".editor", "Change the chain, its start or its loads: it runs again at each change, and the plots follow.", "beside"],
   [".gobar", "Run starts from the beginning. Endless goes on in real time: pull the chain with the mouse, change gravity or friction on the way, then save what happened.", "beside"],
   [".tabs", "The same chain seen in other ways: copies that part, formulations side by side, modes, stability, the map of flips, equations, code.", "below"],
