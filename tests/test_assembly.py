@@ -175,6 +175,20 @@ def test_bars_and_gears_are_taken_as_assembled():
 # Freedom -------------------------------------------------------------------------------------------------------------
 
 
+def test_the_freedom_of_a_ladder_is_that_of_its_loops_side_by_side():
+    """Each of its loops can fold too, so that among random states those with all loops open are rare."""
+    model = linkages.a02(40).model
+    assert (model.loops, model.freedom, model.spare) == (40, 1, 0)
+
+
+def test_a_drive_takes_a_freedom_on_the_branch_that_moves():
+    """The rhombus of Peaucellier's linkage folds onto itself in most of the states that guesses lead to."""
+    model = linkages.peaucellier().model
+    driven = Mechanism([model.links[0].with_motion(Ramp(1.6, 0.5)), *model.links[1:]], pins=model.pins)
+    assert (model.freedom, model.spare) == (1, 0)
+    assert (driven.freedom, driven.spare) == (0, 0)
+
+
 @pytest.mark.parametrize("name", COUNTS)
 def test_loops_freedom_and_spare_rows(name):
     build, loops, freedom, spare = COUNTS[name]

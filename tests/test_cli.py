@@ -245,7 +245,7 @@ def test_presets_and_show(tmp_path: Path) -> None:
         assert "length m" in text
         sketch = text[text.index("at the start") :].partition("\n")[2]
         assert "+" in sketch
-        assert ("X" if nlink.preset(name).chain.pin else "O") in sketch
+        assert ("X" if nlink.preset(name).chain.closed else "O") in sketch
     assert json.loads(call("show", "nice-3", "--json", cwd=tmp_path).stdout)["links"] == 3
 
 

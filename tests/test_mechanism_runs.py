@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,12 @@ from nlink import (
     At,
     Chain,
     Distance,
+    Drag,
     Flip,
     Gear,
     Guide,
+    JointDamper,
+    JointSpring,
     JointTorque,
     Link,
     Mechanism,
@@ -36,6 +40,8 @@ from nlink import (
     Settings,
     Sine,
     Slider,
+    Spline,
+    Table,
     TipForce,
 )
 from nlink.cli import app
@@ -80,7 +86,7 @@ def test_a_run_comes_back_from_its_file(run, tmp_path):
     assert back.chain == run.chain
     assert back.scenario.settings.formulation == "Recursive()"
     assert back.meta["formulation"] == "recursive"
-    assert repr(back).startswith("<Run of 4 bodies to 2 s")
+    assert repr(back).startswith("<Run of 2 links and 2 sliders to 2 s")
 
 
 def test_a_resumed_run_is_the_whole_run(scenario, run, tmp_path):
@@ -111,6 +117,74 @@ def test_chains_are_written_as_before(tmp_path):
         assert file.attrs["nlink_format"] == 2
         assert "kind" not in file
         assert file["theta"].attrs["units"] == "rad"
+
+
+@pytest.fixture(scope="module")
+def closed() -> Scenario:
+    """A driven four-bar with all kinds of closures, motions and loads; two freedoms are left."""
+    rod = Link.rod(1.0, 1.0)
+    bodies = [
+        rod.with_motion(Sine(0.2, 1.0), Ramp(1.0, 0.3), Spline((0.0, 1.0, 2.0), (0.0, 0.1, 0.0))),
+        Link.rod(3.0, 2.0),
+        Link.rod(2.5, 2.0).on(GROUND, (2.5, 0.0)),
+        rod.on(1, (1.5, 0.2)),
+        Link(0.8, 0.7, 0.3, 0.05, 0.1).on(2, 1.0),
+        rod.on(4),
+        rod.on(GROUND, (4.0, 0.0)),
+        Slider(0.5, direction=0.3).on(3, 0.5),
+    ]
+    pins = [Pin(At(1), At(2)), Guide(At(3), (0.0, -1.2), 0.1), Distance(At(4), (4.5, -1.0)), Gear(6, 2, -2.0)]
+    loads = [
+        PointSpring(At(7), At(5, 0.5, 0.1), 20.0, 0.5, 0.2),
+        PointForce(At(3, 0.2), 1.0, -2.0),
+        TipForce(0.5, 0.5, 6),
+        JointDamper(0.05),
+        JointSpring((0.0,) * 7 + (50.0,)),
+        JointTorque((0.0, 0.0, Sine(0.5, 1.0), 0.0, 0.0, Table((0.0, 0.5, 2.0), (0.0, 0.3, 0.0)), 0.0, 0.0)),
+        Drag(0.02, 0.01),
+    ]
+    model = Mechanism(bodies, loads, pins)
+    near = [1.0, 0.95, 0.35, 0.9, 0.9, 0.4, 0.0, 0.1]
+    theta = nlink.assemble(model.as_assembled(near), near).theta
+    settings = Settings(t_end=1.0, save=0.1, integrator="DOP853(rtol=1e-8, atol=1e-8)")
+    return Scenario(model.as_assembled(theta), tuple(theta), (0.3, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0), settings, "All closures")
+
+
+@pytest.fixture(scope="module")
+def closed_run(closed) -> nlink.Run:
+    return closed.run()
+
+
+def test_a_run_with_every_closure_motion_and_load_comes_back_from_its_file(closed, closed_run, tmp_path):
+    assert closed.chain.freedom == 2
+    closed_run.save(tmp_path / "run.nc")
+    back = nlink.load(tmp_path / "run.nc")
+    same(back, closed_run)
+    assert back.chain == closed.chain
+    assert np.array_equal(back.reactions(), closed_run.reactions())
+    assert np.ptp(closed_run.theta, axis=0).min() > 1e-3  # all bodies move
+    assert np.abs(closed_run.energy().residual).max() < 1e-6
+    assert closed_run.violation().max() < 1e-10
+    with h5py.File(tmp_path / "run.nc") as file:
+        assert file.attrs["nlink_format"] == 3
+
+
+def test_a_resumed_or_streamed_run_of_a_closed_mechanism_is_the_whole_one(closed, closed_run, tmp_path):
+    same(closed.run(file=tmp_path / "run.nc"), closed_run)
+    settings = replace(closed.settings, t_end=0.57)
+    replace(closed, settings=settings).run(file=tmp_path / "half.nc")
+    whole = nlink.load(tmp_path / "half.nc").resume(1.0, file=tmp_path / "whole.nc")
+    same(whole, closed_run)
+    same(nlink.load(tmp_path / "whole.nc"), closed_run)
+
+
+def test_bars_and_gears_that_are_not_given_are_written_as_assembled(closed, tmp_path):
+    pins = (*closed.chain.pins[:2], replace(closed.chain.pins[2], length=None), replace(closed.chain.pins[3], offset=None))
+    loose = replace(closed, chain=replace(closed.chain, pins=pins), settings=replace(closed.settings, t_end=0.1))
+    loose.run(file=tmp_path / "run.nc")
+    written = nlink.load(tmp_path / "run.nc").chain
+    assert written.pins[2].length == pytest.approx(closed.chain.pins[2].length, rel=1e-14)
+    assert written.pins[3].offset == pytest.approx(closed.chain.pins[3].offset, rel=1e-14)
 
 
 def test_only_links_turn_over(scenario, run):
@@ -182,6 +256,23 @@ def test_a_mechanism_in_words():
         "gravity 9.81; tip force fx 1 at body 2; spring of 5 N/m and 0.5 m, damping 0.2 between body 1 at 0.5 m, 0.1 m to its left "
         "and (2, 1) m; force of (1, 2) N at the tip of body 4"
     )
+
+
+def test_words_count_freedom_by_the_rank_at_the_start():
+    def said(model: Mechanism, theta: Any) -> str:
+        return dict(scenario_lines(Scenario(model, tuple(theta))))["system"].partition(" m and")[0]
+
+    rod = Link.rod(1.0, 1.0)
+    rockers = [rod.on(GROUND, (x, 0.0)) for x in (0.0, 0.5, 1.0)]
+    parallel = Mechanism([*rockers, rod.on(0)], pins=[Pin(At(3, 0.5), At(1)), Pin(At(3), At(2))])
+    assert said(parallel, [3.0, 3.0, 3.0, math.pi / 2]) == "4 links, 2 loops, 1 freedom, 1 spare row, 4"
+    assert said(parallel, [0.0] * 4) == "4 links, 2 loops, 1 freedom, 1 spare row, 4"  # not closed there: anywhere
+    driven = Mechanism([parallel.links[0].with_motion(Ramp(3.0, 1.0)), *parallel.links[1:]], pins=parallel.pins)
+    assert said(driven, [3.0, 3.0, 3.0, math.pi / 2]) == "4 links, 2 loops, driven, 1 spare row, 4"
+    held = Mechanism([rod, rod], pins=[Pin(At(1), (1.0, 0.0)), Pin(At(0), (0.5, -math.sqrt(0.75)))])
+    assert said(held, [math.pi / 6, 5 * math.pi / 6]).startswith("2 links, 2 loops, 0 freedoms")
+    apart = Mechanism([rod, rod], pins=Distance(At(1), (5.0, 0.0), 1.0))
+    assert said(apart, [0.5, 0.5]) == "2 links, 1 loop, 1 row of constraints, 2"
 
 
 def test_show_says_where_bodies_hang_and_draws_them(tmp_path):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from trees import Tree, built, moving, with_series
 
 from nlink import (
     DOP853,
+    FTLE,
     Cuda,
     EnergyDrift,
+    Extremes,
     Final,
     FlipTime,
     JointDamper,
@@ -16,6 +20,7 @@ from nlink import (
     Link,
     ModelError,
     Samples,
+    Taylor,
     formulate,
     simulate,
     simulate_many,
@@ -45,6 +50,55 @@ DRIVEN = Mechanism(
         Link.rod(1.0, 1.0).on(1, 0.5),
     ]
 )
+
+
+# Taylor --------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(moving())
+def test_series_and_stages_are_one_motion(case):
+    """Of random mechanisms with every load that has a series, and every prescribed motion: to 1e-12, with its ledger."""
+    model, q, v, _ = case
+    model = with_series(model)
+    assume(model.as_chain() is None)
+    q, v = model.given(0.0, q, v)
+    assume(np.linalg.cond(Tree(model, q, v).free_mass()) < 1e3)
+    one, other = (simulate(model, q, v, t_end=0.2, save=0.1, integrator=method) for method in (Taylor(1e-16), DOP853(1e-14, 1e-14)))
+    scale = 1.0 + np.abs(other.alpha).max()
+    assert np.abs(one.theta - other.theta).max() <= 1e-12 * scale
+    assert np.abs(one.omega - other.omega).max() <= 1e-12 * scale
+    work = 1.0 + np.abs([values.max() for values in other.work.values()] or 0.0).max() + np.abs(other.kinetic).max()
+    for name, values in other.work.items():
+        assert np.abs(one.work[name] - values).max() <= 1e-11 * work * scale, name
+
+
+@pytest.mark.parametrize("order", [6, 8, 11])
+def test_the_error_of_a_run_falls_with_the_tolerance(order):
+    """A step of the order p has errors like its last terms: a hundredth of the tolerance, a hundredth of the error."""
+    model, q, v = built("tree_y5")
+    exact = simulate(model, q, v, t_end=1.0, save=1.0, rtol=1e-13, atol=1e-13).theta[-1]
+    errors, steps = [], []
+    for tol in (1e-6, 1e-8, 1e-10):
+        run = simulate(model, q, v, t_end=1.0, save=1.0, integrator=Taylor(tol, order))
+        errors.append(np.abs(run.theta[-1] - exact).max())
+        steps.append(run.stats.steps)
+    assert np.all(np.diff(np.log10(errors)) < -1.3)
+    np.testing.assert_allclose(np.diff(np.log10(steps)), 2 / order, atol=0.12)  # h^p = tol
+
+
+def test_there_and_back():
+    model, q, v = built("cart_double")
+    run = simulate(model, q, v, t_end=1.0, rtol=1e-13, atol=1e-13)
+    back = simulate(model, run.theta[-1], run.omega[-1], t_end=-1.0, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(back.theta[-1], q, atol=1e-10)
+    knots = simulate(DRIVEN, [0.0, 0.3, 0.1], t_end=0.5, save=0.05)
+    again = simulate(DRIVEN, [0.0, 0.3, 0.1], t_end=0.5, save=0.05, integrator=DOP853(1e-13, 1e-13))
+    np.testing.assert_allclose(knots.theta, again.theta, atol=1e-10)
+    assert {0.1, 0.3} <= set(knots.knots.t.tolist())
+
+
+# Side by side --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mechanism", [BRANCHED, DRIVEN])
@@ -88,6 +142,40 @@ def test_members_side_by_side_are_those_one_by_one(case):
     assert many.energy_drift.max() < 1e-8
 
 
+SERIES = Mechanism(BODIES, LOADS[:-1]).with_loads(Drag(0.1))
+WAVED = Mechanism([Slider(motion=(Sine(0.1, 3.0), Sine(0.05, 1.0))), Link.rod(1.0, 1.0), Link.rod(1.0, 1.0).on(1, 0.5)])
+BY_SERIES = {
+    "loads": (SERIES, {"mass[2]": [1.0, 2.0, 0.5], "joint_spring.stiffness": [1.0, 2.0, 0.0], "gravity": [9.0, 1.0, 3.0]}),
+    "driven": (WAVED, {"com": [0.5, 0.4, 0.3]}),
+    "slider": (WAVED, {"mass[1]": [0.0, 1.0, 3.0]}),
+}
+
+
+@pytest.mark.parametrize("case", BY_SERIES)
+def test_series_side_by_side_are_those_one_by_one(case):
+    """All that is kept of members, which differ in numbers; the same to the last bit whatever the company."""
+    mechanism, vary = BY_SERIES[case]
+    theta, omega = np.random.default_rng(2).uniform(-1.0, 1.0, (2, 3, mechanism.n))
+    theta, omega = mechanism.given(0.0, theta, omega)
+    varied, method = Varied(mechanism, {name: np.array(values) for name, values in vary.items()}, 3), Taylor(1e-13)
+    assert side_by_side(formulate(mechanism), method, varied)
+    keep = [Final(), Samples((0.1, 0.33)), EnergyDrift(), FlipTime(), Extremes()]
+    many = simulate_many(mechanism, theta, omega, t_end=0.4, vary=vary, keep=keep, integrator=method)
+    for k in range(3):
+        run = simulate(varied.chain(k), theta[k], omega[k], t_end=0.4, save=(0.1, 0.33, 0.4), integrator=method)
+        np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-11)
+        np.testing.assert_allclose(many.omega[k], run.omega[-1], atol=1e-10)
+        np.testing.assert_allclose(many.sample_theta[k], run.theta[:2], atol=1e-11)
+        np.testing.assert_allclose(many.sample_omega[k], run.omega[:2], atol=1e-10)
+        fine = simulate(varied.chain(k), theta[k], omega[k], t_end=0.4, save=2e-4, integrator=method)
+        for name, values in (("theta", fine.theta), ("omega", fine.omega)):
+            np.testing.assert_allclose(many[f"largest_{name}"][k], values.max(0), atol=1e-5, err_msg=name)
+            np.testing.assert_allclose(many[f"least_{name}"][k], values.min(0), atol=1e-5, err_msg=name)
+        alone = simulate_many(varied.chain(k), theta[k : k + 1], omega[k : k + 1], t_end=0.4, integrator=method)
+        np.testing.assert_allclose(alone.theta[0], many.theta[k], atol=1e-13)
+    assert many.energy_drift.max() < 1e-11
+
+
 def test_starts_of_prescribed_joints_are_as_given_in_time():
     many = simulate_many(DRIVEN, np.zeros((2, 3)), t_end=0.2, integrator=DOP853(1e-10, 1e-10))
     np.testing.assert_allclose(many.theta[:, 0], motion_at(DRIVEN.links[0].motion, 0.2)[0], atol=1e-9)
@@ -100,12 +188,10 @@ def test_sliders_do_not_turn_over():
 
 
 def test_what_ensembles_of_mechanisms_refuse():
-    from nlink import FTLE
-
     start = np.zeros((1, 3))
     with pytest.raises(ModelError, match="Cuda takes chains, not mechanisms; use Threads"):
         simulate_many(DRIVEN, start, t_end=1.0, backend=Cuda())
-    with pytest.raises(ModelError, match="FTLE of ensembles takes chains, not mechanisms"):
+    with pytest.raises(ModelError, match="FTLE of ensembles takes chains, not mechanisms; call ftle from each start"):
         simulate_many(DRIVEN, start, t_end=1.0, keep=FTLE())
     with pytest.raises(ModelError, match="body 1 is a slider, which has no length; choose a link"):
         simulate_many(DRIVEN, start, t_end=1.0, vary={"length[1]": [1.0]})

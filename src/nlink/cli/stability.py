@@ -66,6 +66,8 @@ def stability(
     name, table, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     report, (key, label) = Report(as_json, quiet, output, csv, theme, picture_size(size)), parameter("--vary", vary)
     loads, theta = values_between("--from", "--to", low, high, points), near(about, scenario.chain)
+    if about is None and scenario.chain.closed and scenario.chain.prescribed.any():
+        theta = list(scenario.theta)
     if vary2 is not None:
         key2, label2 = parameter("--vary2", vary2)
         second = values_between("--from2", "--to2", low2, high2, points2)

@@ -27,6 +27,7 @@ from nlink.integrators.taylor import Taylor
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism, a_model
+from nlink.mechanics.mobility import check_start
 from nlink.mechanics.motions import motion_at
 from nlink.mechanics.system import System
 
@@ -126,9 +127,13 @@ def make_job(
     rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
     varied = Varied(chain, vary, len(angles))
     varied.check()
-    for k in range(len(angles) if chain.pin else 0):
+    for k in range(len(angles) if chain.closed else 0):
         try:
-            loop_closure.assemble(varied.chain(k), angles[k], rates[k])
+            member = varied.chain(k)
+            if isinstance(member, Mechanism):
+                check_start(member.as_assembled(angles[k]), angles[k])
+            else:
+                loop_closure.assemble(member, angles[k], rates[k])
         except ModelError as error:
             raise ModelError(f"member {k}: {error}") from None
     t_end = number("t_end", t_end)

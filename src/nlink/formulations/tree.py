@@ -19,9 +19,10 @@ Dynamics Algorithms (2008), ch. 7, in the plane. A prescribed joint's force, tim
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from nlink.compiled.jit import kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import alike
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import ChainParameters
@@ -127,45 +128,81 @@ def needs(p, w):
         w[CZ, i] = -w[MZ, i] - px * w[FX, i] - py * w[FY, i]
 
 
+class Needs(NamedTuple):
+    """What a body, or all that hangs on it, needs at a point: M, h, J, b, c."""
+
+    mxx: Operand
+    mxy: Operand
+    myy: Operand
+    hx: Operand
+    hy: Operand
+    j: Operand
+    bx: Operand
+    by: Operand
+    cz: Operand
+
+
 @kernel
 def inward(p, w):
-    """Eliminate the free joints from the tips to the ground."""
+    """Eliminate the free joints from the tips to the ground.
+
+    What passes to the body before in the list stays in registers: a chain would wait for the memory.
+    """
     tree = p.tree
-    for j in range(p.chain.n):
-        i = p.chain.n - 1 - j
+    zero = alike(0.0, w[V, 0])
+    nothing = Needs(zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    passed = nothing
+    for m in range(p.chain.n):
+        i = p.chain.n - 1 - m
+        k = tree.bodies[PARENT, i]
         if tree.bodies[SLIDE, i]:
-            slide_inward(i, tree, w)
+            passed = through_slide(i, k, tree, w, with_own(i, w, passed))
         else:
-            hinge_inward(i, tree, w)
+            passed = through_hinge(i, k, tree, w, with_own(i, w, passed))
+        if k != i - 1:
+            if k >= 0:
+                gather(k, w, passed)
+            passed = nothing
 
 
 @kernel
-def hinge_inward(i, tree, w):
-    """Pass what the body needs to its parent, through a hinge."""
-    k = tree.bodies[PARENT, i]
-    hx, hy, bx, by, cz = w[HX, i], w[HY, i], w[BX, i], w[BY, i], w[CZ, i]
-    mxx, mxy, myy = w[MXX, i], w[MXY, i], w[MYY, i]
+def with_own(i, w, passed):
+    """Return what a body needs with what passes from the one behind it in the list."""
+    mxx, mxy, myy = passed.mxx + w[MXX, i], passed.mxy + w[MXY, i], passed.myy + w[MYY, i]
+    hx, hy, j = passed.hx + w[HX, i], passed.hy + w[HY, i], passed.j + w[J, i]
+    return Needs(mxx, mxy, myy, hx, hy, j, passed.bx + w[BX, i], passed.by + w[BY, i], passed.cz + w[CZ, i])
+
+
+@kernel
+def through_hinge(i, k, tree, w, needs):
+    """Return what passes a hinge, at the origin of the parent: forces alone."""
+    mxx, mxy, myy, hx, hy, j, bx, by, cz = needs
+    w[J, i] = j
     if tree.bodies[PRESCRIBED, i]:
-        if k >= 0:
-            gather_force(i, k, w, mxx, mxy, myy, bx + hx * w[PUSH, i], by + hy * w[PUSH, i])
-        return
-    inverse = 1.0 / w[J, i]
-    ux, uy, f = hx * inverse, hy * inverse, cz * inverse
-    w[HX, i], w[HY, i], w[CZ, i] = ux, uy, f
-    if k >= 0:
-        gather_force(i, k, w, mxx - hx * ux, mxy - hx * uy, myy - hy * uy, bx - hx * f, by - hy * f)
+        w[HX, i], w[HY, i], w[CZ, i] = hx, hy, cz
+        bx, by = bx + hx * w[PUSH, i], by + hy * w[PUSH, i]
+    else:
+        inverse = 1.0 / j
+        ux, uy, f = hx * inverse, hy * inverse, cz * inverse
+        w[HX, i], w[HY, i], w[CZ, i] = ux, uy, f
+        mxx, mxy, myy, bx, by = mxx - hx * ux, mxy - hx * uy, myy - hy * uy, bx - hx * f, by - hy * f
+    px, py, rate = w[PX, i], w[PY, i], rate_of_parent(k, w)
+    square = rate * rate
+    tx, ty = mxx * px + mxy * py, mxy * px + myy * py
+    bx, by = bx + square * (mxy * px - mxx * py), by + square * (myy * px - mxy * py)
+    return Needs(mxx, mxy, myy, tx, ty, px * tx + py * ty, bx, by, px * bx + py * by)
 
 
 @kernel
-def slide_inward(i, tree, w):
-    """Pass what the body needs to its parent, through a slide."""
-    k = tree.bodies[PARENT, i]
+def through_slide(i, k, tree, w, needs):
+    """Return what passes a slide, at the origin of the parent."""
+    mxx, mxy, myy, hx, hy, j, bx, by, cz = needs
     dx, dy, rate = w[DX, i], w[DY, i], w[OM, i]
-    mxx, mxy, myy, hx, hy, j = w[MXX, i], w[MXY, i], w[MYY, i], w[HX, i], w[HY, i], w[J, i]
-    bx, by, cz = w[BX, i], w[BY, i], w[CZ, i]
     gx, gy = -2.0 * w[V, i] * rate * dy, 2.0 * w[V, i] * rate * dx
     if tree.bodies[PRESCRIBED, i]:
         gx, gy = gx + w[PUSH, i] * dx, gy + w[PUSH, i] * dy
+    w[MXX, i], w[MXY, i], w[MYY, i], w[HX, i], w[HY, i], w[J, i] = mxx, mxy, myy, hx, hy, j
+    w[BX, i], w[BY, i], w[CZ, i] = bx, by, cz
     bx, by, cz = bx + mxx * gx + mxy * gy, by + mxy * gx + myy * gy, cz + hx * gx + hy * gy
     if not tree.bodies[PRESCRIBED, i]:
         wx, wy, z = mxx * dx + mxy * dy, mxy * dx + myy * dy, hx * dx + hy * dy
@@ -175,57 +212,49 @@ def slide_inward(i, tree, w):
         hx, hy, j = hx - wx * z * inverse, hy - wy * z * inverse, j - z * z * inverse
         bx, by, cz = bx - wx * f, by - wy * f, cz - z * f
         w[HX, i], w[HY, i], w[J, i], w[CZ, i] = wx * inverse, wy * inverse, z * inverse, f
-    if k >= 0:
-        gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz)
-
-
-@kernel
-def gather_force(i, k, w, mxx, mxy, myy, bx, by):
-    """Add to parent k what passes the hinge of body i: forces alone. See `gather`."""
-    px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
-    tx, ty = mxx * px + mxy * py, mxy * px + myy * py
-    bx, by = bx + square * (mxy * px - mxx * py), by + square * (myy * px - mxy * py)
-    w[J, k] += px * tx + py * ty
-    w[HX, k] += tx
-    w[HY, k] += ty
-    w[MXX, k] += mxx
-    w[MXY, k] += mxy
-    w[MYY, k] += myy
-    w[BX, k] += bx
-    w[BY, k] += by
-    w[CZ, k] += px * bx + py * by
-
-
-@kernel
-def gather(i, k, w, mxx, mxy, myy, hx, hy, j, bx, by, cz):
-    """Add to parent k what passes the joint of body i, seen from the parent's origin."""
-    px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
+    px, py, turned = w[PX, i], w[PY, i], rate_of_parent(k, w)
+    square = turned * turned
     gx, gy = -square * py, square * px
     bx, by, cz = bx + mxx * gx + mxy * gy, by + mxy * gx + myy * gy, cz + hx * gx + hy * gy
     tx, ty = mxx * px + mxy * py, mxy * px + myy * py
-    w[MXX, k] += mxx
-    w[MXY, k] += mxy
-    w[MYY, k] += myy
-    w[J, k] += j + 2.0 * (px * hx + py * hy) + (px * tx + py * ty)
-    w[HX, k] += hx + tx
-    w[HY, k] += hy + ty
-    w[BX, k] += bx
-    w[BY, k] += by
-    w[CZ, k] += cz + px * bx + py * by
+    j += 2.0 * (px * hx + py * hy) + (px * tx + py * ty)
+    return Needs(mxx, mxy, myy, hx + tx, hy + ty, j, bx, by, cz + px * bx + py * by)
+
+
+@kernel
+def rate_of_parent(k, w):
+    """Return the rate at which the parent turns."""
+    return w[OM, k] if k >= 0 else alike(0.0, w[OM, 0])
+
+
+@kernel
+def gather(k, w, passed):
+    """Add to parent k what passes the joint of one of its children."""
+    w[MXX, k] += passed.mxx
+    w[MXY, k] += passed.mxy
+    w[MYY, k] += passed.myy
+    w[HX, k] += passed.hx
+    w[HY, k] += passed.hy
+    w[J, k] += passed.j
+    w[BX, k] += passed.bx
+    w[BY, k] += passed.by
+    w[CZ, k] += passed.cz
 
 
 @kernel
 def outward(p, w, out, to, lift):
     """Fill out[to:] with the accelerations of the coordinates; the ground accelerates upwards by `lift`."""
     tree = p.tree
+    ax = ay = alpha = alike(0.0, w[V, 0])
     for i in range(p.chain.n):
         k = tree.bodies[PARENT, i]
-        zero = alike(0.0, w[V, i])
-        ax, ay, alpha = zero, zero + lift, zero
-        if k >= 0:
+        if k < 0:
+            ax, ay, alpha = alike(0.0, ax), alike(lift, ax), alike(0.0, ax)
+        else:
+            if k != i - 1:
+                ax, ay, alpha = w[AX, k], w[AY, k], w[AL, k]
             px, py, square = w[PX, i], w[PY, i], w[OM, k] * w[OM, k]
-            alpha = w[AL, k]
-            ax, ay = w[AX, k] + alpha * px - square * py, w[AY, k] + alpha * py + square * px
+            ax, ay = ax + alpha * px - square * py, ay + alpha * py + square * px
         if tree.bodies[SLIDE, i]:
             dx, dy, turned = w[DX, i], w[DY, i], 2.0 * w[V, i] * w[OM, i]
             change = w[PUSH, i]

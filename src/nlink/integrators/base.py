@@ -175,4 +175,5 @@ class FixedStep(Integrator):
 
 def steps_of(system: System, method: Integrator) -> str:
     """Return what is compiled for a method on a system, in words."""
-    return f"the steps of {method.name} in {system.formulation.name}{' for closed chains' if system.chain.pin else ''}"
+    closed = f" for closed {'chains' if system.chain.pin else 'mechanisms'}" if system.chain.closed else ""
+    return f"the steps of {method.name} in {system.formulation.name}{closed}"

@@ -141,6 +141,14 @@ def _firm(model: Mechanism) -> Mechanism:
 
 def started(model: Mechanism, theta: ArrayLike, omega: ArrayLike | None = None) -> Assembly:
     """Return the start of a motion: assembled, if theta nearly closes the mechanism, and able to move."""
+    check_start(model, theta)
+    found = assemble(model, theta, omega)
+    check_mobility(model, found.theta, found.omega)
+    return found
+
+
+def check_start(model: Mechanism, theta: ArrayLike) -> None:
+    """Refuse the start of a motion that does not nearly close the mechanism."""
     start, free = coordinates(model, "theta", theta), ~model.prescribed
     given = np.where(free, start, prescribed_at(model, 0.0)[0])
     gap, size = gaps(model, given), size_of(model)
@@ -149,9 +157,6 @@ def started(model: Mechanism, theta: ArrayLike, omega: ArrayLike | None = None) 
             f"the start does not close the mechanism: {told(model, gap)}; give coordinates that nearly close it, "
             f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does, or start.drive of a model file"
         )
-    found = assemble(model, theta, omega)
-    check_mobility(model, found.theta, found.omega)
-    return found
 
 
 def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> None:

@@ -72,7 +72,8 @@ class Formulation(ABC):
 
     def of_mechanism(self, mechanism: Mechanism) -> Formulation:
         """Return the formulation of a mechanism that goes by this name; refuse mechanisms by name if there is none."""
-        raise ModelError(f"{self.name} takes chains, not mechanisms; use recursive{' or projection' * (not mechanism.closed)}")
+        others = "recursive" if mechanism.closed else "recursive or projection"
+        raise ModelError(f"{self.name} takes chains, not mechanisms; use {others}")
 
     def described(self) -> str:
         """Return the formulation for people: its name, and its options if it has any that are not as usual."""

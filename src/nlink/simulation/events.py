@@ -39,9 +39,9 @@ DEAD = 1e-2
 UNSURE = 1e-4
 """Nearer than this, the motion of four and more links after they were in line is decided by rounding errors."""
 PASSAGE_CUTS = 9
-CLOSE, NARROW, PARABOLAS, BESIDE = 0.3, 1e-2, 3, 1e-3
-"""Of mechanisms: nearness at which a minimum is followed; part to which a bracket is narrowed, and again by each parabola; how many
-of these; and how far beyond the ends of a chunk, in parts of a look, minima are looked for.
+CLOSE, NARROW, CUTS, PARABOLAS, BEYOND = 0.3, 1e-2, 8, 3, 0.25
+"""Of mechanisms: nearness at which a minimum is followed; part to which a bracket is narrowed, and again by each parabola; parts of
+a bracket; how many parabolas; and how far beyond a time between two looks, in parts of it, minima are looked for.
 """
 TURN = 0.2
 """Angle in rad after which a step is looked at again for dead positions: free linkages take steps of many turns."""
@@ -127,23 +127,28 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
 
 
 def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[EventRecord]:
-    """Return where a mechanism is nearest to a dead position within a chunk, if it is near: at the minimum of the nearness, which
-    is looked for between times t, and by parabolas of its square.
+    """Return where a mechanism is nearest to a dead position within a chunk, if it is near: minima of the nearness between the
+    times t, which are looked for by parabolas of its square. They depend on the steps alone, not on the chunks.
     """
-    size, chain = system.size, system.chain
+    size, chain, found, sign = system.size, system.chain, [], math.copysign(1.0, t[-1] - t[0])
 
     def square(times: np.ndarray) -> np.ndarray:
         return system.nearness(chunk.at(times)[:, :size]) ** 2
 
-    begin, end = t[0], t[-1]
-    t = np.concatenate([t[:1] - BESIDE * (t[1] - t[0]), t, t[-1:] + BESIDE * (t[-1] - t[-2])])
-    near, found = square(t), []
+    first, last = BEYOND * (t[1] - t[0]), BEYOND * (t[-1] - t[-2])
+    looks = np.concatenate([t[:1] - first, t, t[-1:] + last])
+    near = square(looks)
     lowest = (near[1:-1] <= near[:-2]) & (near[1:-1] < near[2:]) & (near[1:-1] < CLOSE**2)
     for k in (1 + np.flatnonzero(lowest)).tolist():
-        left, right = float(t[k - 1]), float(t[k + 1])
-        while abs(right - left) > NARROW * abs(t[k + 1] - t[k - 1]):
-            times = np.linspace(left, right, PARTS // 8 + 1)
-            i = int(np.argmin(square(times)[1:-1])) + 1
+        times = np.linspace(looks[k - 1], looks[k + 1], CUTS + 1)
+        part = np.searchsorted(sign * t, sign * times[np.argmin(square(times))])
+        if not 0 < part < len(t):  # it is in the chunk before or after
+            continue
+        a, b = float(t[part - 1]), float(t[part])
+        left, right = a - BEYOND * (b - a), b + BEYOND * (b - a)
+        while abs(right - left) > NARROW * abs(b - a):
+            times = np.linspace(left, right, CUTS + 1)
+            i = min(max(int(np.argmin(square(times))), 1), CUTS - 1)
             left, right = float(times[i - 1]), float(times[i + 1])
         middle, half = 0.5 * (left + right), 0.5 * (right - left)
         for _ in range(PARABOLAS):
@@ -152,7 +157,7 @@ def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[
             shift = 0.5 * half * (before - after) / bent if bent > 0 else 0.0
             middle = min(max(middle + shift, min(left, right)), max(left, right))
             half *= NARROW
-        if not (begin < middle <= end or end <= middle < begin):  # it is in the chunk before or after
+        if not sign * t[0] < sign * middle <= sign * t[-1]:
             continue
         state = chunk.at(np.array([middle]))
         sigma = float(system.nearness(state[:, :size])[0])

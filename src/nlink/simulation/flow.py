@@ -27,7 +27,7 @@ class Flow:
     """The motion of a chain from (theta, omega) by a time t; see `flow`."""
 
     def __init__(self, system: System, integrator: str | Integrator | None = None, rtol: float = 1e-9, atol: float = 1e-9) -> None:
-        if system.chain.pin or system.formulation.constrained:
+        if system.chain.closed or system.formulation.constrained:
             raise ModelError("flow takes open chains in angles; use simulate for pins and constraints")
         self.system = copy.copy(system)
         chain = system.parameters.chain._replace(ledger=0)
