@@ -431,10 +431,10 @@ def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp
             ["stability", "follower-5", "--vary", "foo"],
             2,
             "--vary must be one of follower, damping, stiffness, gravity, torque, length, mass, com, inertia, offset, "
-            "or a key of the model like loads.drag.linear, got 'foo'",
+            "or a key of the model like loads.drag.linear, links[0].motion.amplitude, got 'foo'",
         ),
         (["run", "nice-3", "--set", "loads.foo=1"], 3, "nice-3: [loads] has no key 'foo'; known keys: gravity, joint_spring"),
-        (["run", "nice-4"], 3, "there is no preset 'nice-4' (did you mean 'nice-3', 'nice-5' or 'nice-6'?); presets: cart-2"),
+        (["run", "nice-4"], 3, "there is no preset 'nice-4' (did you mean 'nice-3', 'nice-5' or 'nice-6'?); presets: a02-40"),
         (["plot", "run.nc", "--theme", "drak"], 2, "--theme must be one of light, dark; got 'drak' (did you mean 'dark'?)"),
         (["run", "nice-3", "--title", "long " * 201], 2, "--title must have at most 1,000 letters, got 1,005"),
     ],

@@ -68,7 +68,11 @@ def test_a_run_that_settles_says_so(tmp_path: Path) -> None:
         (["--vary", "folower"], 2, "got 'folower' (did you mean 'follower'?)"),
         (["--from", "1", "--to", "0"], 2, "--to must be above --from 1, got 0"),
         (["--from", "0.25", "--to", "0.4"], 3, "the chain is unstable at load 0.25 already"),
-        (["--vary", "links", "--from", "2", "--to", "4"], 2, "or a key of the model like loads.drag.linear, got 'links'"),
+        (
+            ["--vary", "links", "--from", "2", "--to", "4"],
+            2,
+            "or a key of the model like loads.drag.linear, links[0].motion.amplitude",
+        ),
         (["--to", "0.3", "-o", "locus.gif"], 2, "--output must end in .png, .svg or .pdf, got locus.gif"),
         (["--to", "0.3", "--points", "1"], 2, "--points must be a whole number, at least 2, got 1"),
     ],

@@ -31,7 +31,7 @@ from nlink import (
     simulate,
 )
 from nlink.analysis.lyapunov import block_errors
-from nlink.analysis.variations import Collocation, Duals, tangent_frame, volume
+from nlink.analysis.variations import Collocation, Duals, tangent_frame
 
 REFERENCE = json.loads((DATA / "chaos.json").read_text(encoding="utf-8"))
 ZIGZAG = [math.pi / 2, math.pi]
@@ -165,7 +165,8 @@ def test_deviations_of_a_loop_are_the_derivative_of_its_motion() -> None:
     frame = tangent_frame(chain, start.theta, start.omega)
     y = np.zeros(system.full_size)
     y[:8] = np.append(start.theta, start.omega)
-    leg = Collocation(system, 1e-12).advance(0.0, 1.0, y, frame)
+    engine = Collocation(system, 1e-12)
+    leg = engine.advance(0.0, 1.0, y, frame)
     for k in (0, 3):
         ends = []
         for sign in (1e-6, -1e-6):
@@ -176,7 +177,7 @@ def test_deviations_of_a_loop_are_the_derivative_of_its_motion() -> None:
         np.testing.assert_allclose(leg.deviations[:, k], wanted, rtol=1e-6, atol=1e-6 * np.abs(wanted).max())
     after = tangent_frame(chain, *system.decode(leg.y[:8]))
     grown = np.linalg.slogdet(after.T @ leg.deviations)[1]
-    changed = volume(chain, *system.decode(leg.y[:8])) - volume(chain, start.theta, start.omega)
+    changed = engine.volume(1.0, *system.decode(leg.y[:8])) - engine.volume(0.0, start.theta, start.omega)
     assert grown == pytest.approx(changed, abs=1e-8)
 
 

@@ -358,4 +358,4 @@ def test_the_forces_of_a_run_of_a_closed_mechanism_balance_each_body(linkage):
     np.testing.assert_allclose(net, 0.0, atol=1e-9 * size)
     links = ~model.slides
     np.testing.assert_allclose(turning[:, links], 0.0, atol=1e-9 * size * model.length.max())
-    assert list(columns(run, ["reactions"]))[-2:] == [f"pinx_{len(model.pins)} [N]", f"piny_{len(model.pins)} [N]"]
+    assert list(columns(run, ["reactions"]))[-2:] == [f"rx_pin_{len(model.pins)} [N]", f"ry_pin_{len(model.pins)} [N]"]

@@ -39,9 +39,11 @@ from nlink import (
     JointTorque,
     Link,
     LinkDamper,
+    Mechanism,
     ModelError,
     SimulationError,
     Sine,
+    Slider,
     Table,
     TipForce,
     formulate,
@@ -398,6 +400,7 @@ def test_shapes_of_a_run():
         ("DOP853(rtol=1e-11, atol=1e-11)", 0.01, 1e-9),
         ("DOP853(rtol=1e-11, atol=1e-11)", 1.0, 1e-6),
         ("DOP853(rtol=1e-11, atol=1e-11)", (0.0, 1.7, 2.0), 1e-6),
+        ("Taylor(tol=1e-11, order=14)", 0.01, 1e-9),
         ("RK4(step=0.001)", 1.0, 1e-8),
         ("Gauss(step=0.01)", 1.0, 1e-8),
         ("Scipy(method='LSODA', rtol=1e-11, atol=1e-11)", 1.0, 1e-7),
@@ -417,6 +420,24 @@ def test_the_motion_between_saved_points(integrator, save, within, sign):
     np.testing.assert_allclose(got.theta[order], exact.theta, atol=within)
     np.testing.assert_allclose(got.omega[order], exact.omega, atol=300 * within)
     np.testing.assert_allclose(got.alpha[order], exact.alpha, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        Chain.uniform(2),
+        Chain.uniform(3).with_loads(JointDamper(0.1)),
+        Chain.uniform(3).with_loads(TipForce(0.3, 0.2)),
+        Chain.uniform(17),
+        Mechanism([Slider(1.0), Link.rod(1.0, 1.0)]),
+    ],
+    ids=["one vector", "one vector, moments", "forces", "in loops", "tree"],
+)
+def test_knots_of_series_have_the_accelerations_of_their_states(chain):
+    knots = simulate(chain, 1.0, 0.5, t_end=0.5, save=0.5, integrator="Taylor").knots
+    wanted = formulate(chain).accelerations(knots.theta[-1], knots.omega[-1], knots.t[-1])
+    assert len(knots.t) > 3
+    np.testing.assert_allclose(knots.alpha[-1], wanted, rtol=1e-10, atol=1e-10)
 
 
 def test_at_the_saved_points_it_is_the_saved_values():

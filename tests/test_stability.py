@@ -357,7 +357,7 @@ def test_later_changes_are_listed():
         (lambda: critical_load(pushed(hanging(5, 0.005)), (0.0, 0.1)), "stability does not change between 0 and 0.1; widen the"),
         (lambda: critical_load(pushed(hanging(5, 0.005)), (0.3, 0.4)), "the chain is unstable at load 0.3 already; begin the"),
         (lambda: critical_load(lambda x: hanging(2 + int(x)), (0.0, 2.0)), "the path changes the number of links from 2 to "),
-        (lambda: critical_load(lambda x: x, (0.0, 2.0)), "chain_of must return a Chain, got 0.0 at load 0"),
+        (lambda: critical_load(lambda x: x, (0.0, 2.0)), "chain_of must return a Chain or a Mechanism, got 0.0 at load 0"),
         (lambda: critical_load(pushed(hanging(2)), (2.0, 1.0)), "bracket must run from a smaller to a larger load, got 2 to 1"),
         (lambda: critical_load(pushed(hanging(2)), 2.0), "bracket must be two loads, got 2.0"),
         (lambda: equilibria(Chain.uniform(9)), "all equilibria are looked for up to 5 links, got 9"),

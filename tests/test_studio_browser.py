@@ -482,8 +482,9 @@ def test_every_view_shows_something(browser, address):
         wait(page, "document.querySelector('article .copy').textContent !== 'Copy LaTeX'")
         assert told.inner_text() == "Copied" or "\\theta" in page.get_by_label("LaTeX").inner_text()
         page.get_by_role("tab", name="Map").click()
-        box = page.locator(".plane canvas").bounding_box()
         plane = f"{STUDIO}.panes.find((pane) => pane.name === 'Map').plane"
+        wait(page, f"{plane}.box().width > 100")  # it is laid out anew with the next frame
+        box = page.locator(".plane canvas").bounding_box()
         x, y = page.evaluate(f"(({{ x, y, width, height }}) => [x + 0.75 * width, y + 0.3 * height])({plane}.box())")
         page.mouse.click(box["x"] + x, box["y"] + y)
         wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)

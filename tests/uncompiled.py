@@ -215,7 +215,7 @@ def test_what_is_computed_side_by_side():
     """Open chains whose loads are compiled, and no others."""
     two = Chain.uniform(2)
     for chain, beside in ((two, True), (Chain.uniform(3, pin=(1.0, 0.0)), False), (two.with_loads(JointTorque(math.sin)), False)):
-        assert (recursive.Recursive().side_by_side(formulate(chain).parameters.chain) is not None) == beside
+        assert (recursive.Recursive().side_by_side(formulate(chain).parameters) is not None) == beside
 
 
 def test_tables():

@@ -125,6 +125,7 @@ class Scenario:
 
     The lines of a title become one, of up to 1,000 letters.
 
+    >>> from nlink import Chain
     >>> len(Scenario(Chain.uniform(2), theta=(0.5, 0.5), settings=Settings(t_end=1.0)).run().t)
     101
     """

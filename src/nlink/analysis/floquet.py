@@ -227,4 +227,4 @@ def _repeated(motion: Motion, slides: bool) -> list[float]:
 
 def is_driven(model: Multibody) -> bool:
     """Whether a joint is moved in time, so that stability is that of a motion that repeats."""
-    return any(body.motion is not None and moves(body.motion) for body in model.links)
+    return isinstance(model, Mechanism) and any(body.motion is not None and moves(body.motion) for body in model.links)

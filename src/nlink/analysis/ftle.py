@@ -32,6 +32,7 @@ def ftle(chain: Multibody, theta: ArrayLike, omega: ArrayLike | None = None, t: 
     """Return the finite-time Lyapunov exponent of a start over the time t in s: ln of the largest singular value of the derivative
     of the state (theta, omega) at t by the start, in rad and rad/s, divided by t. Of a closed chain, within its tangent space.
 
+    >>> from nlink import Chain
     >>> round(ftle(Chain.uniform(2), [0.7853981633974483] * 2, t=1.0).exponent, 6)
     1.714573
     """

@@ -107,6 +107,7 @@ def lyapunov(
 
     Ctrl-C, or a motion that cannot be followed further, ends it early: the result holds what was found, and its `status` says why.
 
+    >>> from nlink import Chain
     >>> found = lyapunov(Chain.uniform(2), [2.0, 3.0], t_end=50.0)
     >>> bool(found.exponents[0] > 0.5), abs(found.sum - found.divergence) < 1e-9
     (True, True)

@@ -134,6 +134,7 @@ def chaos_map(
     rtol, atol : tolerances; flips of long chaotic motions need tight ones
     backend, store, progress : as for `simulate_many`
 
+    >>> from nlink import Chain
     >>> found = chaos_map(Chain.uniform(2), size=(8, 8), t_end=3.0)
     >>> found.values.shape, bool(found.forbidden[4, 4])
     ((8, 8), True)

@@ -38,6 +38,7 @@ def formulate(chain: Multibody, formulation: object = "recursive") -> System:
 
     A mechanism that is a chain becomes one.
 
+    >>> from nlink import Chain
     >>> formulate(Chain.uniform(3), "momentum").size
     6
     """

@@ -24,9 +24,9 @@ from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
-    TURNING,
     SeriesLayout,
     SeriesRoom,
+    accelerations,
     arrival,
     begin,
     horizon,
@@ -169,7 +169,8 @@ def prepare(method, p, clock, knots, k, bound, fresh):
         powers(p, room, order, method.q)
     if fresh:
         for i in range(n):
-            f[i], f[n + i] = y[n + i], 2.0 * room.terms[TURNING, 2, i]
+            f[i] = y[n + i]
+        accelerations(p, room, f)
         for i in range(2 * n, m):
             f[i] = method.q[0, i]
 

@@ -215,6 +215,7 @@ class Mechanism(Multibody):
     def as_assembled(self, theta: ArrayLike) -> Mechanism:
         """Return the mechanism with the bars and gears whose length or offset is not given as they fit at these coordinates.
 
+        >>> from nlink import At, Distance, Link, Mechanism
         >>> Mechanism([Link.rod(1.0, 1.0)], pins=Distance(At(0), (2.0, -1.0))).as_assembled(0.0).pins[0].length
         2.0
         """

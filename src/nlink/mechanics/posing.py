@@ -124,7 +124,7 @@ def posed(model: Mechanism, given: Any, near: ArrayLike) -> Posed:
     >>> bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 1.0), Link.rod(2.5, 1.0).on(GROUND, (2.5, 0.0))]
     >>> turn = posed(Mechanism(bars, pins=Pin(At(1), At(2))), {0: [0.0, 1.0, 2.0]}, near=[1.0, 0.9, 0.3])
     >>> turn.point(At(1, 1.5)).round(3).tolist()
-    [[1.312, -0.272], [2.017, -1.472], [2.281, -0.781]]
+    [[1.3, -1.749], [2.018, -1.471], [1.395, -1.003]]
     """
     driven, values = _driven(model, given)
     start = assemble(model, near).theta

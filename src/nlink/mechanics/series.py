@@ -40,6 +40,7 @@ class Series(NamedTuple):
     series: Callable[..., Any]
     horizon: Callable[..., Any]
     arrival: Callable[..., None]
+    accelerations: Callable[..., None]
     polynomials: Callable[..., None]
     powers: Callable[..., None]
     size: SeriesSize
@@ -70,8 +71,6 @@ class SeriesRoom(NamedTuple):
     """the order as a constant of the compiled code: only the length of the tuple matters"""
 
 
-TURNING = 1
-"""The row of the coefficients whose second power of time gives the accelerations."""
 SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SERIES_SCRATCH = CHAIN_SIZE = SeriesSize(10, 3, 27)
 """Of chains."""
 ORDER_BY_ORDER, ONE_VECTOR, LINK_BY_LINK, UNROLLED = range(4)
@@ -132,6 +131,11 @@ def horizon(h, p, room, order):
 @chosen("arrival")
 def arrival(h, y, p, room, order, new):
     """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
+
+
+@chosen("accelerations")
+def accelerations(p, room, f):
+    """Fill f[N:2N] with the accelerations at the start of the series in the room."""
 
 
 @chosen("polynomials")

@@ -196,8 +196,9 @@ class Run:
     def reactions(self) -> np.ndarray:
         """Return the force on each link at its upper hinge, (T, N, 2) in N; with a pin (T, N+1, 2), its force on the tip last.
 
-        Of a closed mechanism (T, N + pins, 2): those of its pins on their first bodies come last. They are not unique if
-        `meta["spare"]` rows depend on others: these are then the smallest.
+        Of a closed mechanism the forces of its C closures on their first bodies come last, (T, N+C, 2), zero for gears. They are
+        not saved but computed anew, by the formulation. If `meta["spare"]` rows depend on others they are not unique: these are
+        then the smallest that fit.
         """
         parts, force = [], self.pin_force
         for chain, rows in self._chains():
@@ -221,7 +222,8 @@ class Run:
     def at(self, times: ArrayLike) -> Trajectory:
         """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
 
-        The nodes are the saved points and, where those are coarser, the integrator's own steps.
+        The nodes are the saved points and, where those are coarser, the integrator's own steps. Between long steps of Taylor the
+        angles are off by up to 1e-4 rad; save more points for more digits.
 
         >>> import nlink
         >>> run = nlink.simulate(nlink.Chain.uniform(1), [0.5], t_end=1.0, save=0.5)

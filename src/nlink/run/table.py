@@ -30,11 +30,11 @@ def _energy(run: Run) -> Columns:
 
 
 def _reactions(run: Run) -> Columns:
-    """Return the forces at the hinges, and of pins: of a chain on the last tip, of a mechanism on their first bodies."""
+    """Return the forces at the hinges and, of a closed chain, that of its pin on the last tip; of a mechanism those of its pins."""
     forces, n = run.reactions(), run.chain.n
-    if run.chain.pin:
-        return _vectors("r", "N", forces[:, :n]) | {f"r{axis}_pin [N]": forces[:, n, k] for k, axis in enumerate("xy")}
-    return _vectors("r", "N", forces[:, :n]) | _vectors("pin", "N", forces[:, n:])
+    names = ["pin"] if run.chain.pin else [f"pin_{i + 1}" for i in range(forces.shape[1] - n)]
+    pins = {f"r{axis}_{name} [N]": forces[:, n + i, k] for i, name in enumerate(names) for k, axis in enumerate("xy")}
+    return _vectors("r", "N", forces[:, :n]) | pins
 
 
 QUANTITIES: dict[str, Callable[[Run], Columns]] = {

@@ -138,9 +138,9 @@ def resume(run: Run, t_end: float | None, events: Events, file: File | None, pro
 
 
 def closed_reactions(run: Run, chain: Multibody, rows: slice) -> np.ndarray:
-    """Return the forces (T, N + pins, 2) of a closed mechanism at saved points of a run; see Run.reactions."""
+    """Return the forces (T, N + C, 2) of a mechanism with C closures at saved points of a run; see Run.reactions."""
     if run.lost:
-        raise ModelError("the forces of this run cannot be computed: its torque was a function that the file does not hold")
+        raise ModelError("the forces need the torque, a function that the file does not hold; simulate again")
     system = formulate(chain, run.scenario.settings.formulation)
     states = zip(run.theta[rows], run.omega[rows], run.t[rows].tolist(), strict=True)
     found = []

@@ -111,6 +111,13 @@ def of_square(hh, wide, top, least, j):
     return x, y, dx, dy
 
 
+def chain_accelerations(p, room, f):
+    """Fill f[N:2N] with the accelerations at the start: across the links, where the unit vectors begin with x = 1."""
+    n = room.chain.n
+    for i in range(n):
+        f[n + i] = 2.0 * room.terms[Y, 2, i]
+
+
 def chain_polynomials(p, room, order, q):
     """Fill q (order, m): the coefficients of angles and rates from the first power on."""
     chain, rate = room.chain, room.terms[RATE]
@@ -196,5 +203,14 @@ def angle(y, x):
     """Return the angle of the vector (x, y), between -pi and pi."""
 
 
-IN_LOOPS = Series(lambda p, room: None, chain_series, chain_horizon, chain_arrival, chain_polynomials, chain_ledger, CHAIN_SIZE)
+IN_LOOPS = Series(
+    begin=lambda p, room: None,
+    series=chain_series,
+    horizon=chain_horizon,
+    arrival=chain_arrival,
+    accelerations=chain_accelerations,
+    polynomials=chain_polynomials,
+    powers=chain_ledger,
+    size=CHAIN_SIZE,
+)
 SERIES[RecursiveParameters] = dict.fromkeys((ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED), IN_LOOPS) | {ONE_VECTOR: IN_ONE_VECTOR}

@@ -115,6 +115,13 @@ def every_fourth(hhhh, wide, order, first):
     return rate, angle
 
 
+def accelerations(p, room, f):
+    """Fill f[N:2N] with the accelerations at the start, the first derivatives of the rates."""
+    n = room.chain.n
+    for i in range(n):
+        f[n + i] = room.terms[RATE, 1, i]
+
+
 def polynomials(p, room, order, q):
     """Fill the coefficients of angles and rates from the first power on."""
     polynomials_of_rates(room.chain.n, room.terms[RATE], order, q)
@@ -287,4 +294,13 @@ def moments(order, t, theta, w, wide):
     return moment
 
 
-IN_ONE_VECTOR = Series(begin, series, lambda h, p, room, order: h, arrival, polynomials, chain_ledger, CHAIN_SIZE)
+IN_ONE_VECTOR = Series(
+    begin=begin,
+    series=series,
+    horizon=lambda h, p, room, order: h,
+    arrival=arrival,
+    accelerations=accelerations,
+    polynomials=polynomials,
+    powers=chain_ledger,
+    size=CHAIN_SIZE,
+)

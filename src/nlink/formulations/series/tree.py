@@ -392,6 +392,13 @@ def moved_by(h, q, order, j):
     return x * hh + y * h, dx * h + dy
 
 
+def tree_accelerations(p, room, f):
+    """Fill f[N:2N] with the accelerations at the start."""
+    n = p.chain.n
+    for i in range(n):
+        f[n + i] = 2.0 * room.terms[COORDINATE, 2, i]
+
+
 def tree_polynomials(p, room, order, q):
     """Fill q (order, m): the coefficients of coordinates and rates from the first power on."""
     polynomials_of_rates(p.chain.n, room.terms[RATE], order, q)
@@ -403,6 +410,7 @@ SERIES[TreeParameters] = {
         series=tree_series,
         horizon=lambda h, p, room, order: h,
         arrival=tree_arrival,
+        accelerations=tree_accelerations,
         polynomials=tree_polynomials,
         powers=tree_ledger,
         size=TREE_SIZE,
