@@ -161,7 +161,7 @@ def without_texts(value: Any) -> Any:
 
 def _texts(value: object) -> dict[int, str]:
     """Return the texts in a list by their places."""
-    if not listed(value) or (hasattr(value, "dtype") and value.dtype.kind not in "UO"):
+    if not listed(value) or getattr(getattr(value, "dtype", None), "kind", "O") not in "UO":
         return {}
     return {i: str(each) for i, each in enumerate(value) if isinstance(each, str)}
 
