@@ -833,3 +833,22 @@ def test_steps_that_are_too_many_are_thinned_evenly(sizes):
     np.testing.assert_array_equal(times, wanted)
     np.testing.assert_array_equal(states, wanted[:, None] + np.arange(4))
     np.testing.assert_array_equal(rates[:, 0], -wanted)
+
+
+def test_starts_in_python_say_their_units():
+    """Texts as in model files: of angles, rates, and of sliders; a number beside them is still in rad."""
+    chain, cart = nlink.Chain.uniform(2), nlink.preset("cart-pole").chain
+    run = nlink.simulate(chain, ["90 deg", 0.5], ["10 deg/s", "1 rad/s"], t_end=0.01)
+    np.testing.assert_allclose(run.theta[0], [math.pi / 2, 0.5], rtol=1e-15)
+    np.testing.assert_allclose(run.omega[0], [math.pi / 18, 1.0], rtol=1e-15)
+    assert nlink.Scenario(chain, "30 deg").theta == pytest.approx((math.pi / 6,) * 2)
+    assert nlink.Scenario(cart, ("20 cm", "10 deg"), ("5 mm/s", 1.0)).theta == pytest.approx((0.2, math.pi / 18))
+    np.testing.assert_allclose(nlink.equilibrium(chain, np.array(["170 deg", "1 deg"])).theta, [math.pi, 0.0], atol=1e-12)
+    with pytest.warns(UserWarning, match="90 rad is 14.3 turns"):
+        nlink.simulate(chain, ["1 deg", 90], t_end=0.01)
+    with pytest.raises(ModelError, match=r"^theta\[0\] must be a number, or a text like '0.2 m' or .*, got '20 deg'$"):
+        nlink.Scenario(cart, ("20 deg", 0.0))
+    with pytest.raises(ModelError, match=r"^omega\[1\] must be a number, or a text like '90 deg/s' or '90 rad/s', got '1 deg'$"):
+        nlink.Scenario(chain, 0.0, (0.0, "1 deg"))
+    with pytest.raises(ModelError, match=r"^theta has 3 values for 2 links"):
+        nlink.Scenario(chain, ("1 deg",) * 3)
