@@ -88,6 +88,7 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/formulations.py
 	$(BIN)/python benchmarks/loops.py
 	$(BIN)/python benchmarks/linkages.py
+	$(BIN)/python benchmarks/mechanisms.py
 	$(BIN)/python benchmarks/stability.py
 	$(BIN)/python benchmarks/maps.py
 	$(BIN)/python benchmarks/precision.py

@@ -21,8 +21,8 @@ from nlink.mechanics.system import rates_many
 SIZES = (5, 15, 63, 255, 1000)
 WORK = 1_000_000
 STATES = 512
-EARLIER = {5: 399.0, 15: 339.0, 63: 311.0, 255: 306.0}
-"""ns a body of Pinocchio's aba on trees, where it is not installed: measured on the same kind of machine, 2026-11-17."""
+EARLIER = {5: 288.0, 15: 247.0, 63: 230.0, 255: 221.0}
+"""ns a body of Pinocchio's aba on binary trees, for where it is not installed: pin 4.1.0, 2026-11-19, the machine of RESULTS.md."""
 
 
 def rod() -> Link:
@@ -183,7 +183,7 @@ def many(model: Mechanism, state: np.ndarray, count: int) -> float:
 
 
 def loops() -> None:
-    print("\nOne evaluation of a ladder of loops (IFToMM A02), with closing it, ns a body (goal: about 25 for any length)")
+    print("\nOne evaluation of a ladder of loops (IFToMM A02), its state being closed in it, ns a body (goal: 25 for any length)")
     print(f"{'loops':>6} {'away':>9} {'beside a dead position by 0.05 rad':>36}")
     for count in LADDERS:
         bodies = 2 * count + 1

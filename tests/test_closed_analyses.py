@@ -169,7 +169,6 @@ def test_tolerances_and_methods_are_compared_and_a_run_is_trusted_until():
             "the solvers of SciPy do not support closed mechanisms; use DOP853, RK45 or RK4",
         ),
         (lambda m: nlink.flow(m), "flow takes open chains in angles; use simulate for pins and constraints"),
-        (lambda m: simulate_many(m, [START.theta], t_end=1.0, keep=nlink.FTLE()), "FTLE of ensembles takes chains, not mechanisms"),
         (lambda m: simulate_many(m, [START.theta, START.theta + 1.0], t_end=1.0), "member 1: the start does not close"),
         (lambda m: linearize(m, START.theta), "a closed mechanism is linearised where it closes and can rest; give the theta"),
         (

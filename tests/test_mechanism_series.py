@@ -10,6 +10,7 @@ from trees import Tree, built, moving, with_series
 from nlink import (
     DOP853,
     FTLE,
+    GROUND,
     Cuda,
     EnergyDrift,
     Extremes,
@@ -19,9 +20,12 @@ from nlink import (
     JointSpring,
     Link,
     ModelError,
+    Pin,
     Samples,
     Taylor,
+    assemble,
     formulate,
+    ftle,
     simulate,
     simulate_many,
 )
@@ -176,6 +180,31 @@ def test_series_side_by_side_are_those_one_by_one(case):
     assert many.energy_drift.max() < 1e-11
 
 
+@pytest.mark.parametrize("integrator", [None, "DOP853"])
+@pytest.mark.parametrize("case", ["loads", "spring between points", "driven", "spline", "another length", "loop"])
+def test_exponents_of_members_are_those_of_each(case, integrator):
+    """In lanes of dual numbers; one by one where a length moves joints, a spline has knots, or a loop is closed."""
+    bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 1.0), Link.rod(2.5, 1.0).on(GROUND, (2.5, 0.0))]
+    sprung = Mechanism(
+        [BODIES[1], BODIES[2].on(0, 0.5), BODIES[4].on(0)], (JointDamper(0.1), PointSpring(At(2), (1.0, 1.0), 3.0, 0.2))
+    )
+    mechanism, vary = {
+        "loads": (SERIES, {"gravity": [9.0, 3.0]}),
+        "spring between points": (sprung, {"mass[2]": [0.6, 1.0]}),
+        "driven": (WAVED, {"com[2]": [0.5, 0.4]}),
+        "spline": (DRIVEN, {"gravity": [9.0, 3.0]}),
+        "another length": (WAVED, {"length[2]": [0.8, 1.2]}),
+        "loop": (Mechanism(bars, pins=Pin(At(1), At(2))), {"gravity": [9.0, 3.0]}),
+    }[case]
+    theta, omega = mechanism.given(0.0, *np.random.default_rng(3).uniform(-1.0, 1.0, (2, 2, mechanism.n)))
+    if mechanism.closed:
+        theta, omega = np.tile(assemble(mechanism, [1.0, 1.5, 0.3]).theta, (2, 1)), 0.0 * omega
+    many = simulate_many(mechanism, theta, omega, t_end=0.5, vary=vary, keep=FTLE(), integrator=integrator)
+    varied = Varied(mechanism, {name: np.array(values) for name, values in vary.items()}, 2)
+    for k in range(2):
+        assert many.ftle[k] == pytest.approx(ftle(varied.chain(k), theta[k], omega[k], 0.5).exponent, abs=1e-7)
+
+
 def test_starts_of_prescribed_joints_are_as_given_in_time():
     many = simulate_many(DRIVEN, np.zeros((2, 3)), t_end=0.2, integrator=DOP853(1e-10, 1e-10))
     np.testing.assert_allclose(many.theta[:, 0], motion_at(DRIVEN.links[0].motion, 0.2)[0], atol=1e-9)
@@ -191,8 +220,6 @@ def test_what_ensembles_of_mechanisms_refuse():
     start = np.zeros((1, 3))
     with pytest.raises(ModelError, match="Cuda takes chains, not mechanisms; use Threads"):
         simulate_many(DRIVEN, start, t_end=1.0, backend=Cuda())
-    with pytest.raises(ModelError, match="FTLE of ensembles takes chains, not mechanisms; call ftle from each start"):
-        simulate_many(DRIVEN, start, t_end=1.0, keep=FTLE())
     with pytest.raises(ModelError, match="body 1 is a slider, which has no length; choose a link"):
         simulate_many(DRIVEN, start, t_end=1.0, vary={"length[1]": [1.0]})
     massless = Mechanism([Slider(), Link.rod(1.0, 1.0)])

@@ -418,6 +418,11 @@ def test_the_path_that_is_shown_is_one_worth_seeing(name, point):
     assert outline.traced_point(nlink.preset(name).chain) == point
 
 
+def test_the_path_of_a_four_bar_is_that_of_its_coupler():
+    bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 1.0), Link.rod(2.5, 1.0).on(nlink.GROUND, (2.5, 0.0))]
+    assert outline.traced_point(nlink.Mechanism(bars, pins=nlink.Pin(At(1), At(2)))) == At(1, 1.5)
+
+
 def test_small_displacements_keep_their_digits_on_a_page():
     run = moved("kapitza")
     run.theta[:, 0] *= 1e-4

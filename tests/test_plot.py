@@ -258,8 +258,8 @@ def test_coupler_curves_of_more_links(n, names):
 @pytest.mark.parametrize(
     ("run", "name", "message"),
     [
-        (made_run(3), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin; "),
-        (made_loop(2), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin; "),
+        (made_run(3), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin$"),
+        (made_loop(2), "coupler", "^the plot 'coupler' needs a closed chain of three links or more: one with a pin$"),
         (made_loop(3), "tip", "^the plot 'tip' needs an open chain: here the last end stays at the pin$"),
     ],
 )

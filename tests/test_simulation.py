@@ -39,9 +39,11 @@ from nlink import (
     JointTorque,
     Link,
     LinkDamper,
+    Mechanism,
     ModelError,
     SimulationError,
     Sine,
+    Slider,
     Table,
     TipForce,
     formulate,
@@ -398,7 +400,7 @@ def test_shapes_of_a_run():
         ("DOP853(rtol=1e-11, atol=1e-11)", 0.01, 1e-9),
         ("DOP853(rtol=1e-11, atol=1e-11)", 1.0, 1e-6),
         ("DOP853(rtol=1e-11, atol=1e-11)", (0.0, 1.7, 2.0), 1e-6),
-        ("Taylor(tol=1e-11, order=14)", 1.0, 1e-6),
+        ("Taylor(tol=1e-11, order=14)", 0.01, 1e-9),
         ("RK4(step=0.001)", 1.0, 1e-8),
         ("Gauss(step=0.01)", 1.0, 1e-8),
         ("Scipy(method='LSODA', rtol=1e-11, atol=1e-11)", 1.0, 1e-7),
@@ -418,6 +420,24 @@ def test_the_motion_between_saved_points(integrator, save, within, sign):
     np.testing.assert_allclose(got.theta[order], exact.theta, atol=within)
     np.testing.assert_allclose(got.omega[order], exact.omega, atol=300 * within)
     np.testing.assert_allclose(got.alpha[order], exact.alpha, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        Chain.uniform(2),
+        Chain.uniform(3).with_loads(JointDamper(0.1)),
+        Chain.uniform(3).with_loads(TipForce(0.3, 0.2)),
+        Chain.uniform(17),
+        Mechanism([Slider(1.0), Link.rod(1.0, 1.0)]),
+    ],
+    ids=["one vector", "one vector, moments", "forces", "in loops", "tree"],
+)
+def test_knots_of_series_have_the_accelerations_of_their_states(chain):
+    knots = simulate(chain, 1.0, 0.5, t_end=0.5, save=0.5, integrator="Taylor").knots
+    wanted = formulate(chain).accelerations(knots.theta[-1], knots.omega[-1], knots.t[-1])
+    assert len(knots.t) > 3
+    np.testing.assert_allclose(knots.alpha[-1], wanted, rtol=1e-10, atol=1e-10)
 
 
 def test_at_the_saved_points_it_is_the_saved_values():
@@ -813,3 +833,22 @@ def test_steps_that_are_too_many_are_thinned_evenly(sizes):
     np.testing.assert_array_equal(times, wanted)
     np.testing.assert_array_equal(states, wanted[:, None] + np.arange(4))
     np.testing.assert_array_equal(rates[:, 0], -wanted)
+
+
+def test_starts_in_python_say_their_units():
+    """Texts as in model files: of angles, rates, and of sliders; a number beside them is still in rad."""
+    chain, cart = nlink.Chain.uniform(2), nlink.preset("cart-pole").chain
+    run = nlink.simulate(chain, ["90 deg", 0.5], ["10 deg/s", "1 rad/s"], t_end=0.01)
+    np.testing.assert_allclose(run.theta[0], [math.pi / 2, 0.5], rtol=1e-15)
+    np.testing.assert_allclose(run.omega[0], [math.pi / 18, 1.0], rtol=1e-15)
+    assert nlink.Scenario(chain, "30 deg").theta == pytest.approx((math.pi / 6,) * 2)
+    assert nlink.Scenario(cart, ("20 cm", "10 deg"), ("5 mm/s", 1.0)).theta == pytest.approx((0.2, math.pi / 18))
+    np.testing.assert_allclose(nlink.equilibrium(chain, np.array(["170 deg", "1 deg"])).theta, [math.pi, 0.0], atol=1e-12)
+    with pytest.warns(UserWarning, match="90 rad is 14.3 turns"):
+        nlink.simulate(chain, ["1 deg", 90], t_end=0.01)
+    with pytest.raises(ModelError, match=r"^theta\[0\] must be a number, or a text like '0.2 m' or .*, got '20 deg'$"):
+        nlink.Scenario(cart, ("20 deg", 0.0))
+    with pytest.raises(ModelError, match=r"^omega\[1\] must be a number, or a text like '90 deg/s' or '90 rad/s', got '1 deg'$"):
+        nlink.Scenario(chain, 0.0, (0.0, "1 deg"))
+    with pytest.raises(ModelError, match=r"^theta has 3 values for 2 links"):
+        nlink.Scenario(chain, ("1 deg",) * 3)

@@ -10,6 +10,7 @@ import signal
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,11 @@ pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 from fastapi import WebSocketDisconnect
 from fastapi.testclient import TestClient
 
-from nlink.studio import code, flips, jobs, ranges
+from nlink.studio import code, flips, jobs, ranges, tasks
 from nlink.studio.app import studio_app
 from nlink.studio.guard import MOST_BODY
 from nlink.studio.mathml import mathml
-from nlink.studio.messages import FieldError, checked, page_model, with_value
+from nlink.studio.messages import FieldError, checked, in_words, page_model, with_value
 from nlink.studio.shelf import Shelf
 
 TOKEN, HOST = "secret", "127.0.0.1:8765"
@@ -341,6 +342,46 @@ def test_every_preset_stands_in_one_group(client):
     assert sorted(names) == sorted(nlink.presets())
     assert groups[0]["presets"][0]["label"] == "double pendulum"
     assert "Others" not in [group["name"] for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("name", "formulations", "refused"),
+    [
+        ("nice-3", ["recursive", "momentum", "lagrange", "projection", "maximal", "natural", "linear"], set()),
+        ("four-bar", ["recursive", "momentum", "maximal", "natural"], set()),
+        ("tree-5", ["recursive", "projection"], {"flips", "equations", "endless"}),
+        ("jansen", ["recursive"], {"flips", "equations", "endless"}),
+    ],
+)
+def test_the_page_offers_what_takes_a_model(client, name, formulations, refused):
+    offers = client.get(f"/api/presets/{name}").json()["offers"]
+    assert offers["formulations"] == formulations
+    assert set(offers["refused"]) == refused
+    for form in formulations:
+        nlink.Scenario.from_dict(nlink.preset(name).to_dict() | {"run": {"formulation": form}})
+
+
+@pytest.mark.parametrize("kind", ["flips", "equations", "endless"])
+def test_jobs_for_chains_refuse_a_mechanism_as_the_page_says(client, kind):
+    sent = client.get("/api/presets/cart-pole").json()
+    with Tab(client, f"refused{kind}") as tab:
+        tab.start("j1", kind, model=sent["model"], size=8, across=0, up=1)
+        failed = tab.until("j1")
+    assert (failed["type"], failed["text"]) == ("failed", sent["offers"]["refused"][kind])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("link 0 at 0.1253 rad is the end of its way", "link 1 at 0.1253 rad is the end of its way"),
+        ("body 6 is driven", "body 7 is driven"),
+        ("Mechanism.links[0] has a prescribed motion", "link 1 has a prescribed motion"),
+        ("a point off its link: 2 m along link 1, which is 1 m long", "a point off its link: 2 m along link 2, which is 1 m long"),
+        ("stopped by link 2 turning over at t = 3 s", "stopped by link 2 turning over at t = 3 s"),
+    ],
+)
+def test_the_page_counts_bodies_from_one(text, words):
+    assert in_words(text) == words
 
 
 def test_model_files_are_read_and_never_run(client):
@@ -700,6 +741,31 @@ def test_other_computations(client, kind, request_, part):
         done = tab.until("j1")
     assert done["type"] == "done", done
     assert done["content"][part]
+
+
+class Told:
+    """An outbox that keeps the last message."""
+
+    last: dict[str, Any]
+
+    def progress(self, done: float, total: float) -> None:
+        """Nobody looks."""
+
+    def end(self, kind: str, **values: Any) -> None:
+        self.last = values
+
+
+def test_copies_of_a_mechanism_part_in_its_first_free_angle(monkeypatch):
+    """Shifted carts would move side by side, so the pole is turned; nothing can part where drives prescribe all motion."""
+    monkeypatch.setattr(tasks, "packed", lambda content: {"content": content})
+    scenario, told = nlink.preset("cart-pole"), Told()
+    short = page_model(replace(scenario, settings=replace(scenario.settings, t_end=0.05)))
+    tasks.copies({"model": short, "copies": 3, "apart": 1e-3}, told)
+    content = told.last["content"]
+    starts = [each["theta"].values[:, 0] for each in (content["takes"][0], *content["others"])]
+    np.testing.assert_allclose(np.array(starts) - starts[0], [[0, 0], [0, 1e-3], [0, 2e-3]], atol=1e-5)
+    with pytest.raises(nlink.ModelError, match="drives prescribe the whole motion, so copies cannot part; take one away"):
+        tasks.copies({"model": page_model(nlink.preset("jansen")), "copies": 3, "apart": 1e-3}, told)
 
 
 def test_the_stability_diagram_finds_ziegler(client):

@@ -239,11 +239,11 @@ def test_the_tour_is_shown_once_and_goes_by_keys(browser, address):
         tour.get_by_text("It moves.").wait_for()
         ran(page)
         tour.get_by_role("button", name="Next").focus()
-        for _ in range(4):
+        for _ in range(5):
             page.keyboard.press("ArrowRight")
-        assert tour.get_by_text("5 of 5").is_visible()
+        assert tour.get_by_text("6 of 6").is_visible()
         page.keyboard.press("ArrowLeft")
-        assert tour.get_by_text("4 of 5").is_visible()
+        assert tour.get_by_text("5 of 6").is_visible()
         page.keyboard.press("Escape")
         assert tour.is_hidden()
         page.reload()
@@ -275,7 +275,7 @@ def test_fields_show_degrees_and_no_rounding_errors(browser, address):
         rates = [page.get_by_label(f"Rate of link {i} in degrees per second").input_value() for i in (1, 2, 3)]
         assert [float(rate) for rate in rates] == pytest.approx([-57.29578, 0, -57.29578], abs=1e-5)
         assert rates[1] == "0"
-        page.get_by_label("Joint springs").check()
+        page.get_by_role("checkbox", name="Joint springs").check()
         fill(page, "Rest angle", "90")
         settled(page)
         assert page.evaluate(f"{STUDIO}.model.table.loads.joint_spring.rest") == pytest.approx(np.pi / 2)
@@ -482,8 +482,9 @@ def test_every_view_shows_something(browser, address):
         wait(page, "document.querySelector('article .copy').textContent !== 'Copy LaTeX'")
         assert told.inner_text() == "Copied" or "\\theta" in page.get_by_label("LaTeX").inner_text()
         page.get_by_role("tab", name="Map").click()
-        box = page.locator(".plane canvas").bounding_box()
         plane = f"{STUDIO}.panes.find((pane) => pane.name === 'Map').plane"
+        wait(page, f"{plane}.box().width > 100")  # it is laid out anew with the next frame
+        box = page.locator(".plane canvas").bounding_box()
         x, y = page.evaluate(f"(({{ x, y, width, height }}) => [x + 0.75 * width, y + 0.3 * height])({plane}.box())")
         page.mouse.click(box["x"] + x, box["y"] + y)
         wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)

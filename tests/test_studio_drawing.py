@@ -13,6 +13,7 @@ from studio_server import studio
 from studio_tab import MOTION, PLAYER, STAGE, STUDIO, Tab, choose, fill, settled, wait
 
 import nlink
+from nlink.mechanics.kinematics import points
 
 pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 DRIVE = f"{MOTION}.drive"
@@ -81,10 +82,12 @@ def test_a_four_bar_is_drawn_driven_and_undone(browser, address):
         wait(page, f"{DRIVE}.path.length > 20")
         q, way = page.evaluate(f"[[...{DRIVE}.theta], {DRIVE}.course.freedom]")
         assert way == 1
-        ends = nlink.mechanics.kinematics.points(model, np.array(q), [model.pins[0].a, model.pins[0].b, nlink.At(0)])
+        (pin,) = model.pins
+        assert isinstance(pin, nlink.Pin)
+        ends = points(model, np.array(q), [pin.a, pin.b, nlink.At(0)])
         np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
         path = np.array(page.evaluate(f"{DRIVE}.path"))
-        coupler = nlink.mechanics.kinematics.points(model, np.array(page.evaluate(f"[...{DRIVE}.theta]")), [nlink.At(1, 0.63)])
+        coupler = points(model, np.array(page.evaluate(f"[...{DRIVE}.theta]")), [nlink.At(1, 0.63)])
         assert np.ptp(path[:, 0]) > 0.01
         assert path[-1] == pytest.approx(coupler[0], abs=0.2)
         page.keyboard.press("w")
@@ -206,3 +209,181 @@ def test_linkages_are_drawn_on_a_phone(browser, address):
         page.get_by_role("button", name="Drive:").click()
         wait(page, f"{DRIVE}.path.length > 5")
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def key(page: Any, name: str, times: int = 1) -> None:
+    for _ in range(times):
+        page.keyboard.press(name)
+
+
+def test_a_linkage_is_drawn_with_the_keys(browser, address):
+    """Enter presses and lets go, arrows move the cursor by 10 pixels; what it is on is said."""
+    with Tab(browser, address) as page:
+        page.get_by_role("button", name="New", exact=True).click()
+        key(page, "l")
+        key(page, "Enter")
+        key(page, "ArrowUp", 8)
+        key(page, "Enter")
+        settled(page)
+        key(page, "Enter")
+        key(page, "ArrowRight", 12)
+        key(page, "Enter")
+        settled(page)
+        key(page, "Enter")
+        key(page, "ArrowDown", 8)
+        key(page, "Enter")
+        settled(page)
+        assert line(page) == "3 links, 3 freedoms"
+        key(page, "g")
+        key(page, "ArrowRight", 12)
+        key(page, "ArrowDown", 2)
+        key(page, "ArrowUp", 2)
+        assert page.evaluate(f"{PLAYER}.said.textContent").startswith("a point of link 3 at")
+        key(page, "Enter", 2)
+        settled(page)
+        assert line(page) == "3 links, 1 loop, 1 freedom"
+        width = page.evaluate(f"(([a, b]) => b[0] - a[0])([{PLAYER}.stage.world([0, 0]), {PLAYER}.stage.world([120, 0])])")
+        assert table(page)["pins"][0]["b"] == pytest.approx([width, 0], abs=0.01)
+
+
+def test_the_tools_are_a_toolbar_with_one_stop(browser, address):
+    with Tab(browser, address) as page:
+        buttons = page.locator(".toolbox button")
+        buttons.first.focus()
+        key(page, "ArrowUp")
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("Drive:")
+        key(page, "ArrowDown", 2)
+        assert page.evaluate("document.activeElement.getAttribute('aria-label')").startswith("Link:")
+        assert page.evaluate("[...document.querySelectorAll('.toolbox button')].filter((each) => each.tabIndex === 0).length") == 1
+        key(page, "Enter")
+        assert buttons.nth(1).get_attribute("aria-pressed") == "true"
+        assert page.evaluate(f"{PLAYER}.elapsed") == 0
+
+
+def test_points_beside_links_carry_links(browser, address):
+    """As the triangles of Jansen's leg: drag from a link to where its point is, then hang a link there."""
+    with Tab(browser, address) as page:
+        four_bar(page)
+        page.keyboard.press("o")
+        drag(page, (0.6, 0.7), (0.4, 1.4))
+        point = page.evaluate(f"{DRIVE}.point")
+        assert point["link"] == 1
+        model = nlink.Scenario.from_dict(table(page))
+        there = points(model.chain, np.array(model.theta), [nlink.At(1, point["along"], point["left"])])
+        np.testing.assert_allclose(there[0], (0.4, 1.4), atol=0.02)
+        page.keyboard.press("l")
+        drag(page, (0.4, 1.4), (0.9, 1.6))
+        link = table(page)["links"][3]
+        assert (link["parent"], link["at"]) == (1, [point["along"], point["left"]])
+        page.keyboard.press("o")
+        tap(page, 1.8, -1.5)
+        assert page.locator(".pose-hint").inner_text().startswith("A point belongs to a link")
+        choose(page, "nice-3")
+        settled(page)
+        assert page.evaluate(f"[{DRIVE}.point, {MOTION}.tools.marks.length]") == [None, 0]
+
+
+def script(session: Any) -> float:
+    """Return the seconds of processor time that the scripts of a page have taken."""
+    return next(each["value"] for each in session.send("Performance.getMetrics")["metrics"] if each["name"] == "ScriptDuration")
+
+
+CLOSED = {
+    "slider-crank": "2 links, 1 slider, 1 loop, 1 freedom",
+    "peaucellier": "7 links, 3 loops, 1 driven, 0 freedoms",
+    "jansen": "7 links, 3 loops, 1 driven, 0 freedoms",
+    "andrews": "7 links, 3 loops, 1 freedom",
+    "a02-40": "81 links, 40 loops, 1 freedom",
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_presets_are_driven_within_their_frames(browser, address, name):
+    """They stay closed, a point draws its path, and the script of a frame takes less than 4 ms of processor time."""
+    with Tab(browser, address) as page:
+        choose(page, name)
+        wait(page, f"{STUDIO}.valid.chain.n === {nlink.preset(name).chain.n}")
+        settled(page)
+        assert line(page) == CLOSED[name]
+        before = table(page)
+        page.keyboard.press("w")
+        wait(page, f"{DRIVE}.path.length > 60")
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        first, seen = script(session), page.evaluate(f"{DRIVE}.path.length")
+        wait(page, f"{DRIVE}.path.length > {seen + 60}")
+        frames = page.evaluate(f"{DRIVE}.path.length") - seen
+        assert (script(session) - first) / frames < 4e-3
+        assert page.evaluate(f"{DRIVE}.linkage.closing({DRIVE}.theta, {{ rounds: 0 }}).gap") < 1e-9
+        assert np.ptp(np.array(page.evaluate(f"{DRIVE}.path")), 0).max() > 1e-3
+        page.keyboard.press("w")
+        settled(page)
+        driven = any("motion" in body for body in before["links"])
+        assert (table(page)["start"] == before["start"]) == driven
+        assert page.evaluate(f"{STUDIO}.error") is None
+
+
+def test_a_driven_crank_is_posed_and_its_motion_begins_there(browser, address):
+    with Tab(browser, address) as page:
+        choose(page, "jansen")
+        wait(page, f"{STUDIO}.valid.chain.n === 7")
+        settled(page)
+        wait(page, f"{PLAYER}.stage.motion.n === 7")
+        page.evaluate(f"({PLAYER}.pause(), {PLAYER}.jump(0))")
+        before = table(page)
+        foot = points(nlink.preset("jansen").chain, np.array(before["start"]["theta"]), [nlink.At(6)])[0]
+        drag(page, tuple(foot), (foot[0] + 0.15, foot[1] + 0.05))
+        after = table(page)
+        crank = after["start"]["theta"][0]
+        assert abs(crank - before["start"]["theta"][0]) > 0.1
+        assert after["links"][0]["motion"] == {
+            "start": pytest.approx(crank, abs=1e-9),
+            "rate": before["links"][0]["motion"]["rate"],
+        }
+        assert page.evaluate(f"{STUDIO}.error") is None
+
+
+def test_panes_say_what_they_do_not_take_and_compare_what_does(browser, address):
+    with Tab(browser, address) as page:
+        choose(page, "cart-pole")
+        wait(page, f"{STUDIO}.valid.chain.n === 2")
+        settled(page)
+        for name, sentence in (("Map", "the map of flips takes chains"), ("Equations", "equations are typeset for chains")):
+            page.get_by_role("tab", name=name).click()
+            pane = page.locator(".pane:not([hidden])")
+            assert pane.locator(".said").inner_text().startswith(sentence)
+            assert pane.locator("button.go").is_disabled()
+            assert pane.locator(".error:visible").count() == 0
+        page.get_by_role("tab", name="Compare").click()
+        boxes = page.get_by_role("group", name="Formulations").get_by_role("checkbox")
+        assert [box.get_attribute("aria-label") or box.locator("..").inner_text() for box in boxes.all()] == [
+            "recursive",
+            "projection",
+        ]
+        assert all(box.is_checked() for box in boxes.all())
+        page.get_by_role("tab", name="Stability").click()
+        page.get_by_role("button", name="Draw", exact=True).click()
+        page.locator("section[aria-label^=Growth] canvas").wait_for(timeout=60_000)
+        page.get_by_role("tab", name="Map").click()
+        page.get_by_role("button", name="Undo").click()
+        settled(page)
+        wait(page, f"{STUDIO}.pane.refusal === ''")
+        assert page.locator(".pane:not([hidden]) button.go").is_enabled()
+
+
+def test_plots_keep_their_height_and_their_legends_apart_from_them(browser, address):
+    """A legend of three lines makes its card taller; drawing does not."""
+    with Tab(browser, address) as page:
+        choose(page, "slider-crank")
+        wait(page, f"{MOTION}.run && {PLAYER}.motion.chain.n === 3 && {PLAYER}.motion.span > 9", 120)
+        shown = "[...document.querySelectorAll('.pane:not([hidden]) .card')].map((card) => card.offsetHeight)"
+        heights = f"{shown}.filter((height) => height)"
+        before = page.evaluate(heights)
+        for _ in range(3):
+            page.set_viewport_size({"width": 1280, "height": 900})
+            page.set_viewport_size({"width": 1280, "height": 800})
+            page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate(heights) == before
+        assert max(before) < 260
+        legend, plot = (page.locator(f".pane:not([hidden]) .card {kind}").first.bounding_box() for kind in (".legend", "canvas"))
+        assert legend["y"] + legend["height"] <= plot["y"] + 1

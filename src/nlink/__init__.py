@@ -1,4 +1,4 @@
-"""nlink: dynamics of N-link pendulums and chains.
+"""nlink: dynamics of N-link pendulums, chains and planar mechanisms.
 
 Chain + loads -> formulation -> System -> integrator -> Run -> view. The public names stand in `__init__.pyi`.
 """

@@ -26,6 +26,14 @@ MOST_TITLE = 1000
 """Letters of a title, or of another line of text."""
 DEGREES = 4 * math.pi
 """rad: whoever starts beyond has often meant degrees."""
+ANGLES = {"deg": math.pi / 180, "rad": 1.0}
+RATES = {f"{name}/s": unit for name, unit in ANGLES.items()}
+DISPLACEMENTS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+SPEEDS = {f"{name}/s": unit for name, unit in DISPLACEMENTS.items()}
+LIKE = {"deg": 90, "rad": 90, "deg/s": 90, "rad/s": 90, "cm": 20, "cm/s": 20, "mm": 200, "mm/s": 200}
+"""Numbers of these units that a message has as an example; of others 0.2."""
+Units = Mapping[str, float]
+"""Units that a text may have, and how many of those of nlink one is."""
 MOST_NUMBERS = 10_000_000
 """Numbers that a list may have."""
 FEW = 3
@@ -123,9 +131,44 @@ def _plain_numbers(values: tuple[Any, ...], least: float | None, above: float | 
     return found if good and (above != 0 or low >= SMALLEST) else None
 
 
+def measured(where: str, value: Any, unit: float, units: Units) -> float:
+    """Return a value in the units of nlink: a number of this unit, or a text that says its own."""
+    if not isinstance(value, str):
+        return unit * number(where, value)
+    amount, _, name = value.strip().partition(" ")
+    try:
+        return units[name.strip()] * number(where, float(amount))
+    except (KeyError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+    like = " or ".join(f"'{LIKE.get(name, 0.2)} {name}'" for name in units)
+    raise ModelError(f"{where} must be a number, or a text like {like}, got {shown(value)}")
+
+
+def measured_each(where: str, value: object, *units: Units) -> object:
+    """Return a value, or those of a list, with texts in the units of nlink; `units` serve all, or are one for each."""
+    if isinstance(value, str):
+        return measured(where, value, 1.0, units[0])
+    read = {i: measured(f"{where}[{i}]", text, 1.0, units[min(i, len(units) - 1)]) for i, text in _texts(value).items()}
+    return tuple(read.get(i, each) for i, each in enumerate(value)) if read and isinstance(value, Iterable) else value
+
+
+def without_texts(value: Any) -> Any:
+    """Return a value, or those of a list, with 0 in place of texts."""
+    texts = {0: value} if isinstance(value, str) else _texts(value)
+    return [0.0 if i in texts else each for i, each in enumerate([value] if isinstance(value, str) else value)] if texts else value
+
+
+def _texts(value: object) -> dict[int, str]:
+    """Return the texts in a list by their places."""
+    if not listed(value) or getattr(getattr(value, "dtype", None), "kind", "O") not in "UO":
+        return {}
+    return {i: str(each) for i, each in enumerate(value) if isinstance(each, str)}
+
+
 def angle_or_each(where: str, value: object) -> float | tuple[float, ...]:
-    """Return one angle in rad, or a tuple with one for each, none beyond WIDEST_ANGLE."""
-    found = number_or_each(where, value)
+    """Return one angle in rad, or a tuple with one for each, none beyond WIDEST_ANGLE; texts like "90 deg" say their unit."""
+    found = number_or_each(where, measured_each(where, value, ANGLES))
     several = found if isinstance(found, tuple) else (found,)
     if max(several) > WIDEST_ANGLE or min(several) < -WIDEST_ANGLE:
         i = next(i for i, angle in enumerate(several) if abs(angle) > WIDEST_ANGLE)

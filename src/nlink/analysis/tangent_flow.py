@@ -39,7 +39,9 @@ class TangentFlow:
         if self.count > self.freedom:
             raise ModelError(f"count must be at most {self.freedom}, the number of exponents of this chain, got {count}")
         if self.freedom == 0:
-            raise ModelError("the links cannot move: there are no deviations to follow")
+            raise ModelError(
+                "the links cannot move: there are no deviations to follow; leave a joint free of pins and prescribed motions"
+            )
         mixed = np.linalg.qr(np.random.default_rng(0).standard_normal((self.freedom, self.freedom)))[0]
         self.Q = (mixed if frame is None else frame @ mixed)[:, : self.count]
         self.energy, self.residual = self._energy(), 0.0

@@ -36,7 +36,7 @@ MOST_SAID = 800
 
 app = typer.Typer(
     name="nlink",
-    help="Dynamics of N-link pendulums and chains: describe, simulate, check and see them.",
+    help="Dynamics of N-link pendulums, chains and planar mechanisms: describe, simulate, check and see them.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -54,7 +54,7 @@ def modes(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Find an equilibrium of a chain and its modes: frequencies, damping, shapes, and whether it is stable.
+    """Find an equilibrium of a chain or a mechanism and its modes: frequencies, damping, shapes, and whether it is stable.
 
     Examples: nlink modes nice-3 -o modes.html | nlink modes follower-5 -o pictures | nlink modes four-bar --from start --animate 1
     """

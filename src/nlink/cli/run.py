@@ -41,7 +41,7 @@ def run(
     quiet: Quiet = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check the model and say what would be run.")] = False,
 ) -> None:
-    """Simulate a chain, save the run, and print what happened.
+    """Simulate a chain or a mechanism, save the run, and print what happened.
 
     Examples: nlink run | nlink run chaotic-3 --until 5 | nlink run my.toml --set loads.joint_damper=0.1 -o my.nc
     """

@@ -28,7 +28,6 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import check_start
-from nlink.mechanics.motions import motion_at
 from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
@@ -141,28 +140,13 @@ def make_job(
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     several = checked(keep)
     if isinstance(chain, Mechanism):
-        _check_mechanism(chain, several)
-        angles, rates = _as_prescribed(chain, angles, rates)
+        angles, rates = chain.given(0.0, angles, rates)
     for each in several:
         if isinstance(each, Samples) and any(t * t_end < 0 or abs(t) > abs(t_end) for t in each.times):
             span = f"{each.times[0]:g} to {each.times[-1]:g}"
             raise ModelError(f"Samples.times must lie between 0 and t_end = {t_end:g}, got {span}")
     method = _method(formulate(chain), integrator, rtol, atol, varied, several, on_card)
     return Job(chain, angles, rates, t_end, several, method, vary)
-
-
-def _check_mechanism(mechanism: Mechanism, keep: tuple[Keep, ...]) -> None:
-    """Refuse what ensembles of mechanisms do not keep."""
-    if any(isinstance(each, FTLE) for each in keep):
-        raise ModelError("FTLE of ensembles takes chains, not mechanisms; call ftle from each start")
-
-
-def _as_prescribed(mechanism: Mechanism, angles: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts with prescribed coordinates and their rates as given at the time 0."""
-    angles, rates = angles.copy(), rates.copy()
-    for i in np.flatnonzero(mechanism.prescribed):
-        angles[:, i], rates[:, i], _ = motion_at(mechanism.links[i].motion, 0.0)  # pyright: ignore[reportArgumentType]
-    return angles, rates
 
 
 def _method(

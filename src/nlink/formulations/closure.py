@@ -86,7 +86,6 @@ from nlink.formulations.tree import (
     TreeFormulation,
     act,
     inward,
-    needs,
     outward,
 )
 from nlink.mechanics import tree_kinematics
@@ -331,7 +330,6 @@ def weigh(t, p, w, out):
 @apart
 def factor_masses(p, w):
     """Sweep inwards, and fill ROOT: 1/sqrt of the pivots."""
-    needs(p, w)
     inward(p, w)
     for i in range(p.chain.n):
         if p.tree.bodies[PRESCRIBED, i]:

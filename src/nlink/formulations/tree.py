@@ -33,6 +33,7 @@ from nlink.mechanics.system import AngleFormulation
 from nlink.mechanics.tree import (
     DX,
     DY,
+    GATHERS,
     MOTION,
     OM,
     PARENT,
@@ -93,7 +94,6 @@ def tree_rates(t, y, p, out, w):
     else:
         turn_bodies(t, y, p, w)
     act(t, p, w, out, 2 * n)
-    needs(p, w)
     inward(p, w)
     outward(p, w, out, n, p.chain.g)
     for i in range(n):
@@ -114,20 +114,6 @@ def act(t, p, w, power, row):
         power[row + r] = 0.0
 
 
-@kernel
-def needs(p, w):
-    """Fill what each body itself needs at its origin; gravity is an acceleration g upwards of the ground."""
-    chain = p.chain
-    for i in range(chain.n):
-        s, c, square = w[S, i], w[C, i], w[OM, i] * w[OM, i]
-        mass, d, b = chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
-        px, py = d * c - b * s, d * s + b * c
-        w[MXX, i], w[MXY, i], w[MYY, i] = mass + 0.0 * s, 0.0 * s, mass + 0.0 * s
-        w[HX, i], w[HY, i], w[J, i] = mass * px, mass * py, chain.links[HINGE_INERTIA, i] + 0.0 * s
-        w[BX, i], w[BY, i] = -mass * square * py - w[FX, i], mass * square * px - w[FY, i]
-        w[CZ, i] = -w[MZ, i] - px * w[FX, i] - py * w[FY, i]
-
-
 class Needs(NamedTuple):
     """What a body, or all that hangs on it, needs at a point: M, h, J, b, c."""
 
@@ -144,21 +130,26 @@ class Needs(NamedTuple):
 
 @kernel
 def inward(p, w):
-    """Eliminate the free joints from the tips to the ground.
+    """Eliminate the free joints from the tips to the ground; gravity is an acceleration g upwards of the ground.
 
     What passes to the body before in the list stays in registers: a chain would wait for the memory.
     """
     tree = p.tree
     zero = alike(0.0, w[V, 0])
     nothing = Needs(zero, zero, zero, zero, zero, zero, zero, zero, zero)
+    for i in range(p.chain.n):
+        if tree.bodies[GATHERS, i]:
+            keep(i, w, nothing)
     passed = nothing
     for m in range(p.chain.n):
         i = p.chain.n - 1 - m
         k = tree.bodies[PARENT, i]
+        if tree.bodies[GATHERS, i]:
+            passed = with_gathered(i, w, passed)
         if tree.bodies[SLIDE, i]:
-            passed = through_slide(i, k, tree, w, with_own(i, w, passed))
+            passed = through_slide(i, k, tree, w, with_own(i, p.chain, w, passed))
         else:
-            passed = through_hinge(i, k, tree, w, with_own(i, w, passed))
+            passed = through_hinge(i, k, tree, w, with_own(i, p.chain, w, passed))
         if k != i - 1:
             if k >= 0:
                 gather(k, w, passed)
@@ -166,8 +157,20 @@ def inward(p, w):
 
 
 @kernel
-def with_own(i, w, passed):
-    """Return what a body needs with what passes from the one behind it in the list."""
+def with_own(i, chain, w, passed):
+    """Return what a body needs at its origin, with what passes to it."""
+    s, c, square = w[S, i], w[C, i], w[OM, i] * w[OM, i]
+    mass, d, b = chain.links[MASS, i], chain.links[COM, i], chain.links[OFFSET, i]
+    px, py, fx, fy = d * c - b * s, d * s + b * c, w[FX, i], w[FY, i]
+    mxx, mxy, myy = passed.mxx + mass, passed.mxy, passed.myy + mass
+    hx, hy, j = passed.hx + mass * px, passed.hy + mass * py, passed.j + chain.links[HINGE_INERTIA, i]
+    bx, by = passed.bx - mass * square * py - fx, passed.by + mass * square * px - fy
+    return Needs(mxx, mxy, myy, hx, hy, j, bx, by, passed.cz - w[MZ, i] - px * fx - py * fy)
+
+
+@kernel
+def with_gathered(i, w, passed):
+    """Return what passes to a body, with what its children in other places of the list have added up."""
     mxx, mxy, myy = passed.mxx + w[MXX, i], passed.mxy + w[MXY, i], passed.myy + w[MYY, i]
     hx, hy, j = passed.hx + w[HX, i], passed.hy + w[HY, i], passed.j + w[J, i]
     return Needs(mxx, mxy, myy, hx, hy, j, passed.bx + w[BX, i], passed.by + w[BY, i], passed.cz + w[CZ, i])
@@ -201,8 +204,7 @@ def through_slide(i, k, tree, w, needs):
     gx, gy = -2.0 * w[V, i] * rate * dy, 2.0 * w[V, i] * rate * dx
     if tree.bodies[PRESCRIBED, i]:
         gx, gy = gx + w[PUSH, i] * dx, gy + w[PUSH, i] * dy
-    w[MXX, i], w[MXY, i], w[MYY, i], w[HX, i], w[HY, i], w[J, i] = mxx, mxy, myy, hx, hy, j
-    w[BX, i], w[BY, i], w[CZ, i] = bx, by, cz
+    keep(i, w, needs)
     bx, by, cz = bx + mxx * gx + mxy * gy, by + mxy * gx + myy * gy, cz + hx * gx + hy * gy
     if not tree.bodies[PRESCRIBED, i]:
         wx, wy, z = mxx * dx + mxy * dy, mxy * dx + myy * dy, hx * dx + hy * dy
@@ -230,15 +232,13 @@ def rate_of_parent(k, w):
 @kernel
 def gather(k, w, passed):
     """Add to parent k what passes the joint of one of its children."""
-    w[MXX, k] += passed.mxx
-    w[MXY, k] += passed.mxy
-    w[MYY, k] += passed.myy
-    w[HX, k] += passed.hx
-    w[HY, k] += passed.hy
-    w[J, k] += passed.j
-    w[BX, k] += passed.bx
-    w[BY, k] += passed.by
-    w[CZ, k] += passed.cz
+    keep(k, w, with_gathered(k, w, passed))
+
+
+@kernel
+def keep(i, w, needs):
+    """Write down what a body needs."""
+    w[MXX, i], w[MXY, i], w[MYY, i], w[HX, i], w[HY, i], w[J, i], w[BX, i], w[BY, i], w[CZ, i] = needs
 
 
 @kernel

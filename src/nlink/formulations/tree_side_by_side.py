@@ -9,13 +9,11 @@ import numpy as np
 from nlink.compiled.jit import entry
 from nlink.compiled.simd import aligned, columns
 from nlink.compiled.views import views
-from nlink.formulations.tree import SWEEP_ROWS, act, inward, needs, outward
+from nlink.formulations.tree import SWEEP_ROWS, act, inward, outward
 from nlink.mechanics.tree import TreeParameters, V, pose, turn_bodies
 
 LANES = 16
 """States side by side."""
-LONG, NARROW = 24, 8
-"""From so many bodies on the scratch of fewer states stays in the fast memory."""
 
 
 class TreeSideBySide:
@@ -23,8 +21,7 @@ class TreeSideBySide:
 
     def __init__(self, parameters: TreeParameters) -> None:
         self.parameters = parameters._replace(chain=parameters.chain._replace(ledger=0))
-        n = parameters.chain.n
-        self.lanes = (0,) * (NARROW if n >= LONG else LANES)
+        self.lanes = (0,) * LANES
         self._memory = threading.local()
 
     def _scratch(self) -> np.ndarray:
@@ -57,7 +54,6 @@ def tree_columns(t, states, p, out, to, scratch, lanes):
         else:
             turn_bodies(t, y, p, w)
         act(t, p, w, x, 0)
-        needs(p, w)
         inward(p, w)
         outward(p, w, x, to, p.chain.g)
         for i in range(to):

@@ -50,7 +50,7 @@ class Gauss(FixedStep):
         if system.chain.pin:
             raise ModelError(f"Gauss does not support closed chains (Chain.pin); use {RUNGE_KUTTA}")
         if isinstance(system.chain, Mechanism):
-            raise ModelError(f"Gauss takes chains, not mechanisms; use {RUNGE_KUTTA}")
+            raise ModelError(f"Gauss does not support mechanisms; use {RUNGE_KUTTA}")
         if type(system.parameters) not in HAMILTON:
             name = system.formulation.name
             raise ModelError(

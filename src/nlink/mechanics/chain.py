@@ -22,7 +22,22 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, angle_or_each, choice, listed, number, number_or_each, shown, spread, whole
+from nlink._support.checks import (
+    ANGLES,
+    DISPLACEMENTS,
+    RATES,
+    SPEEDS,
+    ModelError,
+    angle_or_each,
+    choice,
+    listed,
+    measured_each,
+    number,
+    number_or_each,
+    shown,
+    spread,
+    whole,
+)
 from nlink._support.lazy import shown_by
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, each, parameters_of
 from nlink.mechanics.motions import Motion, motion_of
@@ -189,8 +204,14 @@ class Multibody:
         return np.zeros(self.n, bool)
 
     def coordinates(self, name: str, values: Any) -> tuple[float, ...]:
-        """Return theta or omega as N numbers, checked: one serves all links; only angles are bounded by WIDEST_ANGLE."""
+        """Return theta or omega as N numbers, checked: one serves all links; only angles are bounded by WIDEST_ANGLE.
+
+        Texts say their units: "90 deg", "10 deg/s"; of sliders "20 cm", "5 mm/s".
+        """
         if name != "theta" or self.slides.any():
+            turning, sliding = (ANGLES, DISPLACEMENTS) if name == "theta" else (RATES, SPEEDS)
+            units = [sliding if slide else turning for slide in self.slides.tolist()] if self.slides.any() else [turning]
+            values = measured_each(name, values, *units)
             found = spread(name, number_or_each(name, values), self.n, "links")
             if name == "theta":
                 angle_or_each(name, tuple(0.0 if slide else q for q, slide in zip(found, self.slides.tolist(), strict=True)))

@@ -173,7 +173,7 @@ def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> No
     rate = jacobians(model, theta) @ omega / rows
     speed = float(np.abs(omega / columns).max())
     if np.abs(rate).max() > 1e-9 * max(speed, 1e-300) and speed > 0:
-        where = told(model, rate * rows).replace("stays", "would open at").replace(" open", "/s")
+        where = told(model, rate * rows).replace(" open", "/s").replace("stays", "would open at")
         raise ModelError(
             f"the prescribed motions do not fit each other: {where}; prescribe fewer joints, or start off a limit of the linkage"
         )

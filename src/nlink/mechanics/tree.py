@@ -58,8 +58,9 @@ WORKS = len(ROWS)
 """Rows of the ledger of a mechanism."""
 Q, V, PUSH, TH, OM, PX, PY, X, Y, VX, VY, DX, DY = range(LOAD_ROWS, LOAD_ROWS + 13)
 TREE_ROWS = LOAD_ROWS + 13
-PARENT, SLIDE, PRESCRIBED, TURNER, FIRST_SINE, LAST_SINE, FIRST_SPLINE, LAST_SPLINE = range(8)
-"""Rows of `bodies`: of each body its parent, whether it slides, whether its motion is prescribed, and the parts of that."""
+PARENT, SLIDE, PRESCRIBED, TURNER, FIRST_SINE, LAST_SINE, FIRST_SPLINE, LAST_SPLINE, GATHERS = range(9)
+"""Rows of `bodies`: of each body its parent, whether it slides, whether its motion is prescribed, the link whose angle it has, the
+parts of its motion, and whether bodies hang on it besides the one after it in the list."""
 ALONG, LEFT, DIRECTION_ALONG, DIRECTION_LEFT, CONSTANT, RATE = range(6)
 """Rows of `joints`."""
 BODY_A, BODY_B, TIP_BODY, FOLLOWER_BODY = 0, 1, 0, 1
@@ -74,7 +75,7 @@ class TreeNumbers(NamedTuple):
     """How bodies hang on each other, as numbers: what the compiled code sees besides the rows of a chain."""
 
     bodies: np.ndarray
-    """(8, N) whole numbers: PARENT, SLIDE, ..."""
+    """(9, N) whole numbers: PARENT, SLIDE, ..."""
     joints: np.ndarray
     """(6, N): ALONG, LEFT, ..."""
     sines: np.ndarray
@@ -100,9 +101,11 @@ class TreeParameters(NamedTuple):
 
 def tree_numbers(model: Mechanism) -> TreeNumbers:
     """Return how the bodies of a mechanism hang on each other, as numbers."""
-    bodies, joints = np.zeros((8, model.n), np.int64), np.zeros((6, model.n))
+    bodies, joints = np.zeros((9, model.n), np.int64), np.zeros((6, model.n))
     bodies[PARENT], bodies[SLIDE], bodies[PRESCRIBED] = model.parents, model.slides, model.prescribed
     bodies[TURNER] = model.turners
+    apart = model.parents[(model.parents != np.arange(model.n) - 1) & (model.parents >= 0)]
+    bodies[GATHERS, apart] = True
     joints[ALONG : LEFT + 1], joints[DIRECTION_ALONG : DIRECTION_LEFT + 1] = model.levers, model.directions
     sines, pieces = [np.empty((0, 3))], [np.empty((0, 6))]
     for i, body in enumerate(model.links):

@@ -11,11 +11,11 @@ from dataclasses import fields
 from typing import Any
 
 from nlink._support import checks
-from nlink._support.checks import ModelError
+from nlink._support.checks import ANGLES, ModelError, measured
 from nlink.mechanics.loads import Sine
 from nlink.mechanics.motions import Motion, Ramp, Spline, Term
 from nlink.mechanics.points import CLOSURES, At, Closure, Gear, Guide, Point
-from nlink.models.tables import ANGLES, measured, record, table_of, told_as
+from nlink.models.tables import record, table_of, told_as
 
 POINT = "{ link = 2, along = 0.5 } of a body, or [x, y] of the ground"
 TERMS = {Sine: ("amplitude", "frequency", "phase", "offset"), Ramp: ("start", "rate"), Spline: ("times", "values")}

@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from nlink._support import checks
-from nlink._support.checks import ModelError
+from nlink._support.checks import ANGLES, DISPLACEMENTS, RATES, SPEEDS, ModelError, Units, measured
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
-from nlink.models.tables import ANGLES, DISPLACEMENTS, Units, measured, table_of
+from nlink.models.tables import table_of
 
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 SHAPES = ("line", "zigzag", "hanging")
-RATES = {f"{name}/s": unit for name, unit in ANGLES.items()}
-SPEEDS = {f"{name}/s": unit for name, unit in DISPLACEMENTS.items()}
 Values = tuple[float, ...]
 
 

@@ -6,14 +6,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from nlink._support import checks
-from nlink._support.checks import ModelError
+from nlink._support.checks import ANGLES, ModelError, measured
 from nlink.mechanics.chain import LINK, MOST_LINKS, Body, Chain, Link, Multibody
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.loads.tip import AtTip
 from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.models.loads import read_loads, write_loads
 from nlink.models.points import read_closures, read_motion, write_closure, write_motion
-from nlink.models.tables import ANGLES, measured, table_of, told_as
+from nlink.models.tables import table_of, told_as
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 JOINT_KEYS = ("kind", "parent", "at", "motion")

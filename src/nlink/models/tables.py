@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ModelError
-
-ANGLES = {"deg": math.pi / 180, "rad": 1.0}
-DISPLACEMENTS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
-LIKE = {"deg": 90, "rad": 90, "deg/s": 90, "rad/s": 90, "cm": 20, "cm/s": 20, "mm": 200, "mm/s": 200}
-"""Numbers of these units that a message has as an example; of others 0.2."""
-Units = Mapping[str, float]
-"""Units that a text may have, and how many of those of nlink one is."""
 
 
 def table_of(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, Any]:
@@ -46,17 +38,3 @@ def told_as(where: str, *names: str, **others: str) -> Iterator[None]:
         text = str(error)
         name = next((name for name in places if text.startswith((f"{name}.", f"{name}["))), "")
         raise ModelError(f"{places[name]}{text[len(name) :]}".removeprefix(".") if name else text) from None
-
-
-def measured(where: str, value: Any, unit: float, units: Units) -> float:
-    """Return a value in the units of nlink: a number of this unit, or a text that says its own."""
-    if not isinstance(value, str):
-        return unit * checks.number(where, value)
-    amount, _, name = value.strip().partition(" ")
-    try:
-        return units[name.strip()] * checks.number(where, float(amount))
-    except (KeyError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-    like = " or ".join(f"'{LIKE.get(name, 0.2)} {name}'" for name in units)
-    raise ModelError(f"{where} must be a number, or a text like {like}, got {checks.shown(value)}")

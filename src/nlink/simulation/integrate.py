@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import DEGREES, ModelError, number, warn_of_degrees
+from nlink._support.checks import DEGREES, ModelError, number, warn_of_degrees, without_texts
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.compiled.announcing import waiting
@@ -96,7 +96,7 @@ def simulate(
             raise ModelError("simulate needs t_end, the time in s at which the run ends")
         start, correction = _start(system, theta, omega, state, project)
         angles, rates = system.decode(start.y[: system.size])
-        given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, theta))
+        given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, without_texts(theta)))
         warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")

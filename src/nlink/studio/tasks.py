@@ -61,9 +61,9 @@ def _first_angle(model: Multibody) -> int:
     """Return the first body whose angle is free; the first free one if none turns."""
     if not isinstance(model, Mechanism):
         return 0
+    if not model.freedom:
+        raise ModelError("the drives prescribe the whole motion, so copies cannot part; take one away")
     free = np.flatnonzero(~model.prescribed)
-    if not len(free):
-        raise ModelError("the motions of all bodies are prescribed, so copies cannot part; take the drive of one away")
     return int(free[np.argmin(model.slides[free])])
 
 

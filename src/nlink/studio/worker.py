@@ -116,14 +116,16 @@ def main(connection: Connection) -> None:
 def _work(task: Callable[[dict[str, object], Outbox], None], request: dict[str, object], out: Outbox) -> None:
     from nlink._support.checks import ModelError
     from nlink.simulation.integrate import SimulationError
-    from nlink.studio.messages import FieldError
+    from nlink.studio.messages import FieldError, in_words
 
     try:
         task(request, out)
     except (Stopped, KeyboardInterrupt):
         out.end("stopped")
+    except FieldError as error:
+        out.end("failed", text=str(error), path=error.path)
     except ModelError as error:
-        out.end("failed", text=str(error), path=error.path if isinstance(error, FieldError) else "")
+        out.end("failed", text=in_words(str(error)), path="")
     except SimulationError as error:
         out.end("stopped") if error.status.code == "interrupted" else out.end("failed", text=str(error), path="")
     except MemoryError:

@@ -15,7 +15,7 @@ from nlink.run.run import Run
 from nlink.view.sheet import LEGEND, Sheet
 from nlink.view.style import DASHES, palette
 
-NEEDS = "a closed chain of three links or more: one with a pin; of a mechanism draw the plot tip with a trace"
+NEEDS = "a closed chain of three links or more: one with a pin"
 ASIDE = 1 / 3
 """Distance of the points beside the coupler from its middle, in its lengths."""
 POINTS = {"end 1": "fifth", "end 2": "second", "middle": "accent", "l/3 left": "third", "l/3 right": "fourth"}

@@ -32,7 +32,7 @@ export class Bodies {
   }
 
   cell(label, path, options) {
-    return el("td", {}, this.editor.cell(label, path, options));
+    return el("td", {}, this.editor.cell(label, path, { narrow: true, ...options }));
   }
 
   // Each body: its shape and joint, what it hangs on, and below them where its mass is if no shape says it.
@@ -47,7 +47,7 @@ export class Bodies {
       const away = el("td", {}, button(`Delete ${name}`, "close", () => this.change(() => without(this.table, i)), { class: "quiet" }));
       return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), shape, slides ? el("td", {}, "\u2013") : this.cell(`length of ${name}`, `${path}.length`), this.cell(`mass of ${name}`, `${path}.mass`), away),
         below(el("div", {}, "on", select(`What ${name} hangs on`, parents, on, (value) => this.hang(i, Number(value))), "at", place, "m"),
-          ...(masses.length ? [el("div", {}, ...masses.flatMap((key) => [MASSES[key], this.editor.cell(`${key} of ${name}`, `${path}.${key}`)]))] : []), errorNote())];
+          ...(masses.length ? [el("div", {}, ...masses.flatMap((key) => [MASSES[key], this.editor.cell(`${key} of ${name}`, `${path}.${key}`, { narrow: true })]))] : []), errorNote())];
     });
     return grid(heads, rows);
   }

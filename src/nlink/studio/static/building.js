@@ -116,7 +116,7 @@ export function withoutSpring(given, k) {
   return { ...table, loads: left.length ? { ...loads, point_spring: left } : loads };
 }
 
-function counted(count, name) {
+export function counted(count, name) {
   return `${count} ${name}${count === 1 ? "" : "s"}`;
 }
 

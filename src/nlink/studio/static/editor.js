@@ -33,9 +33,9 @@ export class Editor {
     if (active) this.node.querySelector(`[data-path="${CSS.escape(active)}"]`)?.focus();
   }
 
-  // Put the values of the model into the fields that show them.
-  refresh() {
-    for (const node of this.node.querySelectorAll("[data-path]")) node.showValue?.(at(this.table, node.dataset.path));
+  // Put the values of the model into the fields that show them: all, or those of a start, which a pose changes.
+  refresh(fields = "[data-path]") {
+    for (const node of this.node.querySelectorAll(fields)) node.showValue?.(at(this.table, node.dataset.path));
   }
 
   // The integrator that has run, where nlink chooses it.

@@ -21,6 +21,11 @@ export class Endless {
       pane.why(studio.error);
       return;
     }
+    const { endless: refused } = studio.valid.offers.refused;
+    if (refused) {
+      pane.say(refused);
+      return;
+    }
     if (pane.job) studio.line.drop(pane.job);
     motion.at(player.t);
     const begun = player.elapsed === 0 || motion.n !== studio.valid.chain.n;

@@ -34,8 +34,8 @@ function shownDegrees(value) {
   return typeof value === "number" ? shownValue(Number((value * DEGREE).toFixed(9))).replace(/^(-?\d+\.\d{6})\d+$/, "$1") : shownValue(value);
 }
 
-// A long number as far as it can be seen in a field; all its digits are shown once it is typed into.
-function brief(text) {
+// A long number as far as it can be seen in a narrow field; all its digits are shown once it is typed into.
+function shortened(text) {
   return text.length > LONG && Number.isFinite(Number(text)) ? shownValue(Number(Number(text).toPrecision(SEEN))) : text;
 }
 
@@ -59,9 +59,9 @@ export function grid(heads, rows) {
   return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...rows)));
 }
 
-// A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint }
-export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "" }) {
-  const id = `f${++counted}`, { read, show } = KINDS[kind];
+// A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint, narrow: whether it shows few digits }
+export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "", narrow = false }) {
+  const id = `f${++counted}`, { read, show } = KINDS[kind], brief = narrow ? shortened : (text) => text;
   const input = el("input", { type: "text", id, "data-path": path, "aria-label": label, title: hint || label, inputmode: kind === "number" || kind === "degrees" ? "decimal" : null, autocomplete: "off", spellcheck: "false", value: brief(show(value)), placeholder, "aria-describedby": `${id}e` });
   const range = slider ? el("input", { type: "range", min: slider[0], max: slider[1], step: slider[2], "aria-label": `${label}, slider`, tabindex: -1 }) : null;
   const slide = (now) => { if (range) range.value = typeof now === "number" ? now : slider[0]; };

@@ -3,6 +3,7 @@
 import { HUES, LivePlayer } from "./live.js";
 import { Pane, table } from "./pane.js";
 import { choice } from "./fields.js";
+import { counted } from "./building.js";
 import { checkbox, el, wantsCalm } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
@@ -97,6 +98,6 @@ export class ModesPane extends PlayerPane {
       row.firstChild.replaceChildren(el("button", { type: "button", class: "link", onclick: () => player.take(k) }, String(k + 1)));
       row.addEventListener("click", () => player.take(k));
     });
-    this.say(`${message.stable ? "stable" : "not stable"} there; ${message.table.length} modes, press one to see it`);
+    this.say(`${message.stable ? "stable" : "not stable"} there; ${counted(message.table.length, "mode")}, press one to see it`);
   }
 }

@@ -17,6 +17,7 @@ import { button, definitions, dialog, el } from "/web/dom.js";
 import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
+const POSED = '[data-path^="start."], [data-path*=".motion."]';
 const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["arrows, Enter", "with a tool: move a cursor on the stage, press and let go"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
 const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
 
@@ -182,7 +183,7 @@ class Studio {
       this.editor.render();
     } else if (how === "pose") {
       if (this.model.linkage.closures.length && !this.motion.hand.full) this.model.settle({ ...this.model.table, start: answer.model.start });  // the loop allows these rates
-      this.editor.refresh();
+      this.editor.refresh(POSED);
     }
     const { title, ...model } = answer.model, start = JSON.stringify([model.start, answer.chain.n, answer.chain.pin]), whole = JSON.stringify(model);
     if (this.opening) this.opening = false;
@@ -197,7 +198,7 @@ class Studio {
     const { start } = this.model.table;
     if (this.model.last.path === "start") this.model.last.time = performance.now();
     this.model.pose(theta, omega ?? start.omega);
-    this.editor.refresh();
+    this.editor.refresh(POSED);
     if (over) this.model.last = { path: "", time: 0 };
   }
 
