@@ -162,7 +162,7 @@ def test_tolerances_and_methods_are_compared_and_a_run_is_trusted_until():
         (lambda m: formulate(m, "lagrange"), "lagrange takes chains, not mechanisms; use recursive"),
         (lambda m: formulate(m, "linear"), "linear takes chains, not mechanisms; use recursive"),
         (lambda m: run_by(m, "Taylor"), "Taylor does not support closed mechanisms; use DOP853, RK45 or RK4"),
-        (lambda m: run_by(m, "Gauss"), "Gauss takes chains, not mechanisms; use DOP853, RK45 or RK4"),
+        (lambda m: run_by(m, "Gauss"), "Gauss does not support mechanisms; use DOP853, RK45 or RK4"),
         (lambda m: run_by(m, "IDA"), "IDA does not support mechanisms; use DOP853, RK45 or RK4"),
         (
             lambda m: run_by(m, "Scipy(method='Radau')"),
