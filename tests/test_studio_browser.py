@@ -484,6 +484,7 @@ def test_every_view_shows_something(browser, address):
         page.get_by_role("tab", name="Map").click()
         box = page.locator(".plane canvas").bounding_box()
         plane = f"{STUDIO}.panes.find((pane) => pane.name === 'Map').plane"
+        wait(page, f"{plane}.box().width > 100")  # it is laid out again when it is shown
         x, y = page.evaluate(f"(({{ x, y, width, height }}) => [x + 0.75 * width, y + 0.3 * height])({plane}.box())")
         page.mouse.click(box["x"] + x, box["y"] + y)
         wait(page, f"{STUDIO}.pane.name === 'Motion'", 10)
