@@ -39,6 +39,8 @@ ROUNDS, HALVINGS, LONGEST = 200, 12, 0.5
 """Steps of Newton's method at most, how often one is halved, and the longest of them in rad."""
 DAMPING, SOFT = 0.1, 1e-6
 """Damping of a step as a part of the gap, and at least: singular values of the rows below it are left alone."""
+NEAR, SLOW = 1e-8, 10
+"""Steps by which a gap below the first of these does not halve, after which a state is left: beside dead positions gaps creep."""
 GUESSES = 48
 """Random guesses from which a mechanism is closed when none is given."""
 FITS = 1e-4
@@ -84,12 +86,12 @@ def closing(model: Mechanism, q: np.ndarray, free: np.ndarray, rounds: int = ROU
     """
     (rows, columns), at = scales(model), q.T.copy()
     widths, gap = columns[free, None], gaps(model, at) / rows[:, None]
-    far, going = np.sqrt((gap**2).sum(0)), np.arange(len(q))
+    far, going, slow = np.sqrt((gap**2).sum(0)), np.arange(len(q)), np.zeros(len(q), int)
     for _ in range(rounds):
         going = going[far[going] > 0]
         if not len(going):
             break
-        here = at[:, going]
+        here, before = at[:, going], far.copy()
         J = np.moveaxis(jacobians(model, here)[:, free] * (widths / rows[:, None, None]), -1, 0)
         step = _step(J, gap[:, going].T, far[going]).T
         step *= np.minimum(1.0, LONGEST / np.maximum(np.abs(step).max(0), LONGEST))
@@ -105,7 +107,8 @@ def closing(model: Mechanism, q: np.ndarray, free: np.ndarray, rounds: int = ROU
             left = left[~shrunk]
             if not (far[going[left]] > CLOSED).any():
                 break
-        going = np.delete(going, left)
+        slow += (far < NEAR) & (far > 0.5 * before)
+        going = np.setdiff1d(going[slow[going] < SLOW], going[left])
     return at.T.copy(), np.abs(gap).max(0)
 
 
