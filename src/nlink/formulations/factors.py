@@ -90,7 +90,7 @@ def low_parts(p):
     return MATRICES + 4 * p.rows.total
 
 
-@apart
+@kernel
 def mirror(k, first, last, matrix, w):
     """Reflect row k by the reflections first..last-1."""
     for j in range(first, last):
@@ -100,13 +100,13 @@ def mirror(k, first, last, matrix, w):
             w[matrix + k, i] -= total * w[matrix + j, i]
 
 
-@apart
+@kernel
 def left_over(k, at, end, matrix, w):
     """Return the length of row k from column `at` on."""
     return math.sqrt(product_of(matrix + k, matrix + k, at, end, w))
 
 
-@apart
+@kernel
 def reflect(k, size, matrix, w):
     """Make row k, of which `size` is left, the next reflection."""
     if size == 0.0:
@@ -139,7 +139,7 @@ def load(k, source, p, w):
         w[matrix + k, p.rows.column[i]] = w[source, i] * moves
 
 
-@apart
+@kernel
 def load_sparsely(k, r, first, end, p, w):
     """Fill row k of the reflections, from column `first` to `end`, with the gradient of row r of the constraints."""
     plain, matrix, _, _ = matrices(p)

@@ -14,6 +14,7 @@ The same sweep with the joints eliminated gives L^-1 of the gradient, for M = L 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +24,9 @@ from nlink.compiled.digits import sine_table
 from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import LoopNumbers, lever_loop, loop_numbers
 from nlink.formulations.tree import AL, AX, AY, HX, HY, SWEEP_ROWS, J
+from nlink.mechanics.chain import Link
 from nlink.mechanics.kernels import ChainParameters
-from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.mechanics.points import CLOSURES, GROUND, Closure, Distance, Gear, Guide, ends
 from nlink.mechanics.scratch import C, S
 from nlink.mechanics.tree import DX, DY, OM, PARENT, PRESCRIBED, PX, PY, SLIDE, Q, TreeNumbers, V, point_of
@@ -72,7 +74,7 @@ class ClosedParameters(NamedTuple):
     rows: RowNumbers
 
 
-@apart
+@kernel
 def direction(r, p, w):
     """Return the force of a row on its first body; not for gears."""
     rows = p.rows
@@ -88,7 +90,7 @@ def direction(r, p, w):
     return dx / rows.places[SIZE, r], dy / rows.places[SIZE, r]
 
 
-@apart
+@kernel
 def between(i, j, r, rows, w):
     """Return where the point of body i of a row is, seen from that of body j, and how fast it moves so."""
     x, y, u, v = point_of(i, rows.places[I_ALONG, r], rows.places[I_LEFT, r], w)
@@ -96,7 +98,7 @@ def between(i, j, r, rows, w):
     return x - ox, y - oy, u - ou, v - ov
 
 
-@apart
+@kernel
 def miss(r, p, w):
     """Return by how much a row is missed."""
     rows = p.rows
@@ -114,7 +116,7 @@ def miss(r, p, w):
     return (distance - size) * (distance + size) / (2.0 * size)
 
 
-@apart
+@kernel
 def miss_rate(r, p, w):
     """Return the rate of what a row is missed by."""
     rows = p.rows
@@ -129,7 +131,7 @@ def miss_rate(r, p, w):
     return rate
 
 
-@apart
+@kernel
 def pull_of(i, along, left, w):
     """Return the acceleration of a point of a body, or of the ground."""
     if i < 0:
@@ -138,7 +140,7 @@ def pull_of(i, along, left, w):
     return w[AX, i] + w[AL, i] * px - square * py, w[AY, i] + w[AL, i] * py + square * px
 
 
-@apart
+@kernel
 def miss_pull(r, p, w):
     """Return the second derivative in time of what a row is missed by, at the accelerations AX, AY, AL and, of coordinates, ACC."""
     rows = p.rows
@@ -161,7 +163,7 @@ def miss_pull(r, p, w):
     return total
 
 
-@apart
+@kernel
 def lean(r, part, p, w):
     """Add a part of the forces of a row to those of the bodies."""
     rows = p.rows
@@ -188,7 +190,7 @@ def put(i, along, left, fx, fy, w):
         w[TWIST, i] += (along * w[C, i] - left * w[S, i]) * fx + (along * w[S, i] + left * w[C, i]) * fy
 
 
-@apart
+@kernel
 def taken(i, p, w):
     """Take the forces off body i, hand to its parent what passes the joint, and return what they do along its coordinate."""
     tree = p.tree
@@ -211,7 +213,7 @@ def hand(i, fx, fy, moment, tree, w):
         w[TWIST, k] += w[PX, i] * fx + w[PY, i] * fy + moment
 
 
-@apart
+@kernel
 def taken_whole(i, p, w):
     """Take the forces off body i, hand to its parent what passes when the joint gives way, and return the part of L^-1."""
     tree = p.tree
@@ -229,7 +231,7 @@ def taken_whole(i, p, w):
     return turn * w[ROOT, i]
 
 
-@apart
+@kernel
 def gradient(r, at, p, w):
     """Fill row `at` of w with the gradient of a row: of the bodies on its paths, the others stay."""
     lean(r, 1.0, p, w)
@@ -238,7 +240,7 @@ def gradient(r, at, p, w):
         w[at, i] = taken(i, p, w)
 
 
-@apart
+@kernel
 def whiten(r, at, p, w):
     """Fill row `at` of w, by columns, with L^-1 of the gradient of a row: of the bodies on its paths, the others stay."""
     lean(r, 1.0, p, w)
@@ -265,6 +267,13 @@ def row_numbers(model: Mechanism, spare: int) -> RowNumbers:
             raise ModelError(
                 f"Mechanism.pins[{number}].{what} must be known here, got None; give it, or assemble the mechanism first"
             )
+    return _numbers(model.links, model.pins)._replace(spare=spare)
+
+
+@lru_cache(maxsize=64)
+def _numbers(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> RowNumbers:
+    """Return the rows as numbers; the loads do not count, and nothing writes into the arrays."""
+    model = Mechanism(links, pins=pins)
     every = [(number, closure, axis) for number, closure in enumerate(model.pins) for axis in range(closure.rows)]
     column = _columns(model)
     paths = [_paths(model, closure) for closure in model.pins]
@@ -283,7 +292,7 @@ def row_numbers(model: Mechanism, spare: int) -> RowNumbers:
         places[:, r] = _places(closure, where)
         places[SCALE, r] = _scale(model, closure, where, size)
     return RowNumbers(
-        m, spare, whole, places, np.array(listed, np.int64), column, np.where(model.slides, size, 1.0), sine_table(),
+        m, 0, whole, places, np.array(listed, np.int64), column, np.where(model.slides, size, 1.0), sine_table(),
         loop_numbers(loops),
     )  # fmt: skip
 
