@@ -11,15 +11,15 @@ import pytest
 import xarray
 
 import nlink
-from nlink import Chain, Final, Gravity, JointDamper, Link, simulate_many
+from nlink import GROUND, At, Chain, Final, Gravity, JointDamper, Link, Mechanism, Pin, PointSpring, Slider, simulate_many
 from nlink.ensemble.store import StoreError
 
 FOLDER = Path(__file__).parent / "data" / "released"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
 
-@pytest.mark.parametrize("name", ["run-2.nc", "loop-2.nc"])
-def test_runs_of_format_2(name):
+@pytest.mark.parametrize("name", ["run-2.nc", "loop-2.nc", "mechanism-3.nc"])
+def test_runs_of_formats_2_and_3(name):
     run, told = nlink.load(FOLDER / name), EXPECTED[name]
     for key in ("t", "theta", "kinetic"):
         assert getattr(run, key).tolist() == told[key], key
@@ -28,7 +28,15 @@ def test_runs_of_format_2(name):
     assert run.checkpoint.state.tolist() == told["state"]
     assert [[event.t, event.name] for event in run.events] == told["events"]
     assert (run.status.code, len(run.knots.t) if run.knots else 0) == (told["status"], told["knots"])
-    assert (run.chain.pin is None) == (name == "run-2.nc")
+    assert (run.chain.pin is None) == (name != "loop-2.nc")
+
+
+def test_the_mechanism_of_a_run_of_format_3():
+    bars = [Link.rod(1.0, 1.0), Link.rod(3.0, 2.0), Link.rod(2.5, 1.0).on(GROUND, (2.5, 0.0)), Slider(0.5).on(1, 1.5)]
+    spring = PointSpring(At(3), At(1), 20.0, 0.1)
+    run = nlink.load(FOLDER / "mechanism-3.nc")
+    assert run.chain == Mechanism(bars, [JointDamper(0.1), spring], Pin(At(1), At(2)))
+    assert run.resume(0.6).status.code == "finished"
 
 
 def test_a_chain_without_gravity_was_written_as_such():
