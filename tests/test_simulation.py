@@ -762,7 +762,7 @@ def test_a_system_works_again_after_a_torque_failed():
         ({"theta": 0.5, "omega": [0.0] * 3}, r"omega has 3 values for 2 links"),
         ({"theta": math.nan}, r"theta must be finite, got nan"),
         ({"theta": [0.0, math.nan]}, r"theta\[1\] must be finite, got nan"),
-        ({"theta": "line"}, r"theta must be a number, got 'line'"),
+        ({"theta": "line"}, r"theta must be a number, or a text like '90 deg' or '90 rad', got 'line'"),
         ({"theta": 0.5, "t_end": 0.0}, r"t_end must not be 0: there is nothing to simulate"),
         ({"theta": 0.5, "t_end": math.inf}, r"t_end must be finite, got inf"),
         ({"theta": 0.5, "t_end": "1"}, r"t_end must be a number, got '1'"),

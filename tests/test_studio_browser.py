@@ -444,8 +444,12 @@ def test_a_lost_connection_comes_back(browser, address):
     with Tab(browser, address) as page:
         fill(page, "Run until", "1500")
         wait(page, f"{PLAYER}.motion.span > 30")
+        page.evaluate(
+            f"window.states = []; new MutationObserver(() => window.states.push({STUDIO}.state.textContent))"
+            f".observe({STUDIO}.state, {{ childList: true, characterData: true, subtree: true }})"
+        )
         page.evaluate(f"{STUDIO}.line.socket.close(4000)")
-        wait(page, f"{STUDIO}.state.textContent.startsWith('connection lost')")
+        wait(page, "window.states.some((state) => state.startsWith('connection lost'))")
         wait(page, f"{STUDIO}.state.textContent === '' && !{STUDIO}.motion.job && {STUDIO}.motion.run")
         assert page.evaluate(f"{PLAYER}.motion.span") == 1500
 

@@ -163,13 +163,13 @@ def test_limits_end_in_a_status():
     ("chain", "formulation", "message"),
     [
         (Chain.uniform(2), "momentum", "Taylor takes the formulation recursive, not momentum"),
-        (Chain.uniform(2, pin=(1.0, 0.0)), "recursive", "Taylor does not support closed chains"),
+        (Chain.uniform(3, pin=(1.8415, -0.5403)), "recursive", "Taylor does not support closed chains"),
         (Chain.uniform(2).with_loads(JointTorque(math.sin)), "recursive", "Taylor needs torques with a series"),
     ],
 )
 def test_what_it_does_not_take(chain, formulation, message):
     with pytest.raises(ModelError, match=message):
-        simulate(chain, [2.618, 0.5236], t_end=1.0, formulation=formulation, integrator="Taylor")
+        simulate(chain, [2.618, 0.5236, 1.0][: chain.n], t_end=1.0, formulation=formulation, integrator="Taylor")
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,7 @@ def simulate_many(
     store : a folder x.zarr to which blocks go as they are done; the same call goes on with one that was cut off
     progress : show a progress bar on a terminal
 
+    >>> from nlink import Chain
     >>> many = simulate_many(Chain.uniform(2), [[0.5, 0.5], [1.0, 0.0]], t_end=1.0)
     >>> many["theta"].dims, many["status"].values.tolist()
     (('member', 'link'), [0, 0])

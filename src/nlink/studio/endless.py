@@ -175,7 +175,7 @@ def endless(request: Json, out: Outbox) -> None:
             live.advance()
             if record.due(live.t):
                 record.add(live.columns())
-            if behind is not None:
+            if behind is not None and record.told < record.count:
                 out.send("points", behind=behind, **record.news())
     except Failure as failure:
         record.failure = failure.status
