@@ -30,6 +30,7 @@ from nlink import (
     Mechanism,
     ModelError,
     Pin,
+    Slider,
     assemble,
     driven,
     formulate,
@@ -47,6 +48,13 @@ def test_accelerations_are_those_of_virtual_work_with_multipliers(case):
     model, q, v, t = case
     found, (expected, _) = formulate(model).accelerations(q, v, t), Loops(model, q, v, t).motion()
     assert np.abs(found - expected).max() <= 1e-8 * (1.0 + np.abs(expected).max())
+
+
+def test_sliders_without_a_length_have_the_size_of_their_points():
+    """Two sliders that a guide and a gear hold: nothing moves, and nothing is lost by a size of zero."""
+    sliders = [Slider(direction=0.1), Slider(0.1).on(0)]
+    pins = [Guide(At(0, 0.0, 0.1), At(1, 0.0, 0.1), 0.1), Gear(1, 0, -2.0, 0.0)]
+    np.testing.assert_array_equal(formulate(Mechanism(sliders, pins=pins)).accelerations([0.0, 0.0], 0.0), 0.0)
 
 
 @settings(max_examples=40)

@@ -24,6 +24,7 @@ from nlink.compiled.digits import sine_table
 from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import LoopNumbers, lever_loop, loop_numbers
 from nlink.formulations.tree import AL, AX, AY, HX, HY, SWEEP_ROWS, J
+from nlink.mechanics.assembly import size_of
 from nlink.mechanics.chain import Link
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.mechanism import Mechanism, Slider
@@ -331,7 +332,7 @@ def _paths(model: Mechanism, closure: Closure) -> np.ndarray:
 
 def _size(model: Mechanism) -> float:
     """Return the length that counts as much as an angle of 1 rad."""
-    return float(max(np.abs(model.levers).max(), model.length.max(), 1e-300)) if model.n else 1.0
+    return float(max(np.abs(model.levers).max(), model.length.max())) or size_of(model)
 
 
 def _places(closure: Closure, where: tuple[tuple[int, float, float], ...]) -> list[float]:
