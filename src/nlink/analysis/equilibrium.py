@@ -136,7 +136,7 @@ def _unturned(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     torque = chain.load(JointTorque)
     if (torque and torque.takes_state) or any(chain.each(type(load), name).any() for load, name in laws):
         return theta
-    return wrapped(theta - 1e-9) + 1e-9
+    return wrapped(theta, slack=1e-9)
 
 
 def _rests(chain: Multibody, ends: np.ndarray) -> np.ndarray:

@@ -166,7 +166,7 @@ def _words(small: Linearization, table: list[Mode]) -> list[str]:
 
 
 def _rest_text(theta: np.ndarray) -> str:
-    degrees = np.degrees(wrapped(theta - ROUNDED) + ROUNDED)
+    degrees = np.degrees(wrapped(theta, ROUNDED))
     if np.abs(degrees).max() < 1e-9:
         return "straight down"
     if len(degrees) <= ANGLES:

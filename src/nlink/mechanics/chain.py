@@ -413,7 +413,7 @@ def _refuse_singular(links: tuple[Link, ...]) -> None:
             solid = True
 
 
-def wrapped(theta: ArrayLike) -> np.ndarray:
-    """Return angles brought into (-pi, pi]."""
-    theta = np.asarray(theta, float)
-    return theta - 2 * math.pi * np.ceil((theta - math.pi) / (2 * math.pi))
+def wrapped(theta: ArrayLike, slack: float = 0.0) -> np.ndarray:
+    """Return angles brought into (-pi, pi]; those within `slack` of -pi into pi."""
+    theta = np.asarray(theta, float) - slack
+    return theta - 2 * math.pi * np.ceil((theta - math.pi) / (2 * math.pi)) + slack
