@@ -16,6 +16,7 @@ from nlink._support.version import __version__
 from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes, save_times
 from nlink.mechanics.system import System, rates_many
+from nlink.run.readout import motion_names
 from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
@@ -158,14 +159,14 @@ class Record:
 
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
-    """Return angles, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
+    """Return coordinates, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
     own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t), 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
         rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
         own = system.given(t, own)
-        theta, omega, alpha = decoded(system, own, rates)
+        motion = zip(motion_names(system.chain), decoded(system, own, rates), strict=True)
         kinetic, potential = system.energy(own)
-        out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
+        out = {"time": t, **dict(motion), "kinetic": kinetic, "potential": potential}
         out["violation"] = system.violation(own)
     out |= {"pin_force": tip} if system.chain.pin else {}
     return out | {f"work_{name}": states[:, system.size + system.rows_of_ledger.index(name)] for name in system.ledger}
@@ -184,7 +185,7 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
 
 
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return angles, rates and accelerations of states and their rates."""
+    """Return coordinates, rates and accelerations of states and their rates."""
     y, f = states[:, : system.size], rates[:, : system.size]
     with np.errstate(over="ignore", invalid="ignore"):
         return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
