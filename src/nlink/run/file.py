@@ -20,8 +20,9 @@ from nlink._support.endings import MODEL, NUMBERS, RUN, check_ending
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import mechanism_ledger
-from nlink.run.readout import EventRecord, Trajectory, knot_names
+from nlink.run.readout import EventRecord, Trajectory, event_record, knot_names, trajectory
 from nlink.run.run import COLUMNS, Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.run.writer import (
     FORMAT,
@@ -95,11 +96,24 @@ class Stored(np.lib.mixins.NDArrayOperatorsMixin):
 def variables(run: Run) -> Variables:
     """Return what a run holds as name -> (dimensions, values, attributes)."""
     data = columns_of(run) | {"link": np.arange(1, run.chain.n + 1)}
+    data |= {"coordinate": np.array(run.chain.labels)} if run.chain.spatial else {}
     data |= dict(zip(knot_names(run.chain), run.knots, strict=True)) if run.knots else {}
     data |= event_columns(run.events, event_names(run.chain)) if run.events else {}
     data |= {"kind": run.chain.slides.astype(np.uint8)} if run.chain.slides.any() else {}
     kinds = {name: variable(name, bool(run.chain.slides.any())) for name in data}
     return {name: (kinds[name].dimensions, np.asarray(values), kinds[name].attributes) for name, values in data.items()}
+
+
+def in_space(run: Run) -> Variables:
+    """Return what the coordinates of a run in space stand for as name -> (dimensions, values, attributes); nothing in the plane."""
+    if not run.chain.spatial:
+        return {}
+    vector = ("time", "link", "axis")
+    return {
+        "direction": (vector, run.direction, {"long_name": "unit vector along the link: x right, y up, z to the viewer"}),
+        "omega": (vector, run.omega, {"units": "rad/s", "long_name": "angular velocity in world axes"}),
+        "alpha": (vector, run.alpha, {"units": "rad/s^2", "long_name": "angular acceleration in world axes"}),
+    }
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
@@ -192,8 +206,8 @@ def _read(file: Any, closed: bool, source: Path) -> Run:
         status=_status(source, fixed, line, finished),
         stats=Stats(*steps, wall=entry(stats, "wall", float, least=0.0, most=math.inf)),
         meta=_meta(fixed),
-        events=_events(data, counts["event"], event_names(scenario.chain)),
-        knots=Trajectory(*(_values(data[name], counts["knot"]) for name in knot_names(scenario.chain))) if counts["knot"] else None,
+        events=_events(scenario.chain, data, counts["event"]),
+        knots=_knots(scenario.chain, data, counts["knot"]),
         checkpoint=None if line.get("checkpoint") is None else _checkpoint(data, entry(line, "checkpoint", dict)),
         trusted_until=None if line.get("trusted_until") is None else entry(line, "trusted_until", float),
     )
@@ -344,10 +358,15 @@ def _counts(line: dict[str, Any]) -> dict[str, int]:
     return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
 
 
-def _events(data: dict[str, Any], count: int, names: dict[str, str]) -> list[EventRecord]:
+def _knots(chain: Multibody, data: dict[str, Any], count: int) -> Trajectory | None:
+    """Return the integrator's steps, if the file has some."""
+    return trajectory(chain, *(_values(data[name], count) for name in knot_names(chain))) if count else None
+
+
+def _events(chain: Multibody, data: dict[str, Any], count: int) -> list[EventRecord]:
     """Return the first events of a file: a line of JSON for each, times (E,), coordinates and rates (E, K)."""
     lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
-    times, positions, velocities = (data[name][:count] for name in names)
+    times, positions, velocities = (data[name][:count] for name in event_names(chain))
     if len(lines) != len(times):
         raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
     events = []
@@ -356,5 +375,5 @@ def _events(data: dict[str, Any], count: int, names: dict[str, str]) -> list[Eve
         name, info = entry(table, "name", str), entry(table, "info", dict)
         if name == "flip":
             entry(info, "link", int, least=0, most=len(position) - 1)
-        events.append(EventRecord(float(t), name, position, velocity, info))
+        events.append(event_record(chain, float(t), name, position, velocity, info))
     return events

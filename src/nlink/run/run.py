@@ -16,7 +16,7 @@ from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.points import Point, checked_points
-from nlink.run.readout import IN_PLANE, IN_SPACE, Readout, motion_names
+from nlink.run.readout import IN_PLANE, IN_SPACE, Readout, motion_names, settled, trajectory
 from nlink.run.readout import EventRecord as EventRecord
 from nlink.run.readout import Trajectory as Trajectory
 from nlink.scenario import LostFunction, Scenario
@@ -100,7 +100,8 @@ class Run(Readout):
     Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
     sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
     `trusted_until` (None until asked for). `position`, `velocity`, `acceleration` (T, K) are the coordinates that
-    these are read from: in the plane the same arrays.
+    these are read from: in the plane the same arrays. A chain in space has `direction`, `omega`, `alpha` (T, N, 3) in world
+    axes, `inclination`, `azimuth` (T, N) and `rotation` (T, N, 4) instead of angles.
     """
 
     scenario: Scenario
@@ -128,7 +129,7 @@ class Run(Readout):
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
-        """Return the pivot and the link ends, (T, N+1, 2) in m."""
+        """Return the pivot and the link ends, (T, N+1, 2) in m; in space (T, N+1, 3), as all points and vectors."""
         return kinematics.hinges(self.chain, self.position)
 
     def velocities(self) -> np.ndarray:
@@ -137,7 +138,7 @@ class Run(Readout):
 
     def angles(self) -> np.ndarray:
         """Return the angles of the bodies, (T, N) in rad: those of links, and of sliders those of their parents."""
-        return kinematics.angles(self.chain, self.position)
+        return kinematics.angles(self.chain, self.theta)
 
     def segments(self) -> np.ndarray:
         """Return both ends of each body, its joint first, (T, N, 2, 2) in m."""
@@ -170,8 +171,18 @@ class Run(Readout):
         return kinematics.momentum(self.chain, self.position, self.velocity)
 
     def angular_momentum(self) -> np.ndarray:
-        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s."""
+        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s; in space (T, 3)."""
         return kinematics.angular_momentum(self.chain, self.position, self.velocity)
+
+    def about_vertical(self) -> np.ndarray:
+        """Return the angular momentum about the vertical, (T,) in kg m^2/s, of a chain in space: constant under gravity alone."""
+        self._turns(1)
+        return self.angular_momentum()[:, 1]
+
+    def tensions(self) -> np.ndarray:
+        """Return how hard each upper hinge pulls its link back along it, (T, N) in N, in space; a string would be slack below 0."""
+        self._turns(1)
+        return -(self.reactions() * self.direction).sum(-1)
 
     def violation(self) -> np.ndarray:
         """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
@@ -205,7 +216,7 @@ class Run(Readout):
         return [(chain, slice(a, b)) for chain, a, b in zip(chains, first[:-1], first[1:], strict=True)]
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
+        """Return the motion at any times within the run, by quintic Hermite interpolation of coordinates, rates, accelerations.
 
         The nodes are the saved points and, where those are coarser, the integrator's own steps. Between long steps of Taylor this
         loses digits: two links at 1e-11 were off by 1e-4 rad. Save more points for more digits.
@@ -220,7 +231,7 @@ class Run(Readout):
         low, high = min(nodes.t[0], nodes.t[-1]), max(nodes.t[0], nodes.t[-1])
         if not np.all((times >= low) & (times <= high)):
             raise ValueError(f"times must lie in the run, {low:g} to {high:g} s, got {times.min():g} to {times.max():g}")
-        return Trajectory(times, *_hermite(nodes, times))
+        return trajectory(self.chain, times, *settled(self.chain, *_hermite(nodes, times)))
 
     def _nodes(self) -> Trajectory:
         saved = Trajectory(self.t, self.position, self.velocity, self.acceleration)
@@ -255,11 +266,11 @@ class Run(Readout):
         """Return the run as an xarray Dataset with named dimensions and units."""
         import xarray
 
-        from nlink.run.file import variables
+        from nlink.run.file import in_space, variables
         from nlink.run.writer import attributes
 
-        data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
+        data = variables(self) | in_space(self)
+        coords = {name: data.pop(name) for name in ("time", "link", "coordinate", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")

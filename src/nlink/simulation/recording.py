@@ -16,8 +16,8 @@ from nlink._support.version import __version__
 from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes, save_times
 from nlink.mechanics.system import System, rates_many
-from nlink.run.readout import motion_names
-from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
+from nlink.run.readout import EventRecord, Trajectory, motion_names, trajectory
+from nlink.run.run import Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
 from nlink.simulation.knots import KnotStore
@@ -155,7 +155,7 @@ class Record:
         if not self._knots.count or (isinstance(scenario.settings.save, float) and self.saved >= self._knots.count):
             return None
         t, y, f = self._knots.kept
-        return Trajectory(t, *decoded(self.system, y, f))
+        return trajectory(scenario.chain, t, *decoded(self.system, y, f))
 
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
@@ -196,9 +196,9 @@ def joined(earlier: Run, later: Run) -> Run:
     points, knots = rows_before(earlier, later.scenario)
     before = columns_of(earlier)
     series = {name: np.concatenate([before[name][points], values]) for name, values in columns_of(later).items()}
-    parts = [Trajectory(*(values[knots] for values in earlier.knots))] if earlier.knots else []
+    parts: list[tuple[np.ndarray, ...]] = [tuple(values[knots] for values in earlier.knots)] if earlier.knots else []
     parts += [later.knots] if later.knots else []
-    track = Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
+    track = trajectory(later.chain, *(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
     events = earlier.events + [event for event in later.events if abs(event.t) > watched_until(earlier)]
     return replace(later, **fields_of(series), knots=track, events=events, stats=earlier.stats.plus(later.stats))
 
