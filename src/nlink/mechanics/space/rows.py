@@ -1,8 +1,8 @@
 """A start in space as rows of plain numbers, an entry for each link: what scenarios and model files hold.
 
-    pose     of a line its direction (x, y, z), of a body on a ball its quaternion (w, x, y, z), of a hinge its angle, of a universal
-             joint its two angles
-    omega    of a line and of a body on a ball its angular velocity (x, y, z) in world axes, of joints the rates of their angles
+pose     of a line its direction (x, y, z), of a body on a ball its quaternion (w, x, y, z), of a hinge its angle, of a universal
+         joint its two angles
+omega    of a line and of a body on a ball its angular velocity (x, y, z) in world axes, of joints the rates of their angles
 """
 
 from __future__ import annotations
