@@ -127,7 +127,7 @@ class TaylorStepper(CompiledStepper):
         lanes = -(-n // width) * width
         rows, _, scratch = brought[ORDER_BY_ORDER].size
         terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
-        terms[0, 0] = 1.0
+        terms[list(brought[ORDER_BY_ORDER].ones), 0] = 1.0
         q = np.zeros((order, system.full_size))
         self.method = TaylorStep(
             tolerance_of_order(record.tol, order), terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3)
@@ -160,18 +160,20 @@ def series_room(method, p):
 def prepare(method, p, clock, knots, k, bound, fresh):
     """Compute the series, with the loads on this side of the bound; the rates of a fresh knot are its first terms."""
     room, order = series_room(method, p), len(method.orders)
-    n, m, y, f = p.chain.n, len(knots.y[k]), knots.y[k], knots.f[k]
+    y, f, m = knots.y[k], knots.f[k], len(knots.y[k])
+    end = m - p.chain.ledger
+    half = end // 2
     if k == 0:
         begin(p, room)
     method.ends[0], method.ends[1], method.ends[2] = series(clock.t, bound, clock.sign > 0.0, y, p, room, order)
     clock.nfev += 1
-    if m > 2 * n:
+    if m > end:
         powers(p, room, order, method.q)
     if fresh:
-        for i in range(n):
-            f[i] = y[n + i]
+        for i in range(half):
+            f[i] = y[half + i]
         accelerations(p, room, f)
-        for i in range(2 * n, m):
+        for i in range(end, m):
             f[i] = method.q[0, i]
 
 
@@ -188,7 +190,7 @@ def attempt(method, p, clock, knots, k, bound, last):
     aim(clock, clock.sign * size, bound, last)
     h = clock.target - clock.t
     arrival(h, y, p, room, order, new)
-    horner(method.q, y, h, new, 2 * p.chain.n)
+    horner(method.q, y, h, new, len(y) - p.chain.ledger)
     return RUNNING
 
 
@@ -205,7 +207,7 @@ def point(method, p, clock, knots, k, time, out):
     """Sum the series at a time within the step."""
     y, s = knots.y[k], time - clock.t
     arrival(s, y, p, series_room(method, p), len(method.orders), out)
-    horner(method.q, y, s, out, 2 * p.chain.n)
+    horner(method.q, y, s, out, len(y) - p.chain.ledger)
 
 
 STEPS[TaylorStep] = StepKernels(attempt, polynomial, point, prepare=prepare)
