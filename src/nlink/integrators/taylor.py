@@ -85,6 +85,8 @@ class Taylor(Integrator):
             if system.chain.closed:
                 what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
                 return f"Taylor does not support closed {what}; use {RUNGE_KUTTA}"
+            if system.chain.spatial and system.formulation.name == "recursive":
+                return f"Taylor takes lines in space, not bodies; use {RUNGE_KUTTA}"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
