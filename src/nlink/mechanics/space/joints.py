@@ -1,10 +1,8 @@
-"""Joints in space at the upper hinge of a link: a ball, a hinge about an axis, a universal joint. Axes are those of the hanging chain.
+"""Joints in space at the upper hinge of a link, with axes as they are in the hanging chain.
 
-coordinates                     the link turns against its parent by
-Ball        of a line its direction e (3),  any rotation
-of a body a quaternion (4)
-Hinge       an angle                        that angle about `axis`
-Universal   two angles                      the first about `first`, fixed in the parent, then the second about `second`, fixed in the link
+Ball        of a line its direction e (3), of a body a quaternion (4): any rotation against the parent
+Hinge       an angle about `axis`
+Universal   two angles: the first about `first`, fixed in the parent, then the second about `second`, fixed in the link
 """
 
 from __future__ import annotations

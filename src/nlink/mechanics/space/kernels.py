@@ -1,7 +1,7 @@
 """Compiled loads of chains in space.
 
-Loads add a force (FX, FY, FZ) at the centre of mass and a moment (NX, NY, NZ) about it to every link, in world axes; joint loads are
-+/- moments on neighbours. Of the moment on a line only the part across it acts.
+Loads add a force (FX, FY, FZ) at the centre of mass and a moment (NX, NY, NZ) about it to every link, in world axes; joint
+loads are +/- moments on neighbours. Of the moment on a line only the part across it acts.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Turns(NamedTuple):
 
 
 def turns(chain: SpatialChain, c: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None) -> Turns:
-    """Return how the links stand and turn at coordinates c (..., K), their rates v and second derivatives a (zeros if not given)."""
+    """Return how the links stand and turn at coordinates c (..., K), their rates v and second derivatives a; zeros if not given."""
     c = np.asarray(c, float)
     v, a = (np.zeros_like(c) if each is None else np.asarray(each, float) for each in (v, a))
     if chain.lines:

@@ -1,4 +1,4 @@
-"""The numbers of a chain in space: what compiled code sees. The rows of links are those of a chain in the plane, then those of space.
+"""The numbers of a chain in space: what compiled code sees. The rows of links are those of a chain in the plane, then its own.
 
 A line has the kinetic energy 1/2 (A |v0|^2 + 2 C v0.v1 + B |v1|^2) in the velocities of its ends, with J about its upper hinge
 
