@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
+    Series,
     SeriesLayout,
     SeriesRoom,
     accelerations,
@@ -122,11 +123,10 @@ class TaylorStepper(CompiledStepper):
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
-        width, brought = next((width for width in WIDTHS if n <= width), LANES), SERIES[type(system.parameters)]
-        in_loops = n > width or chain.force_level > 0 or ONE_VECTOR not in brought
-        places = next((places for places in PLACES if n <= places), 0)
-        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
-        lanes = -(-n // width) * width
+        brought = SERIES[type(system.parameters)]
+        layout, numbers = layout_for(brought, chain)
+        width = next((width for width in WIDTHS if numbers <= width), LANES)
+        lanes = -(-numbers // width) * width
         rows, _, scratch = brought[ORDER_BY_ORDER].size
         terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
         terms[list(brought[ORDER_BY_ORDER].ones), 0] = 1.0
@@ -139,6 +139,15 @@ class TaylorStepper(CompiledStepper):
     def restart(self, point: Restart, t_end: float) -> None:
         """Begin anew from another point."""
         self.start(point, t_end, point.f)
+
+
+def layout_for(brought: dict[int, Series], chain: Any) -> tuple[SeriesLayout, int]:
+    """Return how the series of one chain is computed, and how many numbers stand side by side then."""
+    one, n = brought.get(ONE_VECTOR), chain.n
+    if one is None or n > one.most or chain.force_level or (chain.loaded and one.parts > 1):
+        return series_layout(ORDER_BY_ORDER), n
+    places = n if one.parts > 1 else next(places for places in PLACES if n <= places)
+    return series_layout(ONE_VECTOR, places, chain.loaded), n * one.parts
 
 
 @kernel

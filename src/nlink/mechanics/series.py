@@ -46,6 +46,10 @@ class Series(NamedTuple):
     size: SeriesSize
     refusal: Callable[[Any], str] = lambda p: ""
     """why it does not take parameters, or nothing if it does"""
+    parts: int = 1
+    """of ONE_VECTOR: how many lanes a link takes"""
+    most: int = 16
+    """of ONE_VECTOR: links of the longest chain"""
     ones: tuple[int, ...] = ()
     """rows of coefficients that begin with 1 at every step: filled once for all, where the memory is made"""
 

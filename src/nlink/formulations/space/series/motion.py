@@ -22,6 +22,7 @@ from nlink.compiled.simd import alike
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.space.lines import LineParameters
 from nlink.formulations.space.series.loads import act, line_ledger, refusal
+from nlink.formulations.space.series.one_vector import IN_ONE_VECTOR
 from nlink.formulations.space.series.rows import (
     BEFORE,
     BENT,
@@ -47,7 +48,7 @@ from nlink.formulations.space.series.rows import (
     Z,
 )
 from nlink.formulations.space.series.sweep import factorise, solve, swung
-from nlink.mechanics.series import ORDER_BY_ORDER, SERIES, Series
+from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES, Series
 
 TURN = 0.75
 """A line may turn by 2 rad in a step where a link in the plane may turn by 1.5."""
@@ -205,4 +206,4 @@ IN_LOOPS = Series(
     size=LINE_SIZE,
     refusal=refusal,
 )
-SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS}
+SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS, ONE_VECTOR: IN_ONE_VECTOR}
