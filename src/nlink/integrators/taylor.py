@@ -38,8 +38,9 @@ from nlink.mechanics.series import (
 )
 from nlink.mechanics.system import System
 
-WIDTHS = (2, 4, 8, 16)
-"""A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
+WIDTHS = (2, 4, 8, 16, 32)
+"""A chain that fits into a vector of one of these is computed in it; in loops those of more than LONGEST links take LANES at a time."""
+LONGEST = 16
 PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 """Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
@@ -124,9 +125,8 @@ class TaylorStepper(CompiledStepper):
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
         brought = SERIES[type(system.parameters)]
-        layout, numbers = layout_for(brought, chain)
-        width = next((width for width in WIDTHS if numbers <= width), LANES)
-        lanes = -(-numbers // width) * width
+        layout, width = layout_for(brought, chain)
+        lanes = -(-n // width) * width
         rows, _, scratch = brought[ORDER_BY_ORDER].size
         terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
         terms[list(brought[ORDER_BY_ORDER].ones), 0] = 1.0
@@ -142,12 +142,12 @@ class TaylorStepper(CompiledStepper):
 
 
 def layout_for(brought: dict[int, Series], chain: Any) -> tuple[SeriesLayout, int]:
-    """Return how the series of one chain is computed, and how many numbers stand side by side then."""
+    """Return how the series of one chain is computed, and how many numbers stand side by side in a vector."""
     one, n = brought.get(ONE_VECTOR), chain.n
     if one is None or n > one.most or chain.force_level or (chain.loaded and one.parts > 1):
-        return series_layout(ORDER_BY_ORDER), n
+        return series_layout(ORDER_BY_ORDER), next((width for width in WIDTHS if n <= width <= LONGEST), LANES)
     places = n if one.parts > 1 else next(places for places in PLACES if n <= places)
-    return series_layout(ONE_VECTOR, places, chain.loaded), n * one.parts
+    return series_layout(ONE_VECTOR, places, chain.loaded), next(width for width in WIDTHS if n * one.parts <= width)
 
 
 @kernel

@@ -26,8 +26,8 @@ LINE = 0
 """The row of coefficients of unit vectors."""
 FALL, COLUMN = range(2)
 """Rows of `w`, the same for a run: the acceleration without pulls; from the second on, a column of C^-1 each."""
-PARTS, MOST = 3, 5
-"""Numbers of a line, and lines that are so computed."""
+PARTS, MOST = 3, 10
+"""Numbers of a line, and up to how many lines, by measurement."""
 TURN = 0.75
 
 
