@@ -61,7 +61,7 @@ def turns(chain: SpatialChain, c: np.ndarray, v: np.ndarray | None = None, a: np
 
 
 def _of_lines(c: np.ndarray, v: np.ndarray, a: np.ndarray) -> Turns:
-    e, rate, curve = (each.reshape(*each.shape[:-1], -1, 3) for each in (c, v, a))
+    e, rate, curve = (each.reshape(*each.shape[:-1], each.shape[-1] // 3, 3) for each in (c, v, a))
     square = (e * e).sum(-1, keepdims=True)
     unit = e / np.sqrt(square)
     return Turns(unit, np.cross(e, rate) / square, np.cross(e, curve) / square, np.full((*e.shape[:-1], 4), np.nan))
