@@ -139,9 +139,7 @@ class Number:
     def root(self) -> Number:
         """Return the square root."""
         kind = self.value.type
-        function = cgutils.get_or_insert_function(
-            self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.v{kind.count}f64"
-        )
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.v{kind.count}f64")
         return Number(self.builder, self.builder.call(function, [self.value]))
 
     def number(self, i: int) -> Number:

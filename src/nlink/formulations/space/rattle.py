@@ -20,7 +20,8 @@ from nlink.formulations.space.series.rows import BENT, PX, PY, PZ, SCRATCH, SHAR
 from nlink.formulations.space.series.sweep import factorise, solve, swung
 from nlink.mechanics.contract import RATTLES, Rattled
 from nlink.mechanics.parameters import LENGTH
-from nlink.mechanics.space.kernels import FX, FY, FZ, apply_space_loads
+from nlink.mechanics.space.kernels import apply_space_loads, pose_lines
+from nlink.mechanics.space.scratch import FX, FY, FZ
 
 SQUARE = SCRATCH
 """The row of `u` with w as it is tried."""
@@ -45,7 +46,8 @@ def act(t, y, p, room, at):
     for i in range(p.n):
         u[PX, i] = u[PY, i] = u[PZ, i] = 0.0
     if p.loaded:
-        apply_space_loads(t, y, p, w, room.power[at], 0)
+        pose_lines(y, p, w)
+        apply_space_loads(p, w, room.power[at], 0)
         tx = ty = tz = 0.0
         for j in range(p.n):
             i = p.n - 1 - j
@@ -82,7 +84,7 @@ def move(h, begun, y, p, room):
         for i in range(n):
             change = max(change, try_line(i, h, begun, y, p, room))
         if not math.isfinite(change):
-            return count, True
+            return count, count == 1  # what is not finite from the first is no matter of the trials
         if change == 0.0 or (change >= before and change < CLOSE):
             return count, True
         before = change
@@ -130,7 +132,7 @@ def speed_up(t, h, begun, y, p, room):
         for i in range(p.n):
             change = max(change, try_rate(i, h, y, p, room))
         if not p.loaded or not math.isfinite(change):
-            return count, True
+            return count, count == 1
         if abs(h) * change == 0.0 or (change >= before and abs(h) * change < CLOSE):
             return count, True
         before = change
