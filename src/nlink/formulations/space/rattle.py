@@ -5,9 +5,10 @@ With C a = f + lambda e the accelerations under a pull lambda along each line,
     e1 = e + u            u = h e' + h^2/2 a       e.a = -w        such that |e1| = 1
     e1' = u/h + h/2 a1    a1 with the forces at e1                 such that e1.e1' = 0
 
-|e + u|^2 = 1 gives h^2 w = |u|^2 + 2 h e.e' + |e|^2 - 1, which is iterated to rounding from w = |e'|^2: each iteration is one sweep
-over the lines. Where forces depend on rates, the second half is iterated too, which keeps the stage symmetric in time. Start and end
-of a stage have the same share in the work of the loads. Reference: Lee, Leok, McClamroch, Int. J. Numer. Meth. Engng 79 (2009) 1147.
+|e + u|^2 = 1 gives h^2 w = |u|^2 + 2 h e.e' + |e|^2 - 1, which is iterated to rounding from w = |e'|^2: each iteration is one
+sweep over the lines. Where forces depend on rates, the second half is iterated too, which keeps the stage symmetric in time. Start
+and end of a stage have the same share in the work of the loads. Reference: Lee, Leok, McClamroch, Int. J. Numer. Meth. Engng 79
+(2009) 1147.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def try_line(i, h, begun, y, p, room):
     wanted = (ux * ux + uy * uy + uz * uz) + 2.0 * h * (ex * vx + ey * vy + ez * vz) + ((ex * ex + ey * ey + ez * ez) - 1.0)
     change = wanted - h * h * room.u[SQUARE, i]
     room.u[SQUARE, i] = wanted / (h * h)
-    return abs(change) if math.isfinite(change) else math.nan
+    return abs(change) if math.isfinite(change) else math.inf
 
 
 @kernel
@@ -147,7 +148,7 @@ def try_rate(i, h, y, p, room):
     x, z, r = trial[rate] + by * x, trial[rate + 1] + by * z, trial[rate + 2] + by * r
     change = max(abs(x - y[rate]), abs(z - y[rate + 1]), abs(r - y[rate + 2]))
     y[rate], y[rate + 1], y[rate + 2] = x, z, r
-    return change if math.isfinite(x + z + r) else math.nan
+    return change if math.isfinite(x + z + r) else math.inf
 
 
 RATTLES[LineParameters] = Rattled(rattle_begin, rattle_stage, ROWS)
