@@ -27,26 +27,25 @@ from nlink import (
 )
 from nlink.integrators import integrator_record
 
+CALM = [(0.6, 0.4), (0.4, -0.5)], [(0.2, 0.5, -0.2), (0.0, 0.3, 0.4)]
 POSE, OMEGA = [(1.2, 0.4), (0.5, -1.0)], [(0.3, 0.5, -0.2), (0.0, 1.0, 0.4)]
 LOADS = (JointDamper(0.2), LinkDamper(0.1), JointSpring(2.0), Drag(0.1, 0.2), FollowerForce(1.0), TipForce(1.0, 0.5, fz=-0.4))
 
 
-@pytest.mark.parametrize(("order", "counts"), [(2, (100, 200)), (4, (100, 200)), (6, (50, 100))])
+@pytest.mark.parametrize(("order", "counts"), [(2, (100, 200)), (4, (48, 96)), (6, (64, 96))])
 @pytest.mark.parametrize("spin", [0.0, 0.3])
 @pytest.mark.parametrize("loads", [(), LOADS])
 def test_the_error_falls_with_the_order(order, counts, loads, spin):
     """Directions, rates and the work of the loads, of which some depend on the rates."""
     chain = SpatialChain((Link.rod(1.0, 1.0), Link.point(0.8, 2.0)), loads, spin)
-    exact = simulate(chain, POSE, OMEGA, t_end=1.0, integrator=DOP853(1e-14, 1e-14), save=1.0)
+    exact = simulate(chain, *CALM, t_end=1.0, integrator=DOP853(1e-14, 1e-14), save=1.0)
     errors = []
     for count in counts:
-        run = simulate(chain, POSE, OMEGA, t_end=1.0, integrator=Rattle(1 / count, order), save=1.0)
+        run = simulate(chain, *CALM, t_end=1.0, integrator=Rattle(1 / count, order), save=1.0)
         work = [abs(run.work[load][-1] - exact.work[load][-1]) for load in run.work]
-        off = [
-            np.abs(each[-1] - other[-1]).max() for each, other in ((run.position, exact.position), (run.velocity, exact.velocity))
-        ]
+        off = [np.abs(getattr(run, name)[-1] - getattr(exact, name)[-1]).max() for name in ("position", "velocity")]
         errors.append([*off, max(work, default=off[0])])
-    np.testing.assert_allclose(np.log2(np.array(errors[0]) / errors[1]), order, atol=0.25)
+    np.testing.assert_allclose(np.log(np.array(errors[0]) / errors[1]) / math.log(counts[1] / counts[0]), order, atol=0.1)
 
 
 def trend_and_swing(run):
@@ -133,7 +132,7 @@ def test_it_takes_lines_in_space_alone(chain):
 
 @pytest.mark.parametrize("order", [1, 3, 8, 2.0, True, "4"])
 def test_other_orders_are_refused(order):
-    with pytest.raises(ModelError, match="Rattle.order must be 2, 4 or 6, got"):
+    with pytest.raises(ModelError, match=r"Rattle\.order must be 2, 4 or 6, got"):
         Rattle(0.01, order)
 
 

@@ -106,10 +106,8 @@ def test_every_width(n):
 @pytest.mark.parametrize("n", [1, 3, 5, 10])
 def test_one_vector_and_loops_are_the_same_series(n, monkeypatch):
     """At a loose tolerance too, where both must stop the same series at the same term."""
-    chain, (pose, omega) = (
-        SpatialChain((Link.rod(1.0, 1.0), Link.point(0.5, 0.3)) * (n // 2) + (Link.rod(0.7, 2.0),) * (n % 2)),
-        wild(n),
-    )
+    links = (Link.rod(1.0, 1.0), Link.point(0.5, 0.3)) * (n // 2) + (Link.rod(0.7, 2.0),) * (n % 2)
+    chain, (pose, omega) = SpatialChain(links), wild(n)
     fast = simulate(chain, pose, omega, t_end=1.0, save=0.1, integrator=Taylor(1e-6, order=12))
     monkeypatch.setitem(SERIES[LineParameters], ONE_VECTOR, SERIES[LineParameters][ONE_VECTOR]._replace(most=0))
     slow = simulate(chain, pose, omega, t_end=1.0, save=0.1, integrator=Taylor(1e-6, order=12))
@@ -176,10 +174,8 @@ def test_the_default_is_taylor_and_not_less_accurate_than_dop853(n, rtol):
 
 def test_a_higher_order_takes_fewer_steps():
     pose, omega = wild(2)
-    steps = [
-        simulate(SpatialChain.uniform(2), pose, omega, t_end=2.0, integrator=Taylor(order=order)).stats.steps
-        for order in (10, 16, 24)
-    ]
+    runs = [simulate(SpatialChain.uniform(2), pose, omega, t_end=2.0, integrator=Taylor(order=order)) for order in (10, 16, 24)]
+    steps = [run.stats.steps for run in runs]
     assert steps[0] > steps[1] > steps[2]
 
 
