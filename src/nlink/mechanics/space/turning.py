@@ -132,7 +132,7 @@ def _followed(found: Balance, shape: np.ndarray, first: float, rate: float) -> n
 
 
 def _corrected(found: Balance, guess: np.ndarray, way: np.ndarray, first: float) -> np.ndarray | None:
-    """Return the solution in the plane through a guess across a way, in angles and shares of the first rate; None if there is none."""
+    """Return the solution in the plane through a guess across a way, (angles, share of the first rate); None if none is near."""
     n, point = len(guess) - 1, guess.copy()
     for _ in range(MOST_ROUNDS):
         slopes = found.slopes(point[:n], first * point[n])
