@@ -193,7 +193,7 @@ class SpatialChain(Multibody):
         for i, (spin, line) in enumerate(zip(spins, self.is_line, strict=True)):
             if spin and not line and isinstance(self.spin, tuple):
                 raise ModelError(f"SpatialChain.spin[{i}] must be 0: links[{i}] is a Body, whose spin is part of its motion")
-        if self.spin and not any(self.is_line):
+        if any(spins) and not any(self.is_line):
             raise ModelError("SpatialChain.spin must be 0: no link is a line; give a Body its spin by omega")
         if not isinstance(self.spin, tuple) and self.spin and not self.lines:
             object.__setattr__(self, "spin", tuple(self.spin * line for line in self.is_line))
