@@ -139,9 +139,7 @@ class Number:
     def root(self) -> Number:
         """Return the square root."""
         kind = self.value.type
-        function = cgutils.get_or_insert_function(
-            self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.v{kind.count}f64"
-        )
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.v{kind.count}f64")
         return Number(self.builder, self.builder.call(function, [self.value]))
 
     def number(self, i: int) -> Number:
@@ -179,7 +177,7 @@ def gathered(context: Context, builder: Builder, kind: Kind, array: Value, part:
 
 
 def scattered(context: Context, builder: Builder, kind: Kind, array: Value, first: int, vector: Number, count: int) -> None:
-    """Fill numbers `first`, `first` + 1, ... of an array of numbers side by side from as many lanes of a vector as are asked for."""
+    """Fill numbers `first`, `first` + 1, ... of an array of numbers side by side from as many lanes of a vector."""
     data = Cells(context, builder, kind, array).data
     for i in range(count):
         builder.store(vector.number(i).value, builder.gep(data, [ir.Constant(ir.IntType(64), first + i)]))
