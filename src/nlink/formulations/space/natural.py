@@ -113,7 +113,7 @@ def _rows(values: np.ndarray) -> np.ndarray:
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
-    return values.reshape((*values.shape[:-2], -1))
+    return values.reshape((*values.shape[:-2], values.shape[-2] * values.shape[-1]))
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
