@@ -14,6 +14,8 @@ from typing import ClassVar
 from nlink._support.checks import ModelError, listed, number, shown
 
 Vector = tuple[float, float, float]
+UNIT = 1e-15
+"""By how much the length of a direction may miss 1 by rounding: it is not scaled again then."""
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 
@@ -32,7 +34,7 @@ def unit(where: str, value: object) -> Vector:
     size = math.hypot(x, y, z)
     if size == 0:
         raise ModelError(f"{where} must be a direction, got (0, 0, 0)")
-    return x / size, y / size, z / size
+    return (x, y, z) if abs(size - 1) <= UNIT else (x / size, y / size, z / size)
 
 
 @dataclass(frozen=True)

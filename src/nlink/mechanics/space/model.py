@@ -243,7 +243,7 @@ class SpatialChain(Multibody):
 
 
 for _name in (
-    "hinges", "hinge_velocities", "segments", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
+    "hinges", "hinge_velocities", "segments", "points", "centres", "centre_velocities", "centre_accelerations", "energies",
+    "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(SpatialChain, getattr(space, _name))
