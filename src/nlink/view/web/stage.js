@@ -28,11 +28,11 @@ export class Stage {
     this.anchor = [0, 0];
     this.fitted = true;
     gestures(canvas, {
-      pan: (dx, dy) => this.pan(dx, dy),
+      pan: (...drag) => this.pan(...drag),
       zoom: (factor, x, y) => this.zoom(factor, x, y),
       tap: (x, y) => this.tap(x, y),
-      fit: () => this.fit(),
-      free: () => !this.fitted,
+      fit: () => this.doubled(),
+      free: () => this.free(),
     });
   }
 
@@ -49,6 +49,15 @@ export class Stage {
   fit() {
     this.fitted = true;
     this.changed?.();
+  }
+
+  doubled() {
+    this.fit();
+  }
+
+  // Whether one finger moves the picture, not the page.
+  free() {
+    return !this.fitted;
   }
 
   pan(dx, dy) {
