@@ -7,7 +7,7 @@ from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, ModelError, measured
-from nlink.mechanics.chain import LINK, MOST_LINKS, Body, Chain, Link, Multibody
+from nlink.mechanics.chain import LINK, MOST_LINKS, Chain, Jointed, Link, Multibody
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.loads.tip import AtTip
 from nlink.mechanics.mechanism import Mechanism, Slider
@@ -132,7 +132,7 @@ def _numbers(link: Link) -> dict[str, float]:
     return {name: getattr(link, name) for name in LINK}
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: Jointed) -> dict[str, Any]:
     """Return a body of a mechanism as a table, with what is said of its joint."""
     values = {f.name: getattr(body, f.name) for f in fields(body)}
     said = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None}
