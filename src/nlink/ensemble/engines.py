@@ -104,7 +104,7 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     for k in range(job.members):
         with halted_by(lambda: bool(halt[0])):
             try:
-                run = simulate(job.varied.chain(k), job.theta[k], job.omega[k], **settings)
+                run = simulate(job.varied.chain(k), job.position[k], job.velocity[k], **settings)
             except ModelError as error:
                 raise ModelError(f"member {k}: {error}") from None
         if run.status.code == "interrupted":
@@ -147,9 +147,9 @@ def flagged(job: Job) -> ChainParameters:
 
 def _compiled_arguments(job: Job, chain: ChainParameters, rows: Any) -> tuple[Any, Members, Limits, tuple[int, ...]]:
     """Return parameters, some members, limits, and whether members vary, as the compiled loop takes them."""
-    theta, omega = (np.ascontiguousarray(states[rows]) for states in (job.theta, job.omega))
-    ends = np.full(len(theta), -1, "i1"), np.zeros(len(theta), "i4")
-    members = Members(theta, omega, job.varied.values[rows], job.varied.places, *ends)
+    position, velocity = (np.ascontiguousarray(states[rows]) for states in (job.position, job.velocity))
+    ends = np.full(len(position), -1, "i1"), np.zeros(len(position), "i4")
+    members = Members(position, velocity, job.varied.values[rows], job.varied.places, *ends)
     limits = Limits(float(job.t_end), float(job.method.max_steps), np.array(job.system.breaks(), float))
     return job.system.parameters._replace(chain=chain), members, limits, VARIED if job.vary else SHARED
 
