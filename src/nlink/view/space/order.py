@@ -11,12 +11,16 @@ MEET = 0.25
 """Two things whose depths differ by less than this share of their widths touch there: their middles decide."""
 
 
-def painted(a: np.ndarray, b: np.ndarray, half: np.ndarray, thin: np.ndarray) -> list[int]:
+def painted(a: np.ndarray, b: np.ndarray, half: np.ndarray, link: np.ndarray) -> list[int]:
     """Return the order in which things are painted that lie between places a and b, each (K, 4), `half` pixels to each side.
 
-    Of two that are `thin` the middles decide.
+    `link` is where each stands along the chain, NaN for pieces of a line. Of neighbours, which meet in a hinge, and of two pieces of a
+    line the middles decide.
     """
-    first, second = _overlapping(a[:, :2], b[:, :2], half, thin)
+    first, second = _overlapping(a[:, :2], b[:, :2], half)
+    apart = np.abs(link[first] - link[second])
+    own = (apart > 1) | (np.isnan(link[first]) != np.isnan(link[second]))
+    first, second = first[own], second[own]
     ahead = _ahead(a, b, half, first, second)
     before: list[list[int]] = [[] for _ in a]
     for i, j, front in zip(first.tolist(), second.tolist(), ahead.tolist(), strict=True):
@@ -44,12 +48,11 @@ def _sorted(order: list[int], before: list[list[int]]) -> list[int]:
     return out
 
 
-def _overlapping(a: np.ndarray, b: np.ndarray, half: np.ndarray, thin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _overlapping(a: np.ndarray, b: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs whose boxes overlap."""
     low, high = np.minimum(a, b) - half[:, None], np.maximum(a, b) + half[:, None]
     apart = (low[:, None] > high[None]).any(-1)
-    meet = ~(apart | apart.T | (thin[:, None] & thin[None]))
-    return np.nonzero(np.triu(meet, 1))
+    return np.nonzero(np.triu(~(apart | apart.T), 1))
 
 
 def _ahead(a: np.ndarray, b: np.ndarray, half: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:

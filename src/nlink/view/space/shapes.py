@@ -12,8 +12,8 @@ from nlink.view.space.solids import Solid
 
 ROUND = 8
 """Corners of each round end of a bar."""
-SIDES = 20
-"""Sides of a cylinder."""
+FEW = 12
+"""A cylinder of so few sides is small: it has a narrow stripe, and none on its ends."""
 LIGHT = np.array([-0.42, 0.64, 0.64])
 """Where the light comes from: to the right, upwards, towards the eye."""
 HALO = 1.3
@@ -72,29 +72,35 @@ class Mesh(NamedTuple):
     points: np.ndarray
     faces: list[Face]
     corners: int
+    fine: bool
+
+
+def sides_for(pixels: float) -> int:
+    """Return how many sides show a cylinder of so many pixels."""
+    return 20 if pixels > 9 else 12 if pixels > 3 else 6
 
 
 @cache
-def mesh_of(solid: Solid) -> Mesh:
+def mesh_of(solid: Solid, sides: int) -> Mesh:
     """Return the corners and sides of a solid, with a stripe along it and on its ends."""
     axes = np.array(solid.axes)
-    rim = [(math.cos(turn), math.sin(turn)) for turn in 2 * np.pi * (np.arange(SIDES) - 0.5) / SIDES]
+    rim = [(math.cos(turn), math.sin(turn)) for turn in 2 * np.pi * (np.arange(sides) - 0.5) / sides]
     rim = rim if solid.round else [(1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)]
     count, local = len(rim), [(x, side, z) for side in (-1.0, 1.0) for x, z in rim]
     faces: list[tuple[list[int], tuple[float, float, float], bool]] = []
     for k in range(count):
         turn = 2 * math.pi * k / count
         corners = [k, (k + 1) % count, count + (k + 1) % count, count + k]
-        faces.append((corners, (math.cos(turn), 0.0, math.sin(turn)), solid.round and k in (0, 1, count - 1)))
+        faces.append((corners, (math.cos(turn), 0.0, math.sin(turn)), solid.round and (k == 0 or (sides > FEW and k in (1, count - 1)))))
     faces += [([side * count + k for k in range(count)], (0.0, 2.0 * side - 1.0, 0.0), False) for side in (0, 1)]
-    marks = [_mark(solid.round, side) for side in (-1.0, 1.0)]
+    marks = [_mark(solid.round, side) for side in (-1.0, 1.0) if sides > FEW]
     if not solid.round:
         marks.append(([(1.0, -1.0, -0.3), (1.0, -1.0, 0.3), (1.0, 1.0, 0.3), (1.0, 1.0, -0.3)], (1.0, 0.0, 0.0)))
     for corners, normal in marks:
         faces.append((list(range(len(local), len(local) + len(corners))), normal, True))
         local += corners
     points = np.array(solid.centre) + (np.array(local) * solid.half) @ axes
-    return Mesh(points, [Face(np.array(at), np.array(normal) @ axes, stripe) for at, normal, stripe in faces], 2 * count)
+    return Mesh(points, [Face(np.array(at), np.array(normal) @ axes, stripe) for at, normal, stripe in faces], 2 * count, sides <= FEW)
 
 
 def _mark(round_: bool, side: float) -> tuple[list[tuple[float, float, float]], tuple[float, float, float]]:

@@ -1,7 +1,8 @@
 // Painter's order and the shapes of space on a canvas. A place is [x, y, depth, size], as the orbit camera gives it.
 //
-// An item { a, b, half, draw } lies from a place to another one, so many pixels to each side. What lies in front where two of them
-// cross on the screen is drawn later; else the one whose middle is nearer.
+// An item { a, b, half, link, draw } lies from a place to another one, so many pixels to each side. What lies in front where two of them
+// cross on the screen is drawn later; else the one whose middle is nearer. `link` is where it stands along the chain, NaN for a piece of a
+// line: of neighbours, which meet in a hinge, and of two pieces of a line the middles decide.
 
 import { parsed } from "./colours.js";
 
@@ -24,13 +25,13 @@ export function css([r, g, b]) {
 }
 
 export function ordered(items) {
-  const order = [...items.keys()].sort((i, j) => middle(items[i]) - middle(items[j])), before = items.map(() => []), done = new Uint8Array(items.length), out = [];
+  const order = [...items.keys()].sort((i, j) => depthOf(items[i]) - depthOf(items[j])), before = items.map(() => []), done = new Uint8Array(items.length), out = [];
   const boxes = items.map(({ a, b, half }) => [Math.min(a[0], b[0]) - half, Math.min(a[1], b[1]) - half, Math.max(a[0], b[0]) + half, Math.max(a[1], b[1]) + half]);
   for (let i = 0; i < items.length; i++) {
     const p = boxes[i];
     for (let j = i + 1; j < items.length; j++) {
       const q = boxes[j];
-      if (p[0] > q[2] || q[0] > p[2] || p[1] > q[3] || q[1] > p[3] || (items[i].thin && items[j].thin)) continue;
+      if (p[0] > q[2] || q[0] > p[2] || p[1] > q[3] || q[1] > p[3] || !(Math.abs(items[i].link - items[j].link) > 1 || Number.isNaN(items[i].link) !== Number.isNaN(items[j].link))) continue;
       const front = ahead(items[i], items[j]);
       if (front > 0) before[i].push(j);
       else if (front < 0) before[j].push(i);
@@ -46,7 +47,7 @@ export function ordered(items) {
   return out;
 }
 
-function middle({ a, b }) {
+function depthOf({ a, b }) {
   return a[2] + b[2];
 }
 

@@ -124,7 +124,7 @@ export class Player {
     this.index = k;
     this.motion = this.motionOf(take);
     this.elapsed = 0;
-    this.link = same ? this.link : Math.max(0, take.chain.length.findIndex((length) => length > 0));
+    this.link = same ? this.link : this.firstOf(take);
     this.rate = take.rate || paceOf(this.motion.span);
     this.lengths = [...new Set([...TRAILS.map((trail) => trail * this.rate), ...(this.wished ?? [])])].sort((a, b) => a - b);
     this.decimals = clockDecimals(this.motion.span);
@@ -136,6 +136,11 @@ export class Player {
     this.panels.show(take, this.motion, k, this.link);
     this.tell();
     this.request();
+  }
+
+  // The link whose plots are shown at first.
+  firstOf({ chain }) {
+    return Math.max(0, chain.length.findIndex((length) => length > 0));
   }
 
   tell() {

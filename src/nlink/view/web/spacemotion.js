@@ -4,8 +4,8 @@
 
 import { intervalAt } from "./axes.js";
 
-const MOST_EVALUATIONS = 3e6;
-const MOST_POINTS = 12000;
+const MOST_MOMENTS = 3e6;
+const LONGEST_PATH = 12000;
 
 // A vector of a body's axes in space.
 export function turned([w, x, y, z], [a, b, c]) {
@@ -137,7 +137,7 @@ export class SpaceMotion {
   // The path of the traced point at equal intervals, and the upright cylinder about the pivot that the chain sweeps; made once.
   path() {
     if (this.swept) return this.swept;
-    const points = this.span ? Math.max(2, Math.min(MOST_POINTS, 8 * this.count, Math.floor(MOST_EVALUATIONS / this.n))) : 1;
+    const points = this.span ? Math.max(2, Math.min(LONGEST_PATH, 8 * this.count, Math.floor(MOST_MOMENTS / this.n))) : 1;
     const [x, y, z] = ["x", "y", "z"].map(() => new Float32Array(points)), about = { x: 0, z: 0, radius: 0, low: 0, high: 0 };
     const wide = this.chain.solids.map((solid) => solid && solid.reach);
     for (let p = 0; p < points; p++) {

@@ -5,7 +5,7 @@ import { PhasePlot } from "./plots.js";
 import { extent, padded, valueText } from "./axes.js";
 import { linkColours, tokens } from "./colours.js";
 
-const DEGREE = 180 / Math.PI;
+const IN_DEGREES = 180 / Math.PI;
 const MOST = 24, POINTS = 1200;
 const QUANTITIES = { inclination: "inclination", azimuth: "azimuth", rate: "rate" };
 const LETTERS = { inclination: "\u03b8", azimuth: "\u03c6", rate: "\u03c9" };
@@ -16,6 +16,12 @@ class FromAbove extends PhasePlot {
     const wide = this.canvas.clientWidth - 62, high = this.canvas.clientHeight - 30, half = this.reach / Math.max(1, Math.min(wide, high));
     [this.xr, this.yr] = [[-half * wide, half * wide], [half * high, -half * high]].map(([low, up]) => [Math.min(low, up), Math.max(low, up)]);
     super.draw(t);
+  }
+
+  lines(layer) {
+    Object.assign(layer, { strokeStyle: this.colour, globalAlpha: 0.7, lineWidth: 1.1, lineJoin: "round" });
+    this.path(layer, 0, this.t.length);
+    layer.globalAlpha = 1;
   }
 
   // Upwards on the plot is away from the reader.
@@ -31,7 +37,7 @@ export class SpacePanels extends Panels {
     this.what.replaceChildren(...Object.entries(QUANTITIES).map(([value, name]) => new Option(name, value)));
     this.above = new FromAbove(this.phase.canvas);
     this.above.canvas.setAttribute("aria-label", "Path of the tip from above");
-    this.above.degreesY = false;
+    Object.assign(this.above, { degreesX: false, degreesY: false, unitX: " m" });
     this.cards.phase.node.setAttribute("aria-label", "Path from above");
   }
 
@@ -51,7 +57,7 @@ export class SpacePanels extends Panels {
 
   value(i) {
     const { motion, quantity } = this;
-    return DEGREE * (quantity === "rate" ? motion.rates[i] : quantity === "azimuth" ? motion.azimuth(i) : motion.inclination(i));
+    return IN_DEGREES * (quantity === "rate" ? motion.rates[i] : quantity === "azimuth" ? motion.azimuth(i) : motion.inclination(i));
   }
 
   showAngles() {
@@ -86,7 +92,7 @@ export class SpacePanels extends Panels {
     this.angles.draw(t);
     this.above.draw(t);
     const number = String(link + 1).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit))), text = (name, value, unit) => `${LETTERS[name]}${number} = ${valueText(value, 4)}${unit}`;
-    setText(this.values, [text("inclination", DEGREE * motion.inclination(link), "\u00b0"), text("azimuth", DEGREE * motion.azimuth(link), "\u00b0"), text("rate", DEGREE * motion.rates[link], "\u00b0/s")].join("   "));
+    setText(this.values, [text("inclination", IN_DEGREES * motion.inclination(link), "\u00b0"), text("azimuth", IN_DEGREES * motion.azimuth(link), "\u00b0"), text("rate", IN_DEGREES * motion.rates[link], "\u00b0/s")].join("   "));
     setText(this.cards.phase.legend, "x (m) across, z (m) towards you");
     if (!take.energy) return;
     this.energy.draw(t);

@@ -28,6 +28,10 @@ export class SpacePlayer extends Player {
     return new SpaceMotion(chain, t, rows, rates);
   }
 
+  firstOf({ chain }) {
+    return chain.n - 1;
+  }
+
   moreKeys() {
     return MORE;
   }

@@ -3,7 +3,7 @@
 import { Stage } from "./stage.js";
 import { OrbitCamera } from "./orbit.js";
 import { ball, bar, blend, css, hull, ordered, polygon } from "./painter.js";
-import { drawSolid, meshOf } from "./solids.js";
+import { drawSolid, meshOf, sidesFor, stripeOf } from "./solids.js";
 import { turned } from "./spacemotion.js";
 import { drawDisc, drawLine } from "./dom.js";
 import { linkColours, tokens } from "./colours.js";
@@ -12,8 +12,9 @@ import { roundStep, valueText } from "./axes.js";
 const TURN = 0.008;
 const PIECES = 160;
 const PALE = 0.5;
-const LEVELS = 8;
-const CELLS = 9;
+const HAZES = 12;
+const TILES = 15;
+const STEEP = 0.15;
 const BASE = 52, ARM = 24;
 
 export class SpaceStage extends Stage {
@@ -23,7 +24,7 @@ export class SpaceStage extends Stage {
   }
 
   lay(motion) {
-    if (motion.chain !== this.chain) this.meshes = motion.chain.solids.map((solid) => solid && meshOf(solid));
+    if (motion.chain !== this.chain) this.meshes = motion.chain.solids.map(() => null);
     super.lay(motion);
   }
 
@@ -110,6 +111,10 @@ export class SpaceStage extends Stage {
     const pixels = Math.min(0.028 * side, Math.max(2.6, 0.13 * mean * usual));
     this.radius = (0.5 * pixels) / usual;
     this.thickness = pixels * camera.zoom;
+    chain.solids.forEach((solid, i) => {
+      const sides = solid && sidesFor(solid.side * usual * camera.zoom);
+      if (solid && this.meshes[i]?.sides !== sides) this.meshes[i] = meshOf(solid, sides);
+    });
   }
 
   // The share of the ground's colour that something so near to the eye has.
@@ -119,16 +124,16 @@ export class SpaceStage extends Stage {
 
   drawFloor() {
     const { context, camera, about, floor, colours } = this, { x, z, radius, low, high } = about;
-    const reach = Math.max(1.35 * radius, 0.5 * (high - low)), step = roundStep((2 * reach) / CELLS), count = Math.floor(reach / step);
-    const levels = Array.from({ length: LEVELS }, () => []);
+    const reach = Math.max(1.35 * radius, 0.5 * (high - low)), step = roundStep((2 * reach) / TILES), count = Math.floor(reach / step);
+    const levels = Array.from({ length: HAZES }, () => []);
     for (let k = -count; k <= count; k++) {
       for (let j = -count - 1; j <= count; j++) {
         const far = Math.hypot(k, j + 0.5) * step;
-        if (far < reach) levels[Math.floor((LEVELS * far) / reach)].push([k * step, j * step]);
+        if (far < reach) levels[Math.floor((HAZES * far) / reach)].push([k * step, j * step]);
       }
     }
     levels.forEach((pieces, level) => {
-      context.strokeStyle = css(blend(blend(colours.lines, colours.muted, 0.3), colours.ground, (level / LEVELS) ** 1.5));
+      context.strokeStyle = css(blend(blend(colours.lines, colours.muted, 0.35), colours.ground, (level / HAZES) ** 1.5));
       context.lineWidth = 1;
       context.beginPath();
       for (const [u, v] of pieces) for (const across of [true, false]) {
@@ -192,7 +197,7 @@ export class SpaceStage extends Stage {
       if (piece.length < 2) continue;
       const share = (k - oldest) / Math.max(1, now - oldest), strength = (faded ? 0.95 * share ** 1.2 : 0.4 + 0.55 * share) * (1 - this.fade(before[2]));
       items.push({
-        a: piece[0], b: before, half: 1, thin: true,
+        a: piece[0], b: before, half: 1, link: NaN,
         draw: () => {
           Object.assign(context, { strokeStyle: css(blend(colours.ground, colours.accent, strength)), lineWidth: faded ? 1 + 1.3 * share : 1.3 });
           context.beginPath();
@@ -213,9 +218,9 @@ export class SpaceStage extends Stage {
       if (this.meshes[i]) items.push(this.solid(i, a, b, colour, done));
       else {
         const radius = (thin ? 0.35 : chain.point[i] ? 0.5 : 1) * this.radius;
-        items.push({ a, b, half: radius * (a[3] + b[3]) / 2, draw: () => { this.stick(a, b, radius, colour, i); done(); } });
+        items.push({ a, b, half: radius * (a[3] + b[3]) / 2, link: i, draw: () => { this.stick(a, b, radius, colour, i === this.picked && this.motion.n > 1); done(); } });
       }
-      if (chain.point[i] && chain.mass[i] > 0) items.push(this.mass(i, b, places, colour));
+      if (chain.point[i] && chain.mass[i] > 0) items.push(this.mass(i, b, colour));
       if (look.centres && chain.mass[i] > 0) items.push(this.centre(i));
     }
     return items;
@@ -225,9 +230,9 @@ export class SpaceStage extends Stage {
     return css(blend(this.colour(i), this.colours.ground, this.fade(depth)));
   }
 
-  stick(a, b, radius, colour, i) {
+  stick(a, b, radius, colour, picked = false) {
     const { context, colours } = this, [ra, rb] = [a, b].map((place) => Math.max(0.6, radius * place[3]));
-    bar(context, a, b, ra, rb, colour, i === this.picked && this.motion.n > 1 ? colours.ink : colours.ground);
+    bar(context, a, b, ra, rb, colour, picked ? colours.ink : colours.ground);
   }
 
   ballOf(i) {
@@ -235,16 +240,15 @@ export class SpaceStage extends Stage {
     return Math.max(0.7, 1.75 * Math.sqrt(this.chain.mass[i] / most)) * this.radius;
   }
 
-  // A point mass: in front of the links that point away from the eye, behind those that come towards it.
-  mass(i, at, places, colour) {
-    const radius = this.ballOf(i) * at[3], nearest = Math.max(places[i][2], (places[i + 2] ?? at)[2]);
-    const end = [at[0] + 0.01, at[1], at[2] + 0.5 * Math.sign(at[2] - nearest) * this.radius, at[3]];
-    return { a: end, b: [...end], half: radius, draw: () => ball(this.context, at, radius, colour, this.colours.ground) };
+  // A point mass: behind the links that come towards the eye, in front of the others.
+  mass(i, at, colour) {
+    const radius = this.ballOf(i) * at[3], raised = [at[0], at[1], at[2] + STEEP * this.chain.length[i], at[3]];
+    return { a: raised, b: raised, half: radius, link: i + 0.5, draw: () => ball(this.context, at, radius, colour, this.colours.ground) };
   }
 
   centre(i) {
-    const { context, colours } = this, at = this.pixel(...this.motion.centre(i)), raised = [at[0], at[1], at[2] + 3 * this.radius, at[3]], size = Math.max(2.4, 0.28 * this.thickness);
-    return { a: raised, b: [...raised], half: size, draw: () => { drawDisc(context, at, size, colours.ink); drawDisc(context, at, 0.5 * size, colours.ground); } };
+    const { context, colours } = this, at = this.pixel(...this.motion.centre(i)), raised = [at[0], at[1], at[2] + 3 * this.radius + this.chain.length[i], at[3]], size = Math.max(2.4, 0.28 * this.thickness);
+    return { a: raised, b: raised, half: size, link: i, draw: () => { drawDisc(context, at, size, colours.ink); drawDisc(context, at, 0.5 * size, colours.ground); } };
   }
 
   // A body: the parts of its rod behind the solid, its sides that face the eye, the parts of its rod before it.
@@ -254,15 +258,15 @@ export class SpaceStage extends Stage {
     const world = mesh.points.map((point) => motion.inBody(i, point)), seen = world.map((point) => this.pixel(...point)), quaternion = motion.quaternion(i);
     const sticks = [...rods.map(([from, to]) => [along(from), along(to), 0.6]), ...(foot === null ? [] : [[along(foot), heart, 0.4]])];
     const [p, q] = rods.length ? [a, b] : [-1, 1].map((end) => inside(centre.map((part, k) => part + end * half[1] * axes[1][k])));
-    const edge = i === this.picked && motion.n > 1 ? colours.ink : colours.ground;
+    const edge = i === this.picked && motion.n > 1 ? colours.ink : colours.ground, stripe = stripeOf(colour, this.colour(i));
     const draw = () => {
-      const rod = (before) => { for (const [from, to, share] of sticks) if (from[2] + to[2] > 2 * heart[2] === before) this.stick(from, to, share * this.radius, colour, -1); };
+      const rod = (before) => { for (const [from, to, share] of sticks) if (from[2] + to[2] > 2 * heart[2] === before) this.stick(from, to, share * this.radius, colour); };
       rod(false);
-      drawSolid(context, mesh, { world, seen, quaternion }, camera, colour, edge);
+      drawSolid(context, mesh, { world, seen, quaternion }, camera, [colour, stripe], edge);
       rod(true);
       done();
     };
-    return { a: p, b: q, half: side * heart[3], draw };
+    return { a: p, b: q, half: side * heart[3], link: i, draw };
   }
 
   // Hinges: the axes of their joints as short pins, a disc for a ball.
