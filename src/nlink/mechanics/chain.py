@@ -182,19 +182,6 @@ class Multibody:
         """Number of links."""
         return len(self.links)
 
-    spatial: ClassVar[bool] = False
-    """whether its links move in space: its coordinates are directions and rotations then, not angles"""
-
-    @property
-    def size(self) -> int:
-        """Number of coordinates: in the plane one for each link."""
-        return self.n
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the coordinates: in the plane the numbers of the links, from 1."""
-        return tuple(map(str, range(1, self.n + 1)))
-
     @property
     def size(self) -> int:
         """Number K of coordinates: in the plane one for each link."""
@@ -254,11 +241,6 @@ class Multibody:
                 angle_or_each(name, tuple(0.0 if slide else q for q, slide in zip(found, self.slides.tolist(), strict=True)))
             return found
         return spread(name, angle_or_each(name, values), self.n, "links")
-
-    def start(self, pose: Any, omega: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the coordinates and rates (size,) that a pose and rates stand for, checked: in the plane angles (N,)."""
-        rates = 0.0 if omega is None else omega
-        return np.array(self.coordinates("theta", pose)), np.array(self.coordinates("omega", rates))
 
     def given(self, t: ArrayLike, theta: np.ndarray, omega: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and rates (..., N) with those of joints with a prescribed motion as they are at times t (...)."""

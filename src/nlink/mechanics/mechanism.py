@@ -29,6 +29,7 @@ from nlink.mechanics.loads.base import parameters_of
 from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
 from nlink.mechanics.resistance import unresisted
+from nlink.mechanics.space.refusals import refuse_space
 
 BEYOND = 1e-9
 """Part of a link's length by which a point may lie beyond its ends: rounding."""
@@ -347,6 +348,7 @@ def a_model(what: str, model: Any, names: str = "a Chain or a Mechanism") -> Mul
     """Return a model; refuse what is none, and say where its chain is."""
     if isinstance(model, Chain | Mechanism):
         return model
+    refuse_space(what, model)
     remedies = {"Scenario": "scenario.chain", "Run": "run.chain", "str": "preset(name).chain"}
     kind = type(model).__name__
     remedy = f"; give {remedies[kind]}" if kind in remedies else ""

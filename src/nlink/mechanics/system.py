@@ -471,7 +471,7 @@ class System:
         return self.formulation.violation(self.chain, np.asarray(state, float))
 
     def encode(self, theta: Any, omega: Any) -> np.ndarray:
-        """Return the state of these angles (N,) and rates (N,); in space of a pose and of rates, as `SpatialChain.start` takes them."""
+        """Return the state of these angles (N,) and rates (N,); in space of a pose and of rates: `SpatialChain.start`."""
         if self.chain.spatial:
             return self.formulation.encode(self.chain, *self.chain.start(theta, omega))
         return self.formulation.encode(self.chain, self.angles("theta", theta), self.angles("omega", omega))

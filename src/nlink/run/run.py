@@ -152,7 +152,8 @@ class Run(Readout):
         >>> run.points(nlink.At(0, 0.5))[0].tolist()
         [[0.0, -0.5]]
         """
-        return kinematics.points(self.chain, self.position, checked_points("points", places, self.chain.n))
+        axes = 3 if self.chain.spatial else 2
+        return kinematics.points(self.chain, self.position, checked_points("points", places, self.chain.n, axes))
 
     def centres(self) -> np.ndarray:
         """Return the centres of mass, (T, N, 2) in m."""

@@ -242,7 +242,11 @@ class Watches:
         links, ways = self.links[which[:, 0]].tolist(), which[:, 1].tolist()
         flips = list(enumerate(zip(t.tolist(), links, ways, strict=True)))
         return [
-            Occurrence(event_record(self.system.chain, time, "flip", theta[k], omega[k], {"link": link, "direction": way}), states[k], event.terminal)
+            Occurrence(
+                event_record(self.system.chain, time, "flip", theta[k], omega[k], {"link": link, "direction": way}),
+                states[k],
+                event.terminal,
+            )
             for event in self._flips
             for k, (time, link, way) in flips
             if event.link in (None, link)

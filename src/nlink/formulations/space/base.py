@@ -36,6 +36,11 @@ class SpaceFormulation(Formulation):
         """Take every chain and load that a SpatialChain takes."""
         return self.kind(numbers)
 
+    @property
+    def projected(self) -> bool:
+        """True: directions and quaternions are scaled to length 1 after each step."""
+        return True
+
     def encode(self, chain: SpatialChain, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Join coordinates and rates."""
         return np.concatenate([theta, omega], axis=-1)

@@ -24,12 +24,12 @@ from nlink.formulations.space.base import SpaceFormulation
 from nlink.formulations.space.settling import settle_lines
 from nlink.mechanics.contract import SETTLERS, right_hand_side
 from nlink.mechanics.parameters import LENGTH
-from nlink.mechanics.space.kernels import FX, FY, FZ, NX, NY, NZ, SPACE_LOAD_ROWS, apply_space_loads
+from nlink.mechanics.space.kernels import apply_space_loads, pose_lines
 from nlink.mechanics.space.numbers import COUPLED, LOWER, PER_LENGTH, SHARE, UPPER, SpaceParameters
+from nlink.mechanics.space.scratch import FX, FY, FZ, NX, NY, NZ, OWN, SPACE_ROWS
 
-HX, HY, HZ, WXX, WXY, WXZ, WYX, WYY, WYZ, WZX, WZY, WZZ = range(SPACE_LOAD_ROWS, SPACE_LOAD_ROWS + 12)
+HX, HY, HZ, WXX, WXY, WXZ, WYX, WYY, WYZ, WZX, WZY, WZZ = range(OWN, OWN + 12)
 """Rows: a1 = H + W a0."""
-LINE_ROWS = SPACE_LOAD_ROWS + 12
 
 
 class LineParameters(SpaceParameters):
@@ -45,7 +45,7 @@ class LineSweep(SpaceFormulation):
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""
-        return LINE_ROWS
+        return SPACE_ROWS
 
 
 @right_hand_side(LineParameters)
@@ -54,7 +54,8 @@ def line_rates(t, y, p, out, w):
     chain = p.chain
     half = chain.size
     if chain.loaded:
-        apply_space_loads(t, y, chain, w, out, 2 * half)
+        pose_lines(y, chain, w)
+        apply_space_loads(chain, w, out, 2 * half)
     zero = alike(0.0, y[0])
     below = zero, zero, zero, zero, zero, zero, zero, zero, zero
     for j in range(chain.n):

@@ -1,10 +1,8 @@
-"""Joints in space at the upper hinge of a link: a ball, a hinge about an axis, a universal joint. Axes are those of the hanging chain.
+"""Joints in space at the upper hinge of a link, with axes as they are in the hanging chain.
 
-coordinates                     the link turns against its parent by
-Ball        of a line its direction e (3),  any rotation
-of a body a quaternion (4)
-Hinge       an angle                        that angle about `axis`
-Universal   two angles                      the first about `first`, fixed in the parent, then the second about `second`, fixed in the link
+Ball        of a line its direction e (3), of a body a quaternion (4): any rotation against the parent
+Hinge       an angle about `axis`
+Universal   two angles: the first about `first`, fixed in the parent, then the second about `second`, fixed in the link
 """
 
 from __future__ import annotations
@@ -16,6 +14,8 @@ from typing import Any, ClassVar
 from nlink._support.checks import ModelError, listed, number, shown
 
 Vector = tuple[float, float, float]
+UNIT = 1e-15
+"""By how much the length of a direction may miss 1 by rounding: it is not scaled again then."""
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 
@@ -34,7 +34,7 @@ def unit(where: str, value: Any) -> Vector:
     size = math.hypot(x, y, z)
     if size == 0:
         raise ModelError(f"{where} must be a direction, got (0, 0, 0)")
-    return x / size, y / size, z / size
+    return (x, y, z) if abs(size - 1) <= UNIT else (x / size, y / size, z / size)
 
 
 @dataclass(frozen=True)

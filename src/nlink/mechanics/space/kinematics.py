@@ -13,11 +13,14 @@ Coordinates c (..., K), their rates and second derivatives; with e the direction
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from nlink._support.checks import ModelError
 from nlink.mechanics.loads import Drag, FollowerForce, JointSpring, JointTorsion, TipForce
+from nlink.mechanics.points import At, Point
 from nlink.mechanics.space.joints import Ball
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class Turns(NamedTuple):
 
 
 def turns(chain: SpatialChain, c: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None) -> Turns:
-    """Return how the links stand and turn at coordinates c (..., K), their rates v and second derivatives a (zeros if not given)."""
+    """Return how the links stand and turn at coordinates c (..., K), their rates v and second derivatives a; zeros if not given."""
     c = np.asarray(c, float)
     v, a = (np.zeros_like(c) if each is None else np.asarray(each, float) for each in (v, a))
     if chain.lines:
@@ -61,7 +64,7 @@ def turns(chain: SpatialChain, c: np.ndarray, v: np.ndarray | None = None, a: np
 
 
 def _of_lines(c: np.ndarray, v: np.ndarray, a: np.ndarray) -> Turns:
-    e, rate, curve = (each.reshape(*each.shape[:-1], -1, 3) for each in (c, v, a))
+    e, rate, curve = (each.reshape(*each.shape[:-1], each.shape[-1] // 3, 3) for each in (c, v, a))
     square = (e * e).sum(-1, keepdims=True)
     unit = e / np.sqrt(square)
     return Turns(unit, np.cross(e, rate) / square, np.cross(e, curve) / square, np.full((*e.shape[:-1], 4), np.nan))
@@ -153,6 +156,26 @@ def hinge_velocities(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.nd
     return _from_pivot(chain.length[:, None] * np.cross(at.omega, at.direction))
 
 
+def points(chain: SpatialChain, c: np.ndarray, places: Sequence[Point]) -> np.ndarray:
+    """Return where points of links and of the ground (x, y, z) are, (..., K, 3) in m."""
+    at, ends = turns(chain, c), hinges(chain, c)
+    found = [_spot(chain, place, at, ends[..., place.link, :]) if isinstance(place, At) else np.array(place) for place in places]
+    shape = (*np.shape(c)[:-1], 3)
+    return np.stack([np.broadcast_to(each, shape) for each in found], -2) if found else np.zeros((*shape[:-1], 0, 3))
+
+
+def _spot(chain: SpatialChain, place: At, at: Turns, hinge: np.ndarray) -> np.ndarray:
+    """Return where a point of a link is: so far along it, and of a body so far along x of its axes."""
+    i = place.link
+    along = float(chain.length[i]) if place.along is None else place.along
+    spot = hinge + along * at.direction[..., i, :]
+    if not place.left:
+        return spot
+    if chain.is_line[i]:
+        raise ModelError(f"At({i}).left must be 0, got {place.left:g}: links[{i}] is a line, which has no left")
+    return spot + place.left * turned(at.rotation[..., i, :], np.array([1.0, 0.0, 0.0]))
+
+
 def centres(chain: SpatialChain, c: np.ndarray) -> np.ndarray:
     """Return the centres of mass, (..., N, 3) in m."""
     at = turns(chain, c)
@@ -179,7 +202,26 @@ def centre_accelerations(chain: SpatialChain, c: np.ndarray, v: np.ndarray, a: n
 
 def energies(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy, each (...) in J."""
+    if chain.lines:
+        return _energies_of_lines(chain, np.asarray(c), np.asarray(v))
     return kinetic_energy(chain, c, v), potential_energy(chain, c)
+
+
+def _energies_of_lines(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the energies of lines with directions of length 1: a centre moves as its hinge and d e' do."""
+    rates = [v[..., k::3] for k in range(3)]
+    speeds = ((_before(chain.length * rate) + chain.com * rate) ** 2 for rate in rates)
+    kinetic = 0.5 * ((sum(speeds) * chain.mass).sum(-1) + (sum(rate**2 for rate in rates) * chain.inertia).sum(-1))
+    up = c[..., 1::3]
+    potential = chain.g * ((_before(chain.length * up) + chain.com * up) * chain.mass).sum(-1)
+    return kinetic, potential + spring_energy(chain, c)
+
+
+def _before(values: np.ndarray) -> np.ndarray:
+    """Return for each link the sum over those before it."""
+    out = np.zeros_like(values)
+    np.cumsum(values[..., :-1], axis=-1, out=out[..., 1:])
+    return out
 
 
 def kinetic_energy(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:

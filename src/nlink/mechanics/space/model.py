@@ -7,7 +7,8 @@ r"""Chains in space: lines and bodies one below another, from a pivot at the ori
         z                   line       a Link: a thin rod or a point mass, without extent across and without twist
                             body       a Body: any tensor of inertia
 
-Coordinates: of a line its direction (3), of a body on a ball joint a unit quaternion (4), of a hinge an angle, of a universal joint two.
+Coordinates: of a line its direction (3), of a body on a ball joint a unit quaternion (4), of a hinge an angle, of a universal joint
+two angles.
 """
 
 from __future__ import annotations
@@ -230,7 +231,7 @@ class SpatialChain(Multibody):
 
 
 for _name in (
-    "hinges", "hinge_velocities", "segments", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
-    "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
+    "hinges", "hinge_velocities", "segments", "points", "centres", "centre_velocities", "centre_accelerations", "energies",
+    "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(SpatialChain, getattr(space, _name))

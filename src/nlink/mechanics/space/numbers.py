@@ -1,4 +1,4 @@
-"""The numbers of a chain in space: what compiled code sees. The rows of links are those of a chain in the plane, then those of space.
+"""The numbers of a chain in space: what compiled code sees. The rows of links are those of a chain in the plane, then its own.
 
 A line has the kinetic energy 1/2 (A |v0|^2 + 2 C v0.v1 + B |v1|^2) in the velocities of its ends, with J about its upper hinge
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nlink.mechanics.loads import Drag, Gravity, JointTorsion, TipForce
+from nlink.mechanics.loads import Drag, Gravity, JointDamper, JointSpring, JointTorsion, TipForce
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import (
     AMPLITUDE,
@@ -40,7 +40,7 @@ CX, CY, CZ, JXX, JXY, JXZ, JYY, JYZ, JZZ = range(ROWS + 7, ROWS + 16)
 """Of bodies, in body axes: centre of mass, and tensor of inertia about the upper hinge."""
 AX, AY, AZ, BX, BY, BZ = range(ROWS + 16, ROWS + 22)
 """The axes of hinges and universal joints, in the hanging chain."""
-SPACE_ROWS = ROWS + 22
+ALL_ROWS = ROWS + 22
 TIP_Z = SINGLES
 """Where the third component of the force at the tip stands among the single numbers, behind those of the plane."""
 KIND, PLACE = range(2)
@@ -69,6 +69,12 @@ class SpatialNumbers(NamedTuple):
     """0: there are no torque functions in space"""
     loaded: bool
     """whether anything but gravity acts"""
+    sprung: bool
+    """whether there are springs against bending"""
+    damped: bool
+    """whether there is friction at joints"""
+    spun: bool
+    """whether there are rotors in lines"""
     timed: bool
     """whether there are sines or tables among the torques"""
     force_level: int
@@ -111,6 +117,9 @@ def spatial_numbers(chain: SpatialChain, constrained: bool = False) -> SpatialNu
         spans=spans,
         callback=0,
         loaded=any(kind is not Gravity for kind in kinds) or bool(chain.momenta.any()),
+        sprung=JointSpring in kinds,
+        damped=JointDamper in kinds,
+        spun=bool(chain.momenta.any()),
         timed=bool(links[AMPLITUDE].any() or len(table)),
         force_level=int(any(kind.moves for kind in kinds)) + bool(links[row(Drag, "quadratic")].any()),
         ledger=POWERS if constrained or any(kind.works() for kind in kinds) else 0,
@@ -127,7 +136,7 @@ def _kind(link: object) -> int:
 
 def _links(chain: SpatialChain) -> np.ndarray:
     """Return the rows of links, without those of loads."""
-    links = np.zeros((SPACE_ROWS, chain.n))
+    links = np.zeros((ALL_ROWS, chain.n))
     links[LENGTH], links[MASS], links[COM], links[INERTIA] = chain.length, chain.mass, chain.com, chain.inertia
     links[HINGE_INERTIA] = chain.inertia + chain.mass * chain.com**2
     share = chain.com / chain.length

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nlink._support.checks import ANGLES, RATES, WIDEST_ANGLE, ModelError, Units, listed, measured, number, shown
-from nlink.mechanics.space.joints import Hinge, Universal, Vector, triple, unit
+from nlink.mechanics.space.joints import UNIT, Hinge, Universal, Vector, triple, unit
 
 if TYPE_CHECKING:
     from nlink.mechanics.space.model import SpatialChain
@@ -36,8 +36,13 @@ def position_of(chain: SpatialChain, pose: Any) -> np.ndarray:
 
 def velocity_of(chain: SpatialChain, position: np.ndarray, omega: Any) -> np.ndarray:
     """Return the rates of the coordinates (K,) of angular velocities."""
-    entries = _entries("omega", omega, chain.n)
-    return np.array([r for i, entry in enumerate(entries) for r in _rates(chain, i, position[chain.places[i]].tolist(), entry)])
+    given = rates_given(chain, omega)
+    return np.array([r for i, entry in enumerate(given) for r in _rates(chain, i, position[chain.places[i]].tolist(), entry)])
+
+
+def rates_given(chain: SpatialChain, omega: Any) -> list[Values]:
+    """Return the rates of each link, checked: of hinges and universal joints those of their angles, else (x, y, z)."""
+    return [_rates_given(chain, i, entry) for i, entry in enumerate(_entries("omega", omega, chain.n))]
 
 
 def direction_of(inclination: float, azimuth: float) -> Vector:
@@ -122,11 +127,11 @@ def _quaternion(where: str, given: Values) -> Quaternion:
     size = math.hypot(w, x, y, z)
     if size == 0:
         raise ModelError(f"{where} must be a quaternion (w, x, y, z) of a turn, got zeros; no turn is (1, 0, 0, 0)")
-    return w / size, x / size, y / size, z / size
+    return (w, x, y, z) if abs(size - 1) <= UNIT else (w / size, x / size, y / size, z / size)
 
 
-def _rates(chain: SpatialChain, i: int, c: list[float], entry: Any) -> Values:
-    """Return the rates of the coordinates c of link i."""
+def _rates_given(chain: SpatialChain, i: int, entry: Any) -> Values:
+    """Return the rates of link i as they are given, checked."""
     where, joint = f"omega[{i}]", chain.joints[i]
     given = _numbers(where, entry, RATES)
     if isinstance(joint, Hinge | Universal):
@@ -138,7 +143,14 @@ def _rates(chain: SpatialChain, i: int, c: list[float], entry: Any) -> Values:
             )
             raise ModelError(f"{where} has {len(given)} numbers: a {what}")
         return given
-    x, y, z = (0.0, 0.0, given[0]) if len(given) == 1 else triple(where, given)
+    return (0.0, 0.0, given[0]) if len(given) == 1 else triple(where, given)
+
+
+def _rates(chain: SpatialChain, i: int, c: list[float], given: Values) -> Values:
+    """Return the rates of the coordinates c of link i."""
+    if isinstance(chain.joints[i], Hinge | Universal):
+        return given
+    x, y, z = given
     if chain.is_line[i]:
         a, b, d = c
         return y * d - z * b, z * a - x * d, x * b - y * a
