@@ -21,7 +21,8 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; "
+            help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; in space "
+            "any of inclination, azimuth, rates, positions, velocities, paths, tip, energy, momentum, reactions, tensions; "
             "all that suit the run if not given."
         ),
     ] = None,
@@ -93,8 +94,8 @@ def animate(
 ) -> None:
     """Animate a run: a GIF or MP4, a page for the browser, or a live window."""
     from nlink.view.animate import animate as write
-    from nlink.view.looks import Look
     from nlink.view.live import has_display, live
+    from nlink.view.looks import Look
 
     if output is not None:
         check_ending("--output", output, ANIMATIONS)

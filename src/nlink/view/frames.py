@@ -11,7 +11,7 @@ from nlink._support.checks import MOST_TITLE
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
 from nlink.run.run import Run
-from nlink.view.looks import BEYOND, Look, blocks, clock_decimals, frame_times, trusted_times
+from nlink.view.looks import BEYOND, Look, blocks, clock_decimals, trusted_times
 from nlink.view.outline import centre_of_mass, outline, traced
 from nlink.view.pen import Pen, width_of, write
 from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for

@@ -18,7 +18,7 @@ RATE_BITS = 18
 
 
 def space_chain(chain: SpatialChain, trace: Point | None = None) -> Content:
-    """Return the measures of a chain in space that its picture needs; `trace`: the point whose path is shown, if not the last end."""
+    """Return the measures of a chain in space that its picture needs; `trace`: what draws the trail, if not the last end."""
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     drawn: Content = {}
     if isinstance(trace, At):
@@ -44,7 +44,7 @@ def _solid(solid: Solid) -> Content:
 
 
 def space_motion(t: np.ndarray, rows: np.ndarray, rates: np.ndarray) -> Content:
-    """Return the motion: times exact, rows (T, R) to ROUNDED, or finer where a motion is small, rates to a small part of the largest."""
+    """Return the motion: times exact, rows (T, R) to ROUNDED or finer, rates to a small part of the largest."""
     spans = np.ptp(rows, axis=0) if len(rows) else np.zeros(1)
     peak = float(np.abs(rates).max(initial=0.0)) or 1.0
     fine = min(ROUNDED, float(spans.max()) * 2.0**-16 or ROUNDED)

@@ -6,8 +6,8 @@
     back  = (sa ce, se, ca ce)                                towards the eye
     pixel = centre + size (right, up).(point - middle)        size = focus / (eye - back.(point - middle))
 
-`web/orbit.js` is the same camera. A place is (x, y, depth, size): pixels from the lower left corner, metres towards the eye, pixels a
-metre there.
+`web/orbit.js` is the same camera. A place is (x, y, depth, size): pixels from the lower left corner, metres towards the eye,
+pixels a metre there.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ MEET = 0.25
 def painted(a: np.ndarray, b: np.ndarray, half: np.ndarray, link: np.ndarray) -> list[int]:
     """Return the order in which things are painted that lie between places a and b, each (K, 4), `half` pixels to each side.
 
-    `link` is where each stands along the chain, NaN for pieces of a line. Of neighbours, which meet in a hinge, and of two pieces of a
-    line the middles decide.
+    `link` is where each stands along the chain, NaN for pieces of a line. Of neighbours, which meet in a hinge, and of two pieces
+    of a line the middles decide.
     """
     first, second = _overlapping(a[:, :2], b[:, :2], half)
     apart = np.abs(link[first] - link[second])

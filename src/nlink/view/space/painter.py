@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class Painter:
         places = self.camera.places(trail)
         bounds = np.unique(np.linspace(0, len(trail) - 1, min(PIECES, len(trail) - 1) + 1).round().astype(int))
         accent, wide, items = np.array(self.theme.accent), max(1.0, 0.0016 * min(self.look.size)), []
-        for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+        for low, high in pairwise(bounds):
             piece, share = places[low : high + 1], 1.0 - filled * (1.0 - high / (len(trail) - 1))
             strength = 0.95 * share**1.2 * (1 - self.fade(piece[-1, 2]))
             colour, width = _colour(blend(self.stage, accent, strength)), wide * (1 + 1.3 * share)
@@ -202,7 +203,9 @@ class Painter:
             if normal @ (eye - corners[face.at[0]]) <= 0:
                 continue
             lit = float(normal @ light)
-            colour = _colour(blend(stripe if face.stripe else shade, WHITE if lit > 0 else BLACK, 0.2 * lit if lit > 0 else -0.45 * lit))
+            colour = _colour(
+                blend(stripe if face.stripe else shade, WHITE if lit > 0 else BLACK, 0.2 * lit if lit > 0 else -0.45 * lit)
+            )
             side = seen[face.at, :2]
             pen.area(side, colour)
             if not mesh.fine:

@@ -1,4 +1,4 @@
-"""Shapes in space as areas on the screen: round bars, balls, the sides of cylinders and boxes. As in `web/painter.js`, `web/solids.js`."""
+"""Shapes in space as areas on the screen: round bars, balls, sides of bodies; as `web/painter.js` and `web/solids.js` draw them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ def mesh_of(solid: Solid, sides: int) -> Mesh:
     for k in range(count):
         turn = 2 * math.pi * k / count
         corners = [k, (k + 1) % count, count + (k + 1) % count, count + k]
-        faces.append((corners, (math.cos(turn), 0.0, math.sin(turn)), solid.round and (k == 0 or (sides > FEW and k in (1, count - 1)))))
+        faces.append(
+            (corners, (math.cos(turn), 0.0, math.sin(turn)), solid.round and (k == 0 or (sides > FEW and k in (1, count - 1))))
+        )
     faces += [([side * count + k for k in range(count)], (0.0, 2.0 * side - 1.0, 0.0), False) for side in (0, 1)]
     marks = [_mark(solid.round, side) for side in (-1.0, 1.0) if sides > FEW]
     if not solid.round:
@@ -100,7 +102,9 @@ def mesh_of(solid: Solid, sides: int) -> Mesh:
         faces.append((list(range(len(local), len(local) + len(corners))), normal, True))
         local += corners
     points = np.array(solid.centre) + (np.array(local) * solid.half) @ axes
-    return Mesh(points, [Face(np.array(at), np.array(normal) @ axes, stripe) for at, normal, stripe in faces], 2 * count, sides <= FEW)
+    return Mesh(
+        points, [Face(np.array(at), np.array(normal) @ axes, stripe) for at, normal, stripe in faces], 2 * count, sides <= FEW
+    )
 
 
 def _mark(round_: bool, side: float) -> tuple[list[tuple[float, float, float]], tuple[float, float, float]]:

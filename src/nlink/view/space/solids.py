@@ -1,8 +1,8 @@
 """What a body in space looks like: the uniform cylinder or box with its mass, centre and inertia.
 
-A cylinder of radius r and height h has the inertia m r^2/2 about its axis and m (3 r^2 + h^2)/12 across; a box with sides a, b, c has
-m (b^2 + c^2)/12 about a. Every tensor that a body can have is that of one such box, and of a cylinder if two of its values are equal:
-a body without a section is drawn as what turns like it.
+A cylinder of radius r and height h has the inertia m r^2/2 about its axis and m (3 r^2 + h^2)/12 across; a box with sides a, b, c
+has m (b^2 + c^2)/12 about a. Every tensor that a body can have is that of one such box, and of a cylinder if two of its values are
+equal: a body without a section is drawn as what turns like it.
 """
 
 from __future__ import annotations
