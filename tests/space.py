@@ -1,5 +1,5 @@
-"""Random chains in space, and an independent mechanics of them: Newton and Euler link by link, dense, with the forces of the hinges and
-the moments of the joints as unknowns; loads written out again in NumPy and SciPy.
+"""Random chains in space, and an independent mechanics of them: Newton and Euler link by link, dense, with the forces of the hinges
+and the moments of the joints as unknowns; loads written out again in NumPy and SciPy.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.linalg import lstsq
 from scipy.spatial.transform import Rotation
 
 from nlink import (
@@ -157,11 +158,11 @@ class Newton:
                 N[-1] += np.cross(chain.length[-1] * self.e[-1] - self.centre[-1], force)
                 powers[load.name] = float(force @ hinge[-1])
         W = self.whole
-        for load, moment, relative in (
-            (JointDamper, self._between(lambda i: -chain.each(JointDamper, "damping")[i] * self._relative(W, i)), None),
-            (JointSpring, self._between(self._bending), None),
-            (JointTorsion, self._between(self._torsion), None),
-            (LinkDamper, -chain.each(LinkDamper, "damping")[:, None] * W, None),
+        for load, moment in (
+            (JointDamper, self._between(lambda i: -chain.each(JointDamper, "damping")[i] * self._relative(W, i))),
+            (JointSpring, self._between(self._bending)),
+            (JointTorsion, self._between(self._torsion)),
+            (LinkDamper, -chain.each(LinkDamper, "damping")[:, None] * W),
         ):
             if chain.load(load):
                 N += moment
@@ -274,7 +275,7 @@ class Newton:
             A[row : row + count, part(3, i)] = S.T
             b[row : row + count] = self.torque(i) if count == 1 else 0.0
             row += count
-        x = np.linalg.lstsq(A[:row], b[:row], rcond=1e-13)[0]
+        x = lstsq(A[:row], b[:row], cond=1e-13, lapack_driver="gelsy")[0]
         return x[3 * n : 6 * n].reshape(n, 3), x[6 * n : 9 * n].reshape(n, 3)
 
 

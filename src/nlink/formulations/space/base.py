@@ -63,20 +63,10 @@ class SpaceFormulation(Formulation):
         sizes = [np.linalg.norm(c[..., place], axis=-1) - 1 for place in chain.places if place.stop - place.start > 2]
         return np.abs(sizes).max(0) if sizes else np.zeros(np.shape(state)[:-1])
 
-    def reactions(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, chain: SpatialChain, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray
-    ) -> np.ndarray:
-        """Return the force on each link at its upper hinge (N, 3), of coordinates and their first two derivatives."""
-        return kinematics.reactions(chain, theta, omega, alpha)
-
     def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Scale the coordinates to their spheres and project the rates, in place; what was off before is not told."""
         settle_many(states, parameters, scratch)
         return 0.0, 0.0
-
-    def stuck(self, system: Any, t: float, y: np.ndarray) -> tuple[str, str] | None:
-        """Return None: nothing closes a chain in space."""
-        return None
 
     def turning(self, n: int) -> np.ndarray:
         """Return no angles: `turning_of` knows the chain."""

@@ -67,7 +67,9 @@ def _of_lines(c: np.ndarray, v: np.ndarray, a: np.ndarray) -> Turns:
     e, rate, curve = (each.reshape(*each.shape[:-1], each.shape[-1] // 3, 3) for each in (c, v, a))
     square = (e * e).sum(-1, keepdims=True)
     unit = e / np.sqrt(square)
-    return Turns(unit, np.cross(e, rate) / square, np.cross(e, curve) / square, np.full((*e.shape[:-1], 4), np.nan))
+    omega = np.cross(e, rate) / square
+    alpha = (np.cross(e, curve) - 2 * (e * rate).sum(-1, keepdims=True) * omega) / square
+    return Turns(unit, omega, alpha, np.full((*e.shape[:-1], 4), np.nan))
 
 
 def _of_ball(c: np.ndarray, v: np.ndarray, a: np.ndarray) -> Turns:

@@ -7,6 +7,7 @@ omega    of a line and of a body on a ball its angular velocity (x, y, z) in wor
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,31 @@ def rows_of(chain: SpatialChain, position: np.ndarray, velocity: np.ndarray) -> 
     own = _rows(chain, velocity)
     rates = tuple(row if _of_angles(chain, i) else tuple(omega[i].tolist()) for i, row in enumerate(own))
     return _rows(chain, position), rates
+
+
+def turned_further(
+    chain: SpatialChain, pose: tuple[Any, ...], omega: tuple[Any, ...], factors: list[float]
+) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+    """Return a start with the angle by which each link is turned from the hanging chain, and its rates, times a factor."""
+    rows = tuple(_further(row, factor) for row, factor in zip(pose, factors, strict=True))
+    return rows, tuple(_times(row, factor) for row, factor in zip(omega, factors, strict=True))
+
+
+def _further(row: Any, factor: float) -> Row:
+    """Return a direction with another inclination, a quaternion with another angle about its axis, or other angles of a joint."""
+    if not isinstance(row, tuple) or len(row) < 3:
+        return _times(row, factor)
+    first, sideways = (-row[1], row[::2]) if len(row) == 3 else (row[0], row[1:])
+    size = math.hypot(*sideways)
+    if size == 0:
+        return row
+    angle = factor * math.atan2(size, first)
+    parts = [math.sin(angle) * each / size for each in sideways]
+    return (parts[0], -math.cos(angle), parts[1]) if len(row) == 3 else (math.cos(angle), *parts)
+
+
+def _times(row: Any, factor: float) -> Row:
+    return tuple(factor * each for each in row) if isinstance(row, tuple) else factor * row
 
 
 def _rows(chain: SpatialChain, values: np.ndarray) -> tuple[Row, ...]:
