@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from nlink import Chain
 from nlink.mechanics import kinematics
 from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.model import SpatialChain
@@ -51,8 +50,8 @@ def spatial_run(chain: SpatialChain, times: Any = None, title: str = "Made up in
     t = np.arange(201) / 50 if times is None else np.asarray(times, float)
     position, velocity, acceleration = motion(chain, t)
     kinetic, potential = kinematics.energies(chain, position, velocity)
-    scenario = Scenario(Chain.uniform(chain.n), (0.0,) * chain.n, title=title)
-    object.__setattr__(scenario, "chain", chain)
+    start = [row.tolist() for row in (position[0, place] for place in chain.places)]
+    scenario = Scenario(chain, tuple(row if len(row) > 1 else row[0] for row in start), title=title)
     return Run(
         scenario, *trajectory(chain, t, position, velocity, acceleration), kinetic=kinetic, potential=potential, work={},
         drift=np.zeros(len(t)), status=Status("finished", "reached its end"), stats=Stats(0, 0, 0, 0.0), trusted_until=trusted,

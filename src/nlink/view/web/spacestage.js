@@ -99,9 +99,13 @@ export class SpaceStage extends Stage {
     if (above) this.drawShadow();
     this.drawPivot();
     const drawn = new Uint8Array(this.chain.n), items = [...this.links(drawn), ...this.trail()];
-    for (const item of ordered(items)) item.draw();
+    for (const item of this.order(items)) item.draw();
     this.drawForces();
     this.drawAxes();
+  }
+
+  order(items) {
+    return ordered(items);
   }
 
   // How thick a link is, in m and about in pixels.
