@@ -13,7 +13,7 @@ export class SpacePlayer extends Player {
   constructor(root, content, options) {
     super(root, content, options);
     const { azimuth, elevation } = content.look ?? {};
-    if (azimuth !== undefined) this.stage.look(azimuth, elevation);
+    if (azimuth !== undefined) this.stage.from(azimuth, elevation);
   }
 
   stageOn(...given) {
@@ -48,7 +48,7 @@ export class SpacePlayer extends Player {
   }
 
   actions() {
-    const { stage } = this, turn = (x, y) => () => { stage.camera.turn(x * STEP, y * STEP); this.request(); }, look = (...way) => () => stage.look(...way);
+    const { stage } = this, turn = (x, y) => () => { stage.camera.turn(x * STEP, y * STEP); this.request(); }, look = (...way) => () => stage.from(...way);
     return { ...super.actions(), 4: turn(1, 0), 6: turn(-1, 0), 8: turn(0, 1), 2: turn(0, -1), 1: look(0, 0), 3: look(ASIDE, 0), 7: look(0, ASIDE) };
   }
 }

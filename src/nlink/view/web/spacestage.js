@@ -48,7 +48,8 @@ export class SpaceStage extends Stage {
     super.fit();
   }
 
-  look(azimuth, elevation) {
+  // Look from another side.
+  from(azimuth, elevation) {
     this.camera.look(azimuth, elevation);
     this.changed?.();
   }
