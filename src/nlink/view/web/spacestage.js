@@ -43,6 +43,10 @@ export class SpaceStage extends Stage {
     this.changed?.();
   }
 
+  kept() {
+    return Object.assign(new OrbitCamera(), this.camera);
+  }
+
   fit() {
     this.camera?.home?.();
     super.fit();

@@ -46,6 +46,11 @@ export class Stage {
     Object.assign(this, { motion, chain: motion.chain, outline: motion.chain.outline || lineOf(motion.chain) });
   }
 
+  // The view as it is, to come back to.
+  kept() {
+    return { ...this.camera };
+  }
+
   fit() {
     this.fitted = true;
     this.changed?.();
