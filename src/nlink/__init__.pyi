@@ -104,8 +104,8 @@ from .formulations.stabilization import Penalty as Penalty
 from .formulations.stabilization import Projection as Projection
 from .formulations.stabilization import Unstabilized as Unstabilized
 from .integrators.gauss import Gauss as Gauss
-from .integrators.rattle import Rattle as Rattle
 from .integrators.ida import IDA as IDA
+from .integrators.rattle import Rattle as Rattle
 from .integrators.scipy_methods import Scipy as Scipy
 from .scenario import Settings as Settings
 from .simulation.flow import Flow as Flow

@@ -177,7 +177,7 @@ def gathered(context: Context, builder: Builder, kind: Kind, array: Value, part:
 
 
 def scattered(context: Context, builder: Builder, kind: Kind, array: Value, first: int, vector: Number, count: int) -> None:
-    """Fill numbers `first`, `first` + 1, ... of an array of numbers side by side from as many lanes of a vector as are asked for."""
+    """Fill numbers `first`, `first` + 1, ... of an array of numbers side by side from as many lanes of a vector."""
     data = Cells(context, builder, kind, array).data
     for i in range(count):
         builder.store(vector.number(i).value, builder.gep(data, [ir.Constant(ir.IntType(64), first + i)]))

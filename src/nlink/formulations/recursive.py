@@ -19,12 +19,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.closure import ClosedSweep
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
 from nlink.formulations.side_by_side import SideBySide
+from nlink.formulations.space.base import SpaceFormulation
+from nlink.formulations.space.bodies import BallSweep
+from nlink.formulations.space.joints import JointSweep
 from nlink.formulations.space.lines import LineSweep
 from nlink.formulations.tree import TreeFormulation, TreeSweep
 from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
@@ -32,6 +34,7 @@ from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, apply_loads, s
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
+from nlink.mechanics.space.joints import Ball
 from nlink.mechanics.space.model import SpatialChain
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
@@ -59,11 +62,11 @@ class Recursive(LoopFormulation):
         """Return the sweep over a tree; with the rows of what closes it, if something does."""
         return ClosedSweep() if mechanism.closed else TreeSweep()
 
-    def of_space(self, chain: SpatialChain) -> LineSweep:
+    def of_space(self, chain: SpatialChain) -> SpaceFormulation:
         """Return the cheapest sweep for the links of a chain in space."""
-        if not chain.lines:
-            raise ModelError("recursive takes lines in space so far, not bodies; use Link for all links")
-        return LineSweep()
+        if chain.lines:
+            return LineSweep()
+        return BallSweep() if all(isinstance(joint, Ball) for joint in chain.joints) else JointSweep()
 
     def side_by_side(self, parameters: BareParameters) -> Any:
         """Take every open chain without a torque function."""

@@ -39,7 +39,7 @@ from nlink.mechanics.series import (
 from nlink.mechanics.system import System
 
 WIDTHS = (2, 4, 8, 16, 32)
-"""A chain that fits into a vector of one of these is computed in it; in loops those of more than LONGEST links take LANES at a time."""
+"""A chain that fits into a vector of one of these is computed in it; longer ones than LONGEST take LANES links at a time."""
 LONGEST = 16
 PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 """Numbers of links that code in one vector is compiled for: a chain takes the next."""

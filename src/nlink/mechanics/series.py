@@ -136,7 +136,7 @@ def horizon(h, p, room, order):
 
 @chosen("arrival")
 def arrival(h, y, p, room, order, new):
-    """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room, on its constraints."""
+    """Fill `new` with the state, on its constraints and without its ledger, at the time h after the start y of the series."""
 
 
 @chosen("accelerations")

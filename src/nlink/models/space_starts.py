@@ -8,7 +8,7 @@ inclination, azimuth    angles from straight down, and about the vertical from +
 direction               (x, y, z) for each link
 rotation                quaternions (w, x, y, z)
 pose                    for each link one of these, or of its joint an angle, or two
-omega                   rates about z, or (x, y, z) in world axes, or of a joint the rates of its angles
+omega                   rates about z, or (x, y, z) in world axes, or of a joint the rates of its angles; one row serves all
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ def read_start_in_space(table: dict[str, Any], model: SpatialChain) -> tuple[Any
     if "azimuth" in table and given != ["inclination"]:
         raise ModelError("start.azimuth belongs to start.inclination; give both")
     omega = _scaled("start.omega", table.get("omega", 0.0), unit, RATES)
+    if isinstance(omega, list) and len(omega) == 1 and isinstance(omega[0], list):
+        omega = omega * model.n
     if not given or given == ["shape"]:
         return _shape(table, model, unit, omega)
     extra = next((key for key in OWN if key in table), None)
@@ -96,7 +98,7 @@ def _row(where: str, row: Any, size: int) -> Any:
 def _each(where: str, value: Any, model: SpatialChain, unit: float) -> list[float]:
     """Return an angle for each link; one serves all."""
     found = _scaled(where, value, unit, ANGLES)
-    if any(isinstance(each, list) for each in found if isinstance(found, list)):
+    if isinstance(found, list) and any(isinstance(each, list) for each in found):
         raise ModelError(f"{where} must be one angle, or one for each link, got {checks.shown(value)}")
     return list(checks.spread(where, tuple(found) if isinstance(found, list) else found, model.n, "links"))
 

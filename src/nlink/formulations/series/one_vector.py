@@ -236,8 +236,8 @@ def couplings(links, lx, ly, qx, qy, inertia):
 
 
 def inverted(rows, parts=1):
-    """Write down the rows of the inverse of a symmetric matrix: the elimination of Gauss and Jordan. A number of the matrix stands in
-    so many lanes as it has parts.
+    """Write down the rows of the inverse of a symmetric matrix: the elimination of Gauss and Jordan. A number of the matrix stands
+    in so many lanes as it has parts.
     """
     rows = list(rows)
     for k in range(len(rows)):

@@ -5,9 +5,10 @@ With C a = f + lambda e the accelerations under a pull lambda along each line,
     e1 = e + u            u = h e' + h^2/2 a       e.a = -w        such that |e1| = 1
     e1' = u/h + h/2 a1    a1 with the forces at e1                 such that e1.e1' = 0
 
-|e + u|^2 = 1 gives h^2 w = |u|^2 + 2 h e.e' + |e|^2 - 1, which is iterated to rounding from w = |e'|^2: each iteration is one sweep
-over the lines. Where forces depend on rates, the second half is iterated too, which keeps the stage symmetric in time. Start and end
-of a stage have the same share in the work of the loads. Reference: Lee, Leok, McClamroch, Int. J. Numer. Meth. Engng 79 (2009) 1147.
+|e + u|^2 = 1 gives h^2 w = |u|^2 + 2 h e.e' + |e|^2 - 1, which is iterated to rounding from w = |e'|^2: each iteration is one
+sweep over the lines. Where forces depend on rates, the second half is iterated too, which keeps the stage symmetric in time. Start
+and end of a stage have the same share in the work of the loads. Reference: Lee, Leok, McClamroch, Int. J. Numer. Meth. Engng 79
+(2009) 1147.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from nlink.formulations.space.series.rows import BENT, PX, PY, PZ, SCRATCH, SHAR
 from nlink.formulations.space.series.sweep import factorise, solve, swung
 from nlink.mechanics.contract import RATTLES, Rattled
 from nlink.mechanics.parameters import LENGTH
-from nlink.mechanics.space.kernels import FX, FY, FZ, apply_space_loads
+from nlink.mechanics.space.kernels import apply_space_loads, pose_lines
+from nlink.mechanics.space.scratch import FX, FY, FZ
 
 SQUARE = SCRATCH
 """The row of `u` with w as it is tried."""
@@ -45,7 +47,8 @@ def act(t, y, p, room, at):
     for i in range(p.n):
         u[PX, i] = u[PY, i] = u[PZ, i] = 0.0
     if p.loaded:
-        apply_space_loads(t, y, p, w, room.power[at], 0)
+        pose_lines(y, p, w)
+        apply_space_loads(p, w, room.power[at], 0)
         tx = ty = tz = 0.0
         for j in range(p.n):
             i = p.n - 1 - j
@@ -82,7 +85,7 @@ def move(h, begun, y, p, room):
         for i in range(n):
             change = max(change, try_line(i, h, begun, y, p, room))
         if not math.isfinite(change):
-            return count, True
+            return count, count == 1  # what is not finite from the first is no matter of the trials
         if change == 0.0 or (change >= before and change < CLOSE):
             return count, True
         before = change
@@ -110,7 +113,7 @@ def try_line(i, h, begun, y, p, room):
     wanted = (ux * ux + uy * uy + uz * uz) + 2.0 * h * (ex * vx + ey * vy + ez * vz) + ((ex * ex + ey * ey + ez * ez) - 1.0)
     change = wanted - h * h * room.u[SQUARE, i]
     room.u[SQUARE, i] = wanted / (h * h)
-    return abs(change) if math.isfinite(change) else math.nan
+    return abs(change) if math.isfinite(change) else math.inf
 
 
 @kernel
@@ -130,7 +133,7 @@ def speed_up(t, h, begun, y, p, room):
         for i in range(p.n):
             change = max(change, try_rate(i, h, y, p, room))
         if not p.loaded or not math.isfinite(change):
-            return count, True
+            return count, count == 1
         if abs(h) * change == 0.0 or (change >= before and abs(h) * change < CLOSE):
             return count, True
         before = change
@@ -145,7 +148,7 @@ def try_rate(i, h, y, p, room):
     x, z, r = trial[rate] + by * x, trial[rate + 1] + by * z, trial[rate + 2] + by * r
     change = max(abs(x - y[rate]), abs(z - y[rate + 1]), abs(r - y[rate + 2]))
     y[rate], y[rate + 1], y[rate + 2] = x, z, r
-    return change if math.isfinite(x + z + r) else math.nan
+    return change if math.isfinite(x + z + r) else math.inf
 
 
 RATTLES[LineParameters] = Rattled(rattle_begin, rattle_stage, ROWS)

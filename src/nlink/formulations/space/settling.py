@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nlink.compiled.jit import kernel
+from nlink.mechanics.space.numbers import BALL, KIND, LINE, PLACE
 
 
 @kernel
@@ -21,6 +22,18 @@ def settle_sphere(y, at, count, half):
         along += y[at + k] * y[half + at + k]
     for k in range(count):
         y[half + at + k] -= along * y[at + k]
+
+
+def settle_links(y, p, w):
+    """Settle the state of a chain of lines and bodies: directions and quaternions, not angles."""
+    half = p.chain.size
+    for i in range(p.chain.n):
+        kind, at = p.chain.whole[KIND, i], p.chain.whole[PLACE, i]
+        if kind == LINE:
+            settle_sphere(y, at, 3, half)
+        elif kind == BALL:
+            settle_sphere(y, at, 4, half)
+    return True
 
 
 def settle_lines(y, p, w):

@@ -27,6 +27,7 @@ from nlink.mechanics.space import kinematics as space
 from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.joints import Ball, Hinge, Joint, Universal
 from nlink.mechanics.space.poses import position_of, velocity_of
+from nlink.mechanics.space.resistance import weak
 
 KINDS = {kind.name: kind for kind in BUILT_IN} | SPACE_LOADS
 NAMES = {3: ".x .y .z", 4: ".w .x .y .z", 1: "", 2: ".1 .2"}
@@ -63,6 +64,8 @@ class SpatialChain(Multibody):
             self._check_load(load)
         if self.lines:
             refuse_singular("SpatialChain", self.links)
+        else:
+            self._refuse_weak()
 
     @classmethod
     def uniform(cls, n: int, *, length: float = 1.0, mass: float = 1.0, shape: Shape = "rod", loads: Any = ()) -> SpatialChain:
@@ -193,10 +196,22 @@ class SpatialChain(Multibody):
         for i, (spin, line) in enumerate(zip(spins, self.is_line, strict=True)):
             if spin and not line and isinstance(self.spin, tuple):
                 raise ModelError(f"SpatialChain.spin[{i}] must be 0: links[{i}] is a Body, whose spin is part of its motion")
-        if self.spin and not any(self.is_line):
+        if any(spins) and not any(self.is_line):
             raise ModelError("SpatialChain.spin must be 0: no link is a line; give a Body its spin by omega")
         if not isinstance(self.spin, tuple) and self.spin and not self.lines:
             object.__setattr__(self, "spin", tuple(self.spin * line for line in self.is_line))
+
+    def _refuse_weak(self) -> None:
+        """Refuse a chain whose mass matrix is singular."""
+        i = weak(self)
+        if i is None:
+            return
+        joint = self.joints[i]
+        about = "its joint" if isinstance(joint, Ball) else "an axis of its joint" if isinstance(joint, Universal) else "its hinge"
+        raise ModelError(
+            f"SpatialChain.links[{i}] makes the mass matrix singular: nothing with mass resists a turn about {about}; "
+            "give it an inertia there, or a mass away from it"
+        )
 
     def _check_load(self, load: Load) -> None:
         check_lengths(load, self.n)

@@ -75,6 +75,8 @@ class SpatialNumbers(NamedTuple):
     """whether there is friction at joints"""
     spun: bool
     """whether there are rotors in lines"""
+    twisted: bool
+    """whether there are springs against twist"""
     timed: bool
     """whether there are sines or tables among the torques"""
     force_level: int
@@ -120,6 +122,7 @@ def spatial_numbers(chain: SpatialChain, constrained: bool = False) -> SpatialNu
         sprung=JointSpring in kinds,
         damped=JointDamper in kinds,
         spun=bool(chain.momenta.any()),
+        twisted=JointTorsion in kinds,
         timed=bool(links[AMPLITUDE].any() or len(table)),
         force_level=int(any(kind.moves for kind in kinds)) + bool(links[row(Drag, "quadratic")].any()),
         ledger=POWERS if constrained or any(kind.works() for kind in kinds) else 0,

@@ -19,27 +19,23 @@ from nlink.formulations.space.series.resistance import resist, resisted
 from nlink.formulations.space.series.rows import QX, QY, QZ, SPEEDX, SPEEDY, SPEEDZ, X, Y, Z
 from nlink.formulations.space.series.springs import bend
 from nlink.mechanics.kernels import DRAGGED, FOLLOWED, FOLLOWER, LINEAR_DRAG, TIP_X, TIP_Y, TIPPED
-from nlink.mechanics.moments import LINKS, POWERS
-from nlink.mechanics.loads import JointDamper
-from nlink.mechanics.parameters import COM, LENGTH, row
+from nlink.mechanics.moments import POWERS
+from nlink.mechanics.parameters import COM, LENGTH
+from nlink.mechanics.space.kernels import DAMPING, RESISTANCE, RESISTED
 from nlink.mechanics.space.numbers import SPIN, TIP_Z
-
-DAMPING = row(JointDamper, "damping")
-_, link_affine, _, _, link_start, link_works, link_store, link_store_order = LINKS
 
 
 @kernel
 def act(k, room, ahead):
     """Fill coefficient k of the forces of the loads."""
     p, terms, w, u = room.chain, room.terms, room.w, room.u
-    zero = alike(0.0, terms[X, 0, 0])
     for i in range(p.n):
-        _, _, damping = link_affine(i, zero, p)
-        lost = damping * (k + 1.0)
+        lost = p.links[RESISTANCE, i] * (k + 1.0)
         u[QX, i], u[QY, i], u[QZ, i] = -lost * terms[X, k + 1, i], -lost * terms[Y, k + 1, i], -lost * terms[Z, k + 1, i]
         if p.links[SPIN, i] != 0.0:
             spin(k, i, p, terms, u)
-    bend(k, p, terms, w, u)
+    if p.sprung:
+        bend(k, p, terms, w, u)
     if p.force_level:
         forces(k, ahead, p, terms, w, u)
 
@@ -89,12 +85,12 @@ def line_ledger(p, room, order, q):
     chain, terms = room.chain, room.terms
     n, row, zero = chain.n, 6 * chain.n, alike(0.0, room.terms[X, 0, 0])
     for k in range(order):
-        share, links = 1.0 / (k + 1.0), link_start(zero)
+        share, lost = 1.0 / (k + 1.0), zero
         for r in range(POWERS):
             q[k, row + r] = zero
         for i in range(n):
-            links = link_works(i, zero, speed_square(k, terms, i), chain, links)
-        link_store_order(links, q, k, row, share)
+            lost -= chain.links[RESISTANCE, i] * speed_square(k, terms, i)
+        q[k, row + RESISTED] = lost * share
     if chain.force_level:
         force_ledger(chain, terms, order, q, row)
 

@@ -1,7 +1,7 @@
 """The motion of a chain of lines in space as a power series in time, in the unit vectors of its links.
 
-With e the unit vector of a line and lambda the pull along it, the kinetic energy is 1/2 sum C_ij e_i'.e_j' with constant numbers C_ij,
-and
+With e the unit vector of a line and lambda the pull along it, the kinetic energy is 1/2 sum C_ij e_i'.e_j' with constant numbers
+C_ij, and
 
     sum_j C_ij e_j'' = f_i + lambda_i e_i        |e_i| = 1
 

@@ -4,8 +4,8 @@ With A_ij = (C^-1)_ij e_i.e_j, inverted once a step, p the products of lower ord
 
     q = C^-1 p     lambda = A^-1 g     g = -(k+1)(k+2) s/2 - e.q     (k+1)(k+2) e_{k+2} = q + C^-1 (lambda e)
 
-C^-1 (A^-1 g e) is one matrix G of numbers G g, made once a step, so that the next order waits for q, one sum over the parts of a line
-and G alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
+C^-1 (A^-1 g e) is one matrix G of numbers G g, made once a step, so that the next order waits for q, one sum over the parts of a
+line and G alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def applied(columns, vector, links):
 
 
 def half_square(k, terms):
-    """Write down half of what coefficient k of the product of a series with itself has without its first coefficient, part by part."""
+    """Write down half of what coefficient k of the square of a series has without its first coefficient, part by part."""
     found = total(terms[1 : (k + 1) // 2], terms[k - 1 : k // 2 : -1])
     return found + 0.5 * (terms[k // 2] * terms[k // 2]) if k % 2 == 0 else found
 
@@ -190,7 +190,7 @@ def summed(_typing, room, h, new):
 
 
 def vector_arrival(links, order, h, wide):
-    """Write down unit vectors and rates at the time h: four sums side by side, of every fourth coefficient, brought to the spheres."""
+    """Write down unit vectors and rates at the time h: four sums side by side, of every fourth coefficient, on the spheres."""
     hh = h * h
     sums = [every_fourth(hh * hh, wide, order, first) for first in range(4)]
     (e0, d0), (e1, d1), (e2, d2), (e3, d3) = sums

@@ -1,4 +1,4 @@
-"""Drag in the series of lines: linear, and quadratic where one chain is followed. See the same in the plane for the size of a velocity.
+"""Drag in the series of lines: linear, and quadratic where one chain is followed. For the size of a velocity see the plane.
 
 Velocities of the centres of mass stand in their rows when this is asked.
 """

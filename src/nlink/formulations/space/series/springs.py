@@ -45,9 +45,8 @@ from nlink.formulations.space.series.rows import (
     Y,
     Z,
 )
-from nlink.mechanics.moments import JOINTS
+from nlink.mechanics.space.kernels import STIFFNESS
 
-_, joint_affine, *_ = JOINTS
 B0, B1, B2, B3, B4, B5, B6, B7 = (math.prod(2 * m / (2 * m + 1) for m in range(1, n + 1)) for n in range(8))
 """Of beta/sin(beta) by powers of sin^2(beta/2)."""
 
@@ -56,7 +55,7 @@ B0, B1, B2, B3, B4, B5, B6, B7 = (math.prod(2 * m / (2 * m + 1) for m in range(1
 def bend(k, p, terms, w, u):
     """Add coefficient k of the forces of the springs, joint by joint."""
     for i in range(p.n):
-        _, stiffness, _ = joint_affine(i, alike(0.0, terms[X, 0, i]), p)
+        stiffness = p.links[STIFFNESS, i]
         if anywhere(stiffness != 0.0):
             terms[COSINE, k, i] = cosine(k, terms, i)
             ratio(k, terms, w, i)
