@@ -20,7 +20,11 @@ from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model, shape_of
 
 WIDTH = 100
-RECORDS = re.compile(r"\b(At|Ball|Body|Distance|Gear|Guide|Hinge|Link|Pin|Ramp|Sine|Slider|Spline|Table|Universal|JointTorsion|[A-Z]\w+Force|[A-Z]\w+Spring)\(")
+NAMED = (
+    "At|Ball|Body|Distance|Gear|Guide|Hinge|Link|Pin|Ramp|Sine|Slider|Spline|Table|Universal|JointTorsion|[A-Z]\\w+Force|"
+    "[A-Z]\\w+Spring"
+)
+RECORDS = re.compile(rf"\b({NAMED})\(")
 """Records of nlink as their representation writes them."""
 
 

@@ -1,4 +1,4 @@
-"""What the page offers for a model: the formulations that take it, its plots, and a sentence for each pane that does not take it."""
+"""What the page offers for a model: formulations that take it, plots, and a sentence for each pane that does not take it."""
 
 from __future__ import annotations
 

@@ -92,19 +92,27 @@ export class SpaceForm {
     return [choice("Shape", { path: "shape", options: SHAPES, value: this.shapeOf(table), changed }), editor.field("Length", "length", { unit: "m", slider: [0.05, 3, 0.05] }), editor.field("Mass", "mass", { unit: "kg", slider: [0, 10, 0.05] })];
   }
 
+  // Each link: its shape and measures, below them its sides, its joint and the spin of a rotor in a line.
   links() {
-    const { editor, table } = this, heads = ["", "shape", "length m", "mass kg", "sides m", "joint"];
-    const replace = (i, row) => this.model.load({ ...table, links: table.links.map((each, k) => (k === i ? row : each)), start: this.begun(i, table.links[i], row) });
+    const { editor, table, model } = this, heads = ["", "shape", "length m", "mass kg"];
+    const replace = (i, row) => model.load({ ...table, links: table.links.map((each, k) => (k === i ? row : each)), start: this.begun(i, table.links[i], row) });
     const body = table.links.flatMap((row, i) => {
-      const shape = this.shapeOf(row), name = `link ${i + 1}`, joint = Object.keys(JOINTS).find((key) => JSON.stringify(JOINTS[key]) === JSON.stringify(row.joint === "ball" ? undefined : row.joint)) ?? "as in the file";
-      const shapes = choice(`Shape of ${name}`, { path: `links.${i}.shape`, options: SHAPES, value: shape, changed: (value) => replace(i, this.shaped(row, value)) }).querySelector("select");
-      const names = [...Object.keys(JOINTS), ...(joint in JOINTS ? [] : [joint])];
-      const joints = choice(`Joint of ${name}`, { path: `links.${i}.joint`, options: names.map((key) => [key, key]), value: joint, changed: (value) => { const { joint: old, ...rest } = row; if (value in JOINTS) replace(i, JOINTS[value] ? { ...rest, joint: JOINTS[value] } : rest); } }).querySelector("select");
-      const sides = ["radius", "width", "depth"].filter((key) => key in row).map((key) => editor.cell(`${key} of ${name}`, `links.${i}.${key}`, { narrow: true }));
-      const cells = ["length", "mass"].map((key) => el("td", {}, editor.cell(`${key} of ${name}`, `links.${i}.${key}`)));
-      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), el("td", {}, shapes), ...cells, el("td", {}, ...(sides.length ? sides : ["\u2013"])), el("td", {}, joints)), el("tr", { class: "below" }, el("td", { colspan: heads.length }, errorNote()))];
+      const name = `link ${i + 1}`, path = `links.${i}`, shape = this.shapeOf(row), line = ["rod", "point"].includes(shape) && !row.joint;
+      const shapes = choice(`Shape of ${name}`, { path: `${path}.shape`, options: SHAPES, value: shape, changed: (value) => replace(i, this.shaped(row, value)) }).querySelector("select");
+      const cell = (label, key, options) => editor.cell(`${label} of ${name}`, `${path}.${key}`, options);
+      const sides = ["radius", "width", "depth"].filter((key) => key in row).flatMap((key) => [key, cell(key, key, { narrow: true })]);
+      const spin = line ? ["spin", cell("Spin", "spin", { narrow: true, hint: "angular momentum of a rotor along it, in kg m\u00b2/s", placeholder: "0", changed: (value) => model.set(`${path}.spin`, value === "" ? undefined : value) })] : [];
+      return [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), el("td", {}, shapes), el("td", {}, cell("length", "length")), el("td", {}, cell("mass", "mass"))),
+        el("tr", { class: "more" }, el("td"), el("td", { colspan: heads.length - 1 }, el("div", {}, "joint", this.joint(i, row, replace), ...sides, ...spin), errorNote()))];
     });
     return grid(heads, body);
+  }
+
+  joint(i, row, replace) {
+    const key = ({ joint = "ball" }) => JSON.stringify(joint === "ball" ? undefined : joint), { joint: old, ...rest } = row, now = Object.keys(JOINTS).find((name) => key({ joint: JOINTS[name] }) === key(row)) ?? "as in the file";
+    const names = [...Object.keys(JOINTS), ...(now in JOINTS ? [] : [now])];
+    const changed = (value) => { if (value in JOINTS) replace(i, JOINTS[value] ? { ...rest, joint: JOINTS[value] } : rest); };
+    return choice(`Joint of link ${i + 1}`, { path: `links.${i}.joint`, options: names.map((name) => [name, name]), value: now, changed }).querySelector("select");
   }
 
   // The start once a link has another kind of coordinates: that link hangs, the others stay.

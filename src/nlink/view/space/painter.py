@@ -175,13 +175,17 @@ class Painter:
         seen = self.camera.places(corners)
 
         def draw(pen: Pen) -> None:
+            behind = places[i, 2] <= heart[2]
+            if behind:  # the solid may cover the hinge
+                self._draw_joints(pen, i, places, at, drawn)
             for before in (False, True):
                 for a, b, share in rods:
                     if (a[2] + b[2] > 2 * heart[2]) == before:
                         _areas(bars(a[None], b[None], np.array([share * self.radius]), shade[None], self.stage)[0])(pen)
                 if not before:
                     self._draw_sides(pen, i, q, corners, seen, shade)
-            self._draw_joints(pen, i, places, at, drawn)
+            if not behind:
+                self._draw_joints(pen, i, places, at, drawn)
 
         axis = np.array(solid.axes[1]) * solid.half[1]
         own = [pivot + turned(q, np.array(solid.centre) + side * axis) for side in (-1, 1)]

@@ -16,8 +16,9 @@ FEW = 12
 """A cylinder of so few sides is small: it has a narrow stripe, and none on its ends."""
 LIGHT = np.array([-0.42, 0.64, 0.64])
 """Where the light comes from: to the right, upwards, towards the eye."""
-HALO = 1.3
-"""Pixels around a bar in the colour of the ground."""
+HALO, FINE, LONG = 1.3, 2.0, 8.0
+"""Pixels around a bar in the colour of the ground; half the width of a line below which it is not shaded, and how long it must then be,
+in these, to be set off at all."""
 
 Area = tuple[np.ndarray, np.ndarray]
 """Corners (K, 2) in pixels, and a colour (3,)."""
@@ -41,15 +42,28 @@ def capsules(a: np.ndarray, b: np.ndarray, ra: np.ndarray, rb: np.ndarray) -> np
 def bars(a: np.ndarray, b: np.ndarray, radius: np.ndarray, colour: np.ndarray, edge: np.ndarray) -> list[list[Area]]:
     """Return the areas of round bars between places (K, 4) of some radius in m (K,), lit from the upper left."""
     ra, rb = (np.maximum(0.6, radius * place[:, 3]) for place in (a, b))
-    fine = ra <= 2
+    fine = ra <= FINE
     dark = blend(colour, np.zeros(3), np.where(fine, 0.0, 0.26))
+    around = np.where(
+        fine[:, None, None], _sides(a[:, :2], b[:, :2], ra + 0.6 * HALO), capsules(a[:, :2], b[:, :2], ra + HALO, rb + HALO)
+    )
     layers = [
-        (capsules(a[:, :2], b[:, :2], ra + HALO, rb + HALO), np.broadcast_to(edge, colour.shape)),
+        (around, np.broadcast_to(edge, colour.shape)),
         (capsules(a[:, :2], b[:, :2], ra, rb), dark),
         (_lifted(a, b, ra, rb, 0.16, 0.74), blend(colour, np.ones(3), 0.05)),
         (_lifted(a, b, ra, rb, 0.38, 0.22), blend(colour, np.ones(3), 0.36)),
     ]
-    return [[(corners[k], shade[k]) for corners, shade in (layers[:2] if fine[k] else layers)] for k in range(len(a))]
+    short = np.linalg.norm((b - a)[:, :2], axis=-1) <= LONG * ra
+    parts = [layers[int(short[k]) : 2] if fine[k] else layers for k in range(len(a))]
+    return [[(corners[k], shade[k]) for corners, shade in each] for k, each in enumerate(parts)]
+
+
+def _sides(a: np.ndarray, b: np.ndarray, half: np.ndarray) -> np.ndarray:
+    """Return bands about lines that do not cover what these join at their ends, as many corners as `capsules` has."""
+    along = (b - a) / np.maximum(np.linalg.norm(b - a, axis=-1), 1e-12)[:, None]
+    aside = half[:, None] * np.stack([-along[:, 1], along[:, 0]], -1)
+    corners = np.stack([a - aside, a + aside, b + aside, b - aside], 1)
+    return np.repeat(corners, 2 * ROUND // 4, axis=1)
 
 
 def _lifted(a: np.ndarray, b: np.ndarray, ra: np.ndarray, rb: np.ndarray, share: float, width: float) -> np.ndarray:

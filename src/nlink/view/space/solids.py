@@ -50,11 +50,11 @@ class Solid(NamedTuple):
 
 
 def solid_of(body: Body) -> Solid:
-    """Return what a body looks like: as its section says, or as the cylinder or box of its inertia."""
+    """Return what a body looks like: as long as it is and as its section says, or as the cylinder or box of its inertia."""
     if body.section:
-        middle, height = (0.0, -body.length / 2, 0.0), body.length / 2
+        middle, height = np.array(body.com), body.length / 2
         across = (body.section[0],) * 2 if len(body.section) == 1 else tuple(side / 2 for side in body.section)
-        return _with_rods(body, np.array(middle), np.eye(3), np.array([across[0], height, across[1]]), len(body.section) == 1)
+        return _with_rods(body, middle, np.eye(3), np.array([across[0], height, across[1]]), len(body.section) == 1)
     values, axes = np.linalg.eigh(body.tensor)
     halves = np.sqrt(np.maximum(0.0, 1.5 * (values.sum() - 2 * values) / body.mass)) if body.mass else np.zeros(3)
     along = _axis_of_symmetry(values, axes)

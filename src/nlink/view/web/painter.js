@@ -6,6 +6,10 @@
 
 import { parsed } from "./colours.js";
 
+// Pixels around a bar in the colour of the ground; half the width of a line below which it is not shaded,
+// and how long it must then be, in these, to be set off at all.
+const HALO = 1.3, FINE = 2, LONG = 8;
+
 const cache = new Map();
 
 export function channels(colour) {
@@ -84,12 +88,20 @@ export function capsule(context, [ax, ay], [bx, by], ra, rb, colour) {
   context.fill();
 }
 
+// A band around a fine line that does not cover what it joins at its ends.
+function side(context, [ax, ay], [bx, by], half, colour) {
+  const far = Math.hypot(bx - ax, by - ay) || 1, x = (-half * (by - ay)) / far, y = (half * (bx - ax)) / far;
+  polygon(context, [[ax + x, ay + y], [bx + x, by + y], [bx - x, by - y], [ax - x, ay - y]], colour);
+}
+
 // A round bar, lit from the upper left, with the ground's colour around it.
 export function bar(context, a, b, ra, rb, colour, ground) {
   const moved = ([x, y], r, share) => [x - 0.8 * share * r, y - share * r];
-  capsule(context, a, b, ra + 1.3, rb + 1.3, ground);
-  capsule(context, a, b, ra, rb, css(blend(colour, [0, 0, 0], ra > 2 ? 0.26 : 0)));
-  if (ra <= 2) return;
+  const fine = ra <= FINE;
+  if (!fine) capsule(context, a, b, ra + HALO, rb + HALO, ground);
+  else if (Math.hypot(b[0] - a[0], b[1] - a[1]) > LONG * ra) side(context, a, b, ra + 0.6 * HALO, ground);
+  capsule(context, a, b, ra, rb, css(blend(colour, [0, 0, 0], fine ? 0 : 0.26)));
+  if (fine) return;
   capsule(context, moved(a, ra, 0.16), moved(b, rb, 0.16), 0.74 * ra, 0.74 * rb, css(blend(colour, [255, 255, 255], 0.05)));
   capsule(context, moved(a, ra, 0.38), moved(b, rb, 0.38), 0.22 * ra, 0.22 * rb, css(blend(colour, [255, 255, 255], 0.36)));
 }

@@ -270,10 +270,12 @@ export class SpaceStage extends Stage {
     const edge = i === this.picked && motion.n > 1 ? colours.ink : colours.ground, stripe = stripeOf(colour, this.colour(i));
     const draw = () => {
       const rod = (before) => { for (const [from, to, share] of sticks) if (from[2] + to[2] > 2 * heart[2] === before) this.stick(from, to, share * this.radius, colour); };
+      const behind = a[2] <= heart[2];  // the solid may cover the hinge
+      if (behind) done();
       rod(false);
       drawSolid(context, mesh, { world, seen, quaternion }, camera, [colour, stripe], edge);
       rod(true);
-      done();
+      if (!behind) done();
     };
     return { a: p, b: q, half: side * heart[3], link: i, draw };
   }
