@@ -25,8 +25,9 @@ from nlink.mechanics.chain import Chain, Link
 from nlink.mechanics.points import At
 from nlink.run.run import Run
 from nlink.view import live as window
-from nlink.view.animate import CLEAR, animate, delays, gif_palette
-from nlink.view.frames import Frames, Look, frame_times
+from nlink.view.animate import CLEAR, animate, delays
+from nlink.view.frames import Frames, gif_palette
+from nlink.view.looks import Look, frame_times
 from nlink.view.pen import width_of
 from nlink.view.scene import title_for
 from nlink.view.style import LIGHT, THEMES

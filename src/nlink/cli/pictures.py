@@ -21,7 +21,8 @@ def plot(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; "
+            help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; in space "
+            "any of inclination, azimuth, rates, positions, velocities, paths, tip, energy, momentum, reactions, tensions; "
             "all that suit the run if not given."
         ),
     ] = None,
@@ -82,21 +83,26 @@ def animate(
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,
     centres: Annotated[bool, typer.Option("--centres/--no-centres", help="Show the centres of mass.")] = False,
     style: Annotated[str, typer.Option(help="bar or line.")] = "bar",
+    azimuth: Annotated[
+        float | None, typer.Option(help="In space: degrees from the front to the right from which the chain is seen.")
+    ] = None,
+    elevation: Annotated[float | None, typer.Option(help="In space: degrees upwards from which the chain is seen.")] = None,
+    turn: Annotated[float, typer.Option(help="In space: degrees a second by which the view turns.")] = 0.0,
     title: Title = None,
     theme: Theme = None,
     quiet: Quiet = False,
 ) -> None:
     """Animate a run: a GIF or MP4, a page for the browser, or a live window."""
     from nlink.view.animate import animate as write
-    from nlink.view.frames import Look
     from nlink.view.live import has_display, live
+    from nlink.view.looks import Look
 
     if output is not None:
         check_ending("--output", output, ANIMATIONS)
     loaded = titled_run(run, title)
     width, height = pair("--size", size, "640x480")
     point = None if trace is None else point_of(trace, loaded.chain.n)
-    look = Look((round(width), round(height)), trail, hinges, timer, centres, style, theme, point)
+    look = Look((round(width), round(height)), trail, hinges, timer, centres, style, theme, point, azimuth, elevation, turn)
     if output is None and has_display():
         live(loaded, speed=speed, fps=fps, **vars(look))
         return

@@ -285,7 +285,7 @@ class Run(Readout):
     @shown_by("plot.figure")
     def plot(
         self,
-        kind: str = "angles",
+        kind: str | None = None,
         *,
         links: Iterable[int] | None = None,
         trace: Iterable[Point] | None = None,
@@ -298,7 +298,9 @@ class Run(Readout):
 
         Parameters
         ----------
-        kind : angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions
+        kind : angles (if not given), unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy or reactions;
+            in space inclination (if not given), azimuth, rates, positions, velocities, paths, tip, energy, momentum, reactions
+            or tensions
         links : the links that are shown, from 0; all if not given, in a phase portrait the last
         trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
         t : first and last time that are shown, in s; None for the end of the run
@@ -328,6 +330,9 @@ class Run(Readout):
         style: str = "bar",
         theme: str | None = None,
         trace: Point | None = None,
+        azimuth: float | None = None,
+        elevation: float | None = None,
+        turn: float = 0.0,
         progress: Callable[[int, int], None] | None = None,
     ) -> Path:
         """Write the run as an animation, by the ending of `path`: .gif, .mp4 or .html, and return the path.
@@ -342,6 +347,8 @@ class Run(Readout):
         style : "bar" or "line"
         theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
         trace : the point that draws the trail in place of the last end: At(link, along, left)
+        azimuth, elevation : in space, degrees from the front to the right, and upwards, from which the chain is seen
+        turn : in space, degrees a second by which the view turns
         progress : called with (done, total) after each frame
         """
         ...

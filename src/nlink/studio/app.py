@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import Depends, FastAPI, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -31,10 +30,10 @@ from nlink.studio.gallery import gallery
 from nlink.studio.guard import MOST_BODY, Guard
 from nlink.studio.jobs import WORKERS, Pool
 from nlink.studio.messages import FieldError, Json, Malformed, Missing, checked, page_model, parsed
-from nlink.studio.offers import refused, takers
+from nlink.studio.offers import plots, refused, takers
 from nlink.studio.sessions import Session, Sessions, plain
 from nlink.studio.shelf import Shelf
-from nlink.view.takes import chain_data
+from nlink.studio.space import stand_of, start_data
 from nlink.view.words import scenario_lines
 
 MOST_SESSIONS = 200
@@ -153,9 +152,10 @@ def _add_models(app: FastAPI, start: Scenario, opens: str) -> None:
 def _checked(scenario: Scenario) -> Json:
     """Return a model as the page edits it, what its picture needs, and what the page offers for it."""
     model = page_model(scenario)
-    offers = {"formulations": takers(scenario.chain), "refused": refused(scenario.chain)}
-    chain = chain_data(scenario.chain, np.array(scenario.theta))
-    return {"model": model, "chain": chain, "words": scenario_lines(scenario), "offers": offers}
+    chain = scenario.chain
+    offers = {"formulations": takers(chain), "refused": refused(chain), "plots": plots(chain)}
+    shown = {"model": model, "chain": start_data(scenario), "words": scenario_lines(scenario), "offers": offers}
+    return shown | ({"stand": stand_of(scenario)} if chain.spatial else {})
 
 
 def _add_runs(app: FastAPI, shelf: Shelf) -> None:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
+import numpy as np
 import tomli_w
 
 from nlink.mechanics.chain import STANDARD_GRAVITY, Jointed, Link, Multibody
 from nlink.mechanics.loads import Load
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.bodies import Body
+from nlink.mechanics.space.joints import Ball
+from nlink.mechanics.space.model import SpatialChain
 from nlink.scenario import Scenario, Settings
 from nlink.studio.messages import page_model, shape_of
 
 WIDTH = 100
-RECORDS = re.compile(r"\b(At|Distance|Gear|Guide|Link|Pin|Ramp|Sine|Slider|Spline|Table|[A-Z]\w+Force|[A-Z]\w+Spring)\(")
+NAMED = (
+    "At|Ball|Body|Distance|Gear|Guide|Hinge|Link|Pin|Ramp|Sine|Slider|Spline|Table|Universal|JointTorsion|[A-Z]\\w+Force|"
+    "[A-Z]\\w+Spring"
+)
+RECORDS = re.compile(rf"\b({NAMED})\(")
 """Records of nlink as their representation writes them."""
 
 
@@ -29,11 +38,21 @@ def python(scenario: Scenario) -> str:
     settings, name = scenario.settings, "mechanism" if isinstance(scenario.chain, Mechanism) else "chain"
     lines = [f"# {' '.join(scenario.title.split())}"] * bool(scenario.title)
     lines += ["import nlink", "", f"{name} = {_chain(scenario.chain)}", "run = nlink.simulate("]
-    lines += [f"    {name},", f"    theta={_numbers(scenario.theta)},"]
-    lines += [f"    omega={_numbers(scenario.omega)},"] * any(scenario.omega)  # pyright: ignore[reportArgumentType]
+    lines += [f"    {name},", *(_start_in_space(scenario) if scenario.chain.spatial else _start(scenario))]
     lines += [f"    t_end={settings.t_end!r},", *_options(settings), ")"]
     lines += ['print(run.status, "- energy balance closed to", abs(run.energy().residual).max(), "J")', 'run.save("run.nc")']
     return "\n".join(lines) + "\n"
+
+
+def _start(scenario: Scenario) -> list[str]:
+    omega: Any = scenario.omega
+    return [f"    theta={_numbers(scenario.theta)},", *[f"    omega={_numbers(omega)},"] * any(omega)]
+
+
+def _start_in_space(scenario: Scenario) -> list[str]:
+    omega: Any = scenario.omega
+    moves = np.any(np.concatenate([np.atleast_1d(row) for row in omega]))
+    return [f"    [{', '.join(map(repr, scenario.theta))}],", *[f"    omega=[{', '.join(map(repr, omega))}],"] * bool(moves)]
 
 
 def _options(settings: Settings) -> list[str]:
@@ -49,7 +68,31 @@ def _options(settings: Settings) -> list[str]:
     return options + [f"    events=[{events}],"] * bool(events)
 
 
+def _space_chain(chain: SpatialChain) -> str:
+    first = chain.links[0]
+    said = [_load(load) for load in chain.loads if load != STANDARD_GRAVITY]
+    more = [f"loads=[{', '.join(said)}]"] * bool(said) + [f"spin={chain.spin!r}"] * bool(np.any(chain.momenta))
+    shape = shape_of(first) if isinstance(first, Link) else ""
+    if shape and chain.links.count(first) == chain.n and len(more) == bool(said):
+        sizes = [f"length={first.length!r}"] * (first.length != 1) + [f"mass={first.mass!r}"] * (first.mass != 1)
+        return _call("nlink.SpatialChain.uniform", [str(chain.n), *sizes, *[f"shape={shape!r}"] * (shape != "rod"), *more])
+    links = "".join(f"        {_link(link) if isinstance(link, Link) else _space_body(link)},\n" for link in chain.links)
+    return _call("nlink.SpatialChain", [f"[\n{links}    ]", *more])
+
+
+def _space_body(body: Body) -> str:
+    """Return a body in space: by its section, if that says all, or by its numbers."""
+    make = {1: Body.cylinder, 2: Body.box}.get(len(body.section))
+    joint = [f"joint={_qualified(body.joint)}"] * (body.joint != Ball())
+    if make and make(body.length, body.mass, *body.section, joint=body.joint) == body:
+        sizes = [repr(size) for size in (body.length, body.mass, *body.section)]
+        return f"nlink.Body.{'cylinder' if len(body.section) == 1 else 'box'}({', '.join(sizes + joint)})"
+    return _qualified(body)
+
+
 def _chain(chain: Multibody) -> str:
+    if isinstance(chain, SpatialChain):
+        return _space_chain(chain)
     first, pin = chain.links[0], [f"pin={chain.pin!r}"] * bool(chain.pin)
     said = [_load(load) for load in chain.loads if load != STANDARD_GRAVITY]
     loads = [f"loads=[{', '.join(said)}]"] * bool(said)

@@ -33,7 +33,7 @@ from nlink.simulation.recording import read_out
 from nlink.simulation.statuses import failed
 from nlink.studio.messages import FieldError, Json, checked
 from nlink.studio.motion import show
-from nlink.studio.offers import refuse_mechanism
+from nlink.studio.offers import refuse
 from nlink.studio.record import SAMPLE, Record
 from nlink.studio.worker import Outbox, Stopped
 from nlink.view.takes import chain_data
@@ -162,7 +162,7 @@ def _torques(forces: np.ndarray) -> np.ndarray:
 def endless(request: Json, out: Outbox) -> None:
     """Simulate in real time until the page stops it; then send the record, and save it as a run."""
     scenario = checked(request["model"])
-    refuse_mechanism("endless", scenario.chain)
+    refuse("endless", scenario.chain)
     live = Live(scenario)
     record = Record(scenario.chain, live.columns())
     out.send("begin", chain=chain_data(scenario.chain), t_end=0.0, kept=record.seconds)

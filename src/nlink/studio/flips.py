@@ -22,7 +22,7 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.scenario import Scenario
 from nlink.studio.messages import FieldError, Json, counted
-from nlink.studio.offers import refuse_mechanism
+from nlink.studio.offers import refuse
 from nlink.view.map_page import Layer, map_content
 from nlink.view.packing import Content
 
@@ -49,7 +49,7 @@ class Grid:
     @classmethod
     def of(cls, request: Json, chain: Multibody) -> Grid:
         """Read a request."""
-        refuse_mechanism("flips", chain)
+        refuse("flips", chain)
         free = chain.n - 2 if chain.pin else chain.n
         if free < 1:
             raise FieldError("this chain cannot move", "up")

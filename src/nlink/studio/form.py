@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load
+from nlink.mechanics.loads import LOADS, SPACE_LOADS, Gravity, JointTorque, Load
 from nlink.studio.messages import Json
 
 
 def load_forms() -> list[Json]:
-    """Return each load: its name, label, unit of the first value, what it is when switched on, and its fields."""
-    return [_form(kind) for kind in LOADS.values()]
+    """Return each load: name, label, unit of the first value, what it is when switched on, fields, whether it is for space alone."""
+    return [_form(kind) for kind in LOADS.values()] + [{**_form(kind), "space": True} for kind in SPACE_LOADS.values()]
 
 
 def _form(kind: type[Load]) -> Json:

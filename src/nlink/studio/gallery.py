@@ -6,6 +6,7 @@ from functools import cache
 
 from nlink.scenario import preset, presets
 from nlink.studio.messages import Json, page_model
+from nlink.studio.space import sketch_of
 
 GROUPS: dict[str, dict[str, str]] = {
     "First steps": {
@@ -51,6 +52,16 @@ GROUPS: dict[str, dict[str, str]] = {
         "floating-3": "floating rods",
         "tree-5": "a tree",
     },
+    "In space": {
+        "spherical-1": "a spherical pendulum",
+        "cone-2": "two rods turning steadily",
+        "spiral-5": "five rods from a spiral",
+        "lasso-20": "a lasso of twenty rods",
+        "rope-50": "a rope of fifty rods",
+        "top": "a heavy top",
+        "turning-over": "a body that turns over",
+        "gyro-3": "three spinning rods",
+    },
     "Stability": {
         "follower-5": "flutter",
     },
@@ -68,4 +79,6 @@ def gallery() -> list[Json]:
 
 
 def _entry(name: str, label: str) -> Json:
-    return {"name": name, "label": label, "model": page_model(preset(name))}
+    scenario = preset(name)
+    sketch = {"sketch": sketch_of(scenario)} if scenario.chain.spatial else {}
+    return {"name": name, "label": label, "model": page_model(scenario), **sketch}

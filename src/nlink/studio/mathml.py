@@ -13,7 +13,7 @@ from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
 from nlink.scenario import Scenario
 from nlink.studio.messages import shape_of
-from nlink.studio.offers import refuse_mechanism
+from nlink.studio.offers import refuse
 from nlink.symbolic import derive
 from nlink.symbolic.typeset import energies, entries, forces
 
@@ -28,7 +28,7 @@ ENTITY = {"&InvisibleTimes;": "&#8290;", "&ApplyFunction;": "&#8289;", "&dd;": "
 
 def mathml(chain: Multibody) -> tuple[str, list[dict[str, str]], str]:
     """Return a title, parts of the equations, each a heading and a table of MathML, and all of them in LaTeX."""
-    refuse_mechanism("equations", chain)
+    refuse("equations", chain)
     if chain.n > MOST_LINKS:
         raise ModelError(f"the equations are typeset up to {MOST_LINKS} links, got {chain.n}; see nlink derive for longer ones")
     if chain.pin:

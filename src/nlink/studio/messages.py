@@ -18,6 +18,7 @@ from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.mechanism import Slider
 from nlink.models.systems import JOINT_KEYS, LINK_KEYS
 from nlink.scenario import Scenario
+from nlink.studio.space import space_model
 from nlink.view.page import MOST_LINKS
 
 Json = dict[str, Any]
@@ -44,6 +45,7 @@ LABELS = {
 WORDS = {
     "the start": "start.theta",
     "theta": "start.theta",
+    "pose": "start.pose",
     "omega": "start.omega",
     "the driving angle": "start.theta",
     "save": "run.save",
@@ -98,7 +100,8 @@ def checked(model: Any) -> Scenario:
         _refuse_large(model)
         scenario = Scenario.from_dict(model, where="model")
         _check_run(scenario)
-        loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
+        if not scenario.chain.spatial:
+            loop_closure.assemble(scenario.chain, scenario.theta, scenario.omega)
     except ModelError as error:
         raise told(error, model) from None
     return scenario
@@ -226,6 +229,8 @@ def _dotted(path: str) -> str:
 
 def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
+    if scenario.chain.spatial:
+        return space_model(scenario, shape_of)
     table = scenario.to_dict()
     bodies, rows = table.pop("links"), [_row(link) for link in scenario.chain.links]
     if listed(bodies):

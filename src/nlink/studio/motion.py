@@ -16,13 +16,15 @@ import numpy as np
 from nlink._support.checks import ModelError
 from nlink.mechanics.loads import JointTorque
 from nlink.run.file import load
+from nlink.run.readout import Trajectory
 from nlink.run.run import Run, Status
 from nlink.scenario import LostFunction, Scenario
 from nlink.studio.messages import Json, checked, in_words, page_model, told
+from nlink.studio.space import shown_rows, start_data
 from nlink.studio.worker import Outbox
 from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
-from nlink.view.takes import chain_data, run_content
+from nlink.view.takes import run_content
 
 SLICE = 0.12
 """Seconds of work after which new points go to the page."""
@@ -53,7 +55,7 @@ def continued(request: Json, out: Outbox) -> None:
 
 def _follow(earlier: Run | None, scenario: Scenario, request: Json, out: Outbox) -> None:
     """Simulate from the start, or go on with a run, to the end of the scenario; send the points, then the whole."""
-    out.send("begin", chain=chain_data(scenario.chain, np.array(scenario.theta)), t_end=scenario.settings.t_end)
+    out.send("begin", chain=start_data(scenario), t_end=scenario.settings.t_end)
     stride, sent, run = _stride(scenario), 0, None
     for run in _slices(earlier, scenario, out):
         sent = _send_new(run, sent, stride, out)
@@ -99,12 +101,13 @@ def _send_new(run: Run, sent: int, stride: int, out: Outbox) -> int:
     rows = np.arange(sent, len(run.t), stride)
     if not len(rows):
         return sent
+    values, rates = shown_rows(run.chain, Trajectory(run.t, run.position, run.velocity, run.acceleration), rows)
     energy, start = run.energy(), run.kinetic[0] + run.potential[0]
     out.send(
         "points",
         t=run.t[rows].tolist(),
-        theta=np.round(run.theta[rows], 6).tolist(),
-        omega=np.round(run.omega[rows], 5).tolist(),
+        theta=np.round(values, 6).tolist(),
+        omega=np.round(rates, 5).tolist(),
         kinetic=(run.kinetic[rows] - run.kinetic[0]).tolist(),
         potential=(run.potential[rows] - run.potential[0]).tolist(),
         total=(run.kinetic[rows] + run.potential[rows] - start).tolist(),

@@ -1,4 +1,4 @@
-"""What the page offers for a model: the formulations that take it, and a sentence for each pane that does not."""
+"""What the page offers for a model: formulations that take it, plots, and a sentence for each pane that does not take it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,39 @@ from nlink._support.checks import ModelError
 from nlink.formulations import FORMULATIONS
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.system import Formulation
+from nlink.view.plot import PLOTS
+from nlink.view.space.plots import SPACE_PLOTS
 
-REFUSED = {
+OF_MECHANISMS = {
     "flips": "the map of flips takes chains, not mechanisms; use Copies to see starts part, or nlink.simulate_many in Python",
     "equations": "equations are typeset for chains, not for mechanisms; use Modes for small motions, Code for the model in Python",
     "endless": "Endless takes chains, not mechanisms; use Run, pose the mechanism by hand, or drive it",
 }
 """Kinds of jobs that take chains alone, and what to use instead."""
+IN_SPACE = {
+    "copies": "copies are shown in the plane; for a chain in space give starts to nlink.simulate_many in Python",
+    "compare": "formulations are compared here in the plane; for a chain in space use nlink compare",
+    "modes": "modes are shown in the plane; for a chain in space take them in Python, about hanging or steady turning",
+    "stability": "stability is drawn in the plane; for a chain in space simulate a small motion at each load",
+    "flips": "the map of flips takes chains in the plane: to pass straight up in space takes two coordinates at once",
+    "equations": "equations are typeset in the plane; those of chains in space stand in docs/space.md",
+    "endless": "Endless takes chains in the plane; use Run, and grab a link of the chain in space while it moves",
+}
+"""Kinds of jobs that take models in the plane alone, and what to use instead."""
 
 
-def refuse_mechanism(kind: str, model: Multibody) -> None:
-    """Refuse a mechanism for a kind of jobs that takes chains alone."""
-    if isinstance(model, Mechanism):
-        raise ModelError(REFUSED[kind])
+def refuse(kind: str, model: Multibody) -> None:
+    """Refuse a model for a kind of jobs that does not take it."""
+    sentence = refused(model).get(kind)
+    if sentence:
+        raise ModelError(sentence)
 
 
 def refused(model: Multibody) -> dict[str, str]:
     """Return the kinds of jobs that refuse a model, each with its sentence."""
-    return REFUSED if isinstance(model, Mechanism) else {}
+    return IN_SPACE if model.spatial else OF_MECHANISMS if isinstance(model, Mechanism) else {}
 
 
 def takers(model: Multibody) -> list[str]:
@@ -32,11 +46,16 @@ def takers(model: Multibody) -> list[str]:
     return [name for name, kind in FORMULATIONS.items() if _takes(kind(), model)]
 
 
+def plots(model: Multibody) -> list[str]:
+    """Return the names of the plots of a model's runs."""
+    return list(SPACE_PLOTS if model.spatial else PLOTS)
+
+
 def _takes(formulation: Formulation, model: Multibody) -> bool:
-    if not isinstance(model, Mechanism):
+    if not isinstance(model, Mechanism | SpatialChain):
         return formulation.closes or not model.pin
     try:
-        formulation.of_mechanism(model)
+        formulation.of_space(model) if isinstance(model, SpatialChain) else formulation.of_mechanism(model)
     except ModelError:
         return False
     return True

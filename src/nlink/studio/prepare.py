@@ -37,5 +37,5 @@ def _likely(scenario: Scenario) -> Iterator[Scenario]:
         short = replace(each, settings=replace(each.settings, t_end=SHORT, save=SHORT))
         yield short
         for load in LIKELY:
-            if each.chain.load(type(load)) is None:
+            if each.chain.load(type(load)) is None and not (each.chain.spatial and isinstance(load, JointTorque)):
                 yield replace(short, chain=each.chain.with_loads(load))

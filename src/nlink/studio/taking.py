@@ -13,7 +13,7 @@ from nlink.run.table import columns, csv_text
 from nlink.studio.messages import Json
 from nlink.studio.worker import Outbox
 
-COLUMNS = ("theta", "omega", "energy")
+COLUMNS, IN_SPACE = ("theta", "omega", "energy"), ("direction", "omega", "energy")
 """Quantities of a table."""
 FRAMES = 25.0
 """Frames a second of an animation."""
@@ -41,14 +41,14 @@ def _animation(run: Run, path: Path, request: Json, out: Outbox) -> None:
 
 
 def _table(run: Run, path: Path, request: Json, out: Outbox) -> None:
-    path.write_text(csv_text(columns(run, COLUMNS)), encoding="utf-8")
+    path.write_text(csv_text(columns(run, IN_SPACE if run.chain.spatial else COLUMNS)), encoding="utf-8")
 
 
 def _plot(run: Run, path: Path, request: Json, out: Outbox) -> None:
     from nlink.view.plot import figure
     from nlink.view.style import save_figure
 
-    save_figure(figure(run, request.get("plot", "angles"), theme=request.get("theme")), path, DPI)
+    save_figure(figure(run, request.get("plot"), theme=request.get("theme")), path, DPI)
 
 
 WRITERS: dict[str, Callable[[Run, Path, Json, Outbox], None]] = {

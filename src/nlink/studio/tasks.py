@@ -24,6 +24,7 @@ from nlink.studio.endless import endless
 from nlink.studio.mathml import mathml
 from nlink.studio.messages import Json, checked, counted, ranged, with_value
 from nlink.studio.motion import SERIES, continued, motion, opened
+from nlink.studio.offers import refuse
 from nlink.studio.prepare import prepare
 from nlink.studio.ranges import ends
 from nlink.studio.taking import take
@@ -42,6 +43,7 @@ SMALLEST = 1e-16
 def copies(request: Json, out: Outbox) -> None:
     """Run a model several times, its first free angle each time a little further, and show how the copies part."""
     scenario = checked(request["model"])
+    refuse("copies", scenario.chain)
     count, apart = counted(request, "copies", 2, 12), ranged({"from": 0.0, "apart": request.get("apart")}, "from", "apart")[1]
     runs, moved = [], _first_angle(scenario.chain)
     for k in range(count):
@@ -70,6 +72,7 @@ def _first_angle(model: Multibody) -> int:
 def compared(request: Json, out: Outbox) -> None:
     """Run a chain in several formulations, and show how far they agree."""
     scenario = checked(request["model"])
+    refuse("compare", scenario.chain)
     comparison = compare(scenario, request.get("formulations") or None)
     rows = [row for row in comparison.rows if row.run is not None]
     if not rows:
@@ -96,6 +99,7 @@ def _series(name: str, t: np.ndarray, values: np.ndarray) -> Json:
 def modes(request: Json, out: Outbox) -> None:
     """Find an equilibrium, from rest or from the start, and its modes."""
     scenario = checked(request["model"])
+    refuse("modes", scenario.chain)
     start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
     rest = equilibrium(scenario.chain, scenario.theta if start else None)
     small = linearize(scenario.chain, rest.theta)
@@ -106,7 +110,7 @@ def modes(request: Json, out: Outbox) -> None:
 def stability(request: Json, out: Outbox) -> None:
     """Follow the eigenvalues along one value of the model, or map stability over two."""
     model, key = request["model"], request.get("vary", "")
-    checked(model)
+    refuse("stability", checked(model).chain)
     chain_of = _chains(model, key)
     with_value(model, key, 0.0)
     low, high = ends(request, key, chain_of, "low", "high")

@@ -20,17 +20,18 @@ from nlink._support.endings import ANIMATIONS, PAGE, any_of
 from nlink._support.files import written_whole
 from nlink.mechanics.points import Point
 from nlink.run.run import Run
-from nlink.view.frames import FADE, Frames, Look, frame_times
+from nlink.view.frames import Frames
+from nlink.view.looks import Look, frame_times
 from nlink.view.page import run_page
-from nlink.view.style import LIGHT, Colour, Progress, Theme, link_colours, mixed
+from nlink.view.space.frames import SpaceFrames
+from nlink.view.style import Progress
+from nlink.view.takes import checked_trace
 
 FASTEST = dict(zip(ANIMATIONS, (100.0, 1000.0, math.inf), strict=True))
 """Most frames per second of each kind of file; a page draws as many as the screen shows."""
 SLOWEST = 0.01
 CLEAR = 255
 """The palette's index for a pixel that stays as it was."""
-UNUSED: Colour = (1.0, 0.0, 1.0)
-"""Fills the palette; far from every colour in use."""
 
 
 def animate(
@@ -47,6 +48,9 @@ def animate(
     style: str = "bar",
     theme: str | None = None,
     trace: Point | None = None,
+    azimuth: float | None = None,
+    elevation: float | None = None,
+    turn: float = 0.0,
     progress: Progress | None = None,
 ) -> Path:
     """Write an animation of a run, .gif, .mp4 or .html, and return its path.
@@ -61,6 +65,8 @@ def animate(
     style : "bar" or "line"
     theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
     trace : the point that draws the trail in place of the last end: At(link, along, left)
+    azimuth, elevation : in space, degrees from the front to the right, and upwards, from which the chain is seen
+    turn : in space, degrees a second by which the view turns; a page is turned by hand
     progress : called with (done, total) after each frame
 
     >>> import nlink
@@ -70,19 +76,35 @@ def animate(
     """
     path = Path(path)
     kind = _kind(path, fps)
-    drawn = Look(size, trail, hinges, timer, centres, style, theme, trace)
+    drawn = Look(size, trail, hinges, timer, centres, style, theme, trace, azimuth, elevation, turn)
+    check_look(run, drawn)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
         pace = {} if speed is None or number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
         shown = {"trail": drawn.trail, "hinges": drawn.hinges, "centres": drawn.centres, "style": drawn.style}
-        run_page(run, path, theme=theme, trace=trace, **shown, **pace)
+        view = {name: math.radians(getattr(drawn, name)) for name in drawn.of_space if name != "turn"}
+        run_page(run, path, theme=theme, trace=trace, **shown, **pace, **view)
         return path
     write = _write_gif
     if kind == ".mp4":
         write, drawn = _write_mp4, replace(drawn, size=tuple(side + side % 2 for side in drawn.size))
-    frames = Frames(run, frame_times(run, speed, fps), drawn)
+    frames = frames_of(run, frame_times(run, speed, fps), drawn, float(fps))
     with written_whole(path) as temporary:
         write(temporary, frames, float(fps), progress)
     return path
+
+
+def check_look(run: Run, look: Look) -> None:
+    """Refuse what a run in the plane, or one in space, does not have."""
+    if not run.chain.spatial and look.of_space:
+        raise ModelError(f"{look.of_space[0]} is for runs in space: this one lies in the plane")
+    if run.chain.spatial and look.trace is not None:
+        checked_trace(run.chain, look.trace)
+
+
+def frames_of(run: Run, times: np.ndarray, look: Look, fps: float) -> Frames | SpaceFrames:
+    """Return the frames of a run at these times, shown at so many a second."""
+    check_look(run, look)
+    return SpaceFrames(run, times, look, fps) if run.chain.spatial else Frames(run, times, look)
 
 
 def _kind(path: Path, fps: float) -> str:
@@ -95,8 +117,8 @@ def _kind(path: Path, fps: float) -> str:
     return kind
 
 
-def _write_gif(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
-    palette, stays = gif_palette(len(frames.colours), frames.theme), delays(len(frames), fps)
+def _write_gif(path: Path, frames: Frames | SpaceFrames, fps: float, progress: Progress | None) -> None:
+    palette, stays = frames.palette(CLEAR), delays(len(frames), fps)
     canvas = Image.new("P", frames.look.size)
     canvas.putpalette(palette.getpalette() or [])
     with path.open("wb") as file:
@@ -117,7 +139,7 @@ def delays(count: int, fps: float) -> list[int]:
     return np.diff(np.round(100.0 / fps * np.arange(count + 1)).astype(int)).tolist()
 
 
-def _changes(frames: Frames, palette: Image.Image) -> Iterator[tuple[Image.Image, tuple[int, int]]]:
+def _changes(frames: Frames | SpaceFrames, palette: Image.Image) -> Iterator[tuple[Image.Image, tuple[int, int]]]:
     """Yield for each frame the rectangle that changed, in palette colours, and its upper left corner."""
     last = np.full(frames.look.size[::-1], CLEAR, np.uint8)
     for k in range(len(frames)):
@@ -131,19 +153,7 @@ def _changes(frames: Frames, palette: Image.Image) -> Iterator[tuple[Image.Image
         last = pixels
 
 
-def gif_palette(links: int, theme: Theme = LIGHT) -> Image.Image:
-    """Return an image that carries the palette: every colour in use, in steps towards the ground."""
-    ramps: list[tuple[Colour, int]] = [(theme.ink, 12), (theme.muted, 10), (theme.accent, 2 * FADE)]
-    ramps += [(colour, 10) for colour in link_colours(min(links, 20), theme)]
-    ground = theme.stage
-    colours = [ground, theme.lines, *(mixed(colour, ground, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
-    colours += [UNUSED] * (CLEAR + 1 - len(colours))
-    image = Image.new("P", (1, 1))
-    image.putpalette([round(255 * part) for colour in colours for part in colour])
-    return image
-
-
-def _write_mp4(path: Path, frames: Frames, fps: float, progress: Progress | None) -> None:
+def _write_mp4(path: Path, frames: Frames | SpaceFrames, fps: float, progress: Progress | None) -> None:
     options = {
         "quality": 8,
         "macro_block_size": 2,

@@ -3,84 +3,30 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
-from nlink._support.checks import MOST_TITLE, ModelError, choice, listed, number, shown
+from nlink._support.checks import MOST_TITLE
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.points import Point
 from nlink.run.run import Run
+from nlink.view.looks import BEYOND, Look, blocks, clock_decimals, trusted_times
 from nlink.view.outline import centre_of_mass, outline, traced
 from nlink.view.pen import Pen, width_of, write
 from nlink.view.scene import SMALL, Camera, scenery, text_height, title_for
 from nlink.view.strokes import Paint, Stroke, joints, moving, still
-from nlink.view.style import Colour, heading, link_colours, minus, mixed, named_theme, refuse_empty
+from nlink.view.style import LIGHT, Colour, Theme, heading, link_colours, minus, mixed, named_theme
 
-STYLES = ("bar", "line")
-SIZES = (16, 4096)
-FRAMES = 100_000
-"""Most frames of one animation."""
 FADE = 12
 """Steps in which the trail fades."""
 HOP = 4.0
 """Most pixels between two points of the trail, if PARTS a frame allow it."""
 PARTS = 32
+UNUSED: Colour = (1.0, 0.0, 1.0)
+"""Fills the palette; far from every colour in use."""
 HOLE = 1.0
 """Pixels below which the hole of a hinge is left out: it would only cut a fine chain to pieces."""
-BEYOND = "beyond the trusted time"
-MOMENT, SHOWN = 0.5, 8.0
-"""s: a run shorter than this is shown in slow motion, for so long, if no speed is given."""
-BLOCK = 4096
-"""Moments interpolated at once, which bounds the memory."""
-
-
-@dataclass(frozen=True)
-class Look:
-    """What the frames show: the width and height in pixels, how long the trail stays visible, what is drawn, how the links look.
-
-    The trail is the path of the point `trace`, of the last end if None, in a closed chain of its middle, in seconds of the motion.
-    The timer shows the time, `centres` are the centres of mass, the style is "bar" or "line", the theme light or dark; None for
-    that of Matplotlib's style.
-    """
-
-    size: tuple[int, int] = (640, 640)
-    trail: float = 1.0
-    hinges: bool = True
-    timer: bool = True
-    centres: bool = False
-    style: str = "bar"
-    theme: str | None = None
-    trace: Point | None = None
-
-    def __post_init__(self) -> None:
-        size: object = self.size
-        low, high = SIZES
-        if not (listed(size) and len(size) == 2 and all(isinstance(s, int | np.integer) and low <= s <= high for s in size)):
-            raise ModelError(f"size must be (width, height), two whole numbers of pixels from {low} to {high}, got {shown(size)}")
-        object.__setattr__(self, "size", (int(size[0]), int(size[1])))
-        object.__setattr__(self, "trail", number("trail", self.trail, least=0))
-        choice("style", self.style, STYLES)
-        named_theme(self.theme)
-
-
-def frame_times(run: Run, speed: float | None, fps: float) -> np.ndarray:
-    """Return the times of the frames: speed/fps apart, the last one at the end of the run.
-
-    If no speed is given it is real time, or slow motion for a run that would be over in a moment.
-    """
-    refuse_empty(run)
-    start, end = float(run.t[0]), float(run.t[-1])
-    usual = abs(end - start) / SHOWN if 0 < abs(end - start) < MOMENT else 1.0
-    step = (usual if speed is None else number("speed", speed, above=0)) / number("fps", fps, above=0)
-    steps = abs(end - start) / step
-    if steps >= FRAMES:
-        raise ModelError(f"the animation would have {steps:,.0f} frames, more than {FRAMES:,}; raise speed or lower fps")
-    times = start + math.copysign(step, end - start) * np.arange(math.ceil(steps - 1e-6) + 1)
-    times[-1] = end
-    return times
 
 
 class Frames:
@@ -90,8 +36,8 @@ class Frames:
         self.run, self.times, self.look = run, times, look
         self.theme = named_theme(look.theme)
         self.colours = link_colours(run.chain.n, self.theme)
-        self.decimals = _decimals(times)
-        theta, self.trusted = np.concatenate([run.at(block).theta for block in _blocks(times)]), _trusted(run, times)
+        self.decimals = clock_decimals(times)
+        theta, self.trusted = np.concatenate([run.at(block).theta for block in blocks(times)]), trusted_times(run, times)
         self.outline, self.point = outline(run.chain, run.theta), traced(run.chain, look.trace)
         heavy = run.chain.mass > 0
         places, centres = self.outline.places(theta), kinematics.centres(run.chain, theta)[:, heavy]
@@ -118,6 +64,10 @@ class Frames:
         """Return the number of frames."""
         return len(self.times)
 
+    def palette(self, clear: int) -> Image.Image:
+        """Return an image that carries the palette of a GIF, with `clear` colours and one that is transparent."""
+        return gif_palette(len(self.colours), self.theme, clear)
+
     def draw(self, k: int) -> Image.Image:
         """Return frame k as an RGB image."""
         self.pen.reset(self.ground if not self.outline.follows else self._scenery(k))
@@ -142,7 +92,7 @@ class Frames:
             fastest = np.linalg.norm(velocity, axis=-1).max() / (2 * unit)
             parts = min(PARTS, max(1, math.ceil(fastest * abs(times[1] - times[0]) * min(self.look.size) / HOP)))
             times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
-        path = [kinematics.points(run.chain, run.at(block).theta, [self.point])[:, 0] for block in _blocks(times)]
+        path = [kinematics.points(run.chain, run.at(block).theta, [self.point])[:, 0] for block in blocks(times)]
         return np.concatenate(path)
 
     def _draw_trail(self, k: int) -> None:
@@ -203,17 +153,13 @@ def _feet(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     return (1 - along) * ends[:, :, 0] + along * ends[:, :, 1]
 
 
-def _blocks(times: np.ndarray) -> list[np.ndarray]:
-    return np.split(times, range(BLOCK, len(times), BLOCK))
-
-
-def _trusted(run: Run, times: np.ndarray) -> np.ndarray:
-    """Return which moments lie within the trusted time of the run."""
-    until = run.trusted_until
-    return np.full(len(times), True) if until is None else np.abs(times - times[0]) <= abs(until - times[0])
-
-
-def _decimals(times: np.ndarray) -> int:
-    """Return how many decimals the timer needs: two, more for a run shorter than a second."""
-    duration = abs(times[-1] - times[0])
-    return max(2, 2 - math.floor(math.log10(duration))) if duration > 0 else 2
+def gif_palette(links: int, theme: Theme = LIGHT, clear: int = 255) -> Image.Image:
+    """Return an image that carries the palette: every colour in use, in steps towards the ground."""
+    ramps: list[tuple[Colour, int]] = [(theme.ink, 12), (theme.muted, 10), (theme.accent, 2 * FADE)]
+    ramps += [(colour, 10) for colour in link_colours(min(links, 20), theme)]
+    ground = theme.stage
+    colours = [ground, theme.lines, *(mixed(colour, ground, (k + 1) / steps) for colour, steps in ramps for k in range(steps))]
+    colours += [UNUSED] * (clear + 1 - len(colours))
+    image = Image.new("P", (1, 1))
+    image.putpalette([round(255 * part) for colour in colours for part in colour])
+    return image

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from nlink._support.checks import ModelError
 from nlink.run.run import Run
-from nlink.view.frames import Frames, Look, frame_times
+from nlink.view.animate import frames_of
+from nlink.view.frames import Frames
+from nlink.view.looks import Look, frame_times
+from nlink.view.space.frames import SpaceFrames
 from nlink.view.style import heading
 
 if TYPE_CHECKING:
@@ -35,11 +38,11 @@ def live(run: Run, *, speed: float | None = None, fps: float = 50, **look: Any) 
     window.resizable(False, False)
     for key in ("<Escape>", "q"):
         window.bind(key, lambda _: window.destroy())
-    _play(window, Frames(run, times, drawn), fps)
+    _play(window, frames_of(run, times, drawn, fps), fps)
     window.mainloop()
 
 
-def _play(window: tkinter.Tk, frames: Frames, fps: float) -> None:
+def _play(window: tkinter.Tk, frames: Frames | SpaceFrames, fps: float) -> None:
     """Show the frame that the clock asks for, about `fps` times a second."""
     import tkinter
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from nlink.mechanics.points import Point
     from nlink.run.run import Run
 
-ENTRY = "app.js"
+ENTRY, SPACE = "app.js", "spaceapp.js"
+"""The module that a page begins with, and that of a run in space."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
 COMMENT = re.compile(r"^ *// .*\n", re.MULTILINE)
 OUTERMOST = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
@@ -65,14 +66,20 @@ def run_page(
     """Return the page of a run as text, or write it to `path` and return that.
 
     `theme`: light or dark; as the reader's system if not given. `trace`: the point that draws the trail. `look`: how it begins:
-    speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line").
+    speed (1 is real time), trail in s, hinges, centres, style ("bar" or "line"); in space azimuth and elevation in rad.
 
     >>> import nlink
     >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
     >>> run_page(run, "double.html")  # doctest: +SKIP
     PosixPath('double.html')
     """
-    return write_page("run", run_content(run, look=look, trace=trace) | {"model": _model(run.scenario)}, path, theme)
+    content = run_content(run, look=look, trace=trace) | {"model": _model(run.scenario)}
+    return write_page("run", content, path, theme, entry_of(run))
+
+
+def entry_of(run: Run) -> str:
+    """Return the module that a page of a run begins with."""
+    return SPACE if run.chain.spatial else ENTRY
 
 
 def _model(scenario: Scenario) -> Content | None:
@@ -84,7 +91,7 @@ def _model(scenario: Scenario) -> Content | None:
 
 def notebook_frame(run: Run) -> str | None:
     """Return a run for a notebook: its page in a frame of its own, with fewer moments; nothing for a run without a saved point."""
-    return framed(_page("run", run_content(run, LITTLE)), "A run") if len(run.t) else None
+    return framed(_page("run", run_content(run, LITTLE), entry=entry_of(run)), "A run") if len(run.t) else None
 
 
 def framed(text: str, title: str) -> str:
@@ -94,14 +101,16 @@ def framed(text: str, title: str) -> str:
     return f'<iframe title="{title}" sandbox="allow-scripts allow-downloads" style="{style}" srcdoc="{srcdoc}"></iframe>'
 
 
-def write_page(kind: str, content: Content, path: str | os.PathLike[str] | None, theme: str | None = None) -> str | Path:
+def write_page(
+    kind: str, content: Content, path: str | os.PathLike[str] | None, theme: str | None = None, entry: str = ENTRY
+) -> str | Path:
     """Return the page of a kind (run, modes, map) as text, or write it to `path`, whole or not at all, and return that.
 
     `theme`: light or dark; as the reader's system if not given.
     """
     if path is not None:
         check_page(path)
-    text = _page(kind, content, theme)
+    text = _page(kind, content, theme, entry)
     return text if path is None else write_text(text, path)
 
 
@@ -118,8 +127,8 @@ def write_text(text: str, path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _page(kind: str, content: Content, theme: str | None = None) -> str:
-    return page_text(str(content["title"]), {"kind": kind, **packed(content)}, bundle(ENTRY), asset("theme.css"), theme)
+def _page(kind: str, content: Content, theme: str | None = None, entry: str = ENTRY) -> str:
+    return page_text(str(content["title"]), {"kind": kind, **packed(content)}, bundle(entry), asset("theme.css"), theme)
 
 
 def page_text(title: str, data: Content, script: str, style: str, theme: str | None = None) -> str:

@@ -32,6 +32,11 @@ class Pen:
         self._style.set_snap(False)
         self._pixels = np.asarray(self._agg.buffer_rgba())
 
+    @property
+    def pixels(self) -> np.ndarray:
+        """What is drawn so far, (H, W, 4)."""
+        return self._pixels
+
     def line(self, points: np.ndarray, colour: Colour, width: float, cap: Literal["butt", "round"] = "round") -> None:
         """Draw a line through points (K, 2)."""
         self._style.set_linewidth(width)

@@ -10,11 +10,9 @@ they bend as the motion did.
 
 from __future__ import annotations
 
-import itertools
 import math
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,18 +25,18 @@ from nlink.mechanics import kinematics
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.points import At, Point, checked_points
 from nlink.run.run import Run, Trajectory
-from nlink.view import coupler, forces
+from nlink.view import coupler, energy, forces
+from nlink.view.kinds import PlotKind
 from nlink.view.linkage import draw_linkage
 from nlink.view.outline import floating, traced_point
 from nlink.view.sampling import Span, within_times
 from nlink.view.sheet import LEGEND, MOST_DPI, MOST_FONT, AnyAxes, Sheet, axes_of
-from nlink.view.style import CURVES, DASHES, Progress, Size, inches, link_colours, palette, picture, refuse_empty, save_figure
+from nlink.view.space.plots import SPACE_PLOTS
+from nlink.view.style import Progress, Size, inches, link_colours, palette, picture, refuse_empty, save_figure
 from nlink.view.words import point_text
 
 SIZE: Size = (8.0, 5.0)
 """Inches of a plot."""
-FEW = 60
-"""So few saved points are marked one by one where a curve joins only them."""
 BEND, MOST_POINTS = 0.15, 40_000
 """How far in rad a link turns between two points of a phase portrait, and most points that it then has."""
 STILL = 1e-9
@@ -51,7 +49,7 @@ RATE = "angular velocity (rad/s)"
 @picture
 def figure(
     run: Run,
-    kind: str = "angles",
+    kind: str | None = None,
     *,
     links: Iterable[int] | None = None,
     trace: Iterable[Point] | None = None,
@@ -65,7 +63,7 @@ def figure(
 
     Parameters
     ----------
-    kind : a key of PLOTS
+    kind : a key of PLOTS, in space of SPACE_PLOTS; angles if not given, in space inclination
     links : those that are shown, from 0; all if not given, in a phase portrait the last that moves
     trace : points that positions, velocities, paths and tip show in place of link ends: At(link, along, left), or (x, y)
     t : first and last time that are shown, in s; None for the end of the run
@@ -80,7 +78,8 @@ def figure(
     2
     """
     refuse_empty(run)
-    plot, (wide, high) = PLOTS[_chosen(run, kind)], inches(size, SIZE)
+    kind = _chosen(run, next(iter(plots_of(run))) if kind is None else kind)
+    plot, (wide, high) = plots_of(run)[kind], inches(size, SIZE)
     fontsize = min(11.0, max(7.0, 11.0 * wide / 6.0)) if fontsize is None else fontsize
     letters = number("fontsize", fontsize, above=0, most=MOST_FONT)
     run = run if t is None else within_times(run, t)
@@ -92,7 +91,9 @@ def figure(
 
 def _meaning(sheet: Sheet, kind: str) -> str:
     """Return what a plot shows."""
-    plot, last = PLOTS[kind], At(sheet.run.chain.n - 1)
+    plot, last = plots_of(sheet.run)[kind], At(sheet.run.chain.n - 1)
+    if sheet.run.chain.spatial:
+        return plot.meaning
     points = sheet.trace or ([traced_point(sheet.run.chain)] if kind == "tip" else [])
     if points and (sheet.trace or points[0] != last):
         return TRACED[kind].format(point_text(points[0]))
@@ -132,7 +133,7 @@ def save_plots(
     paths = [Path(folder) / f"{name}.{format}" for name in wanted]
     Path(folder).mkdir(parents=True, exist_ok=True)
     for done, (name, path) in enumerate(zip(wanted, paths, strict=True), start=1):
-        points = trace if name in TRACED else None
+        points = trace if name in TRACED or run.chain.spatial else None
         drawn = figure(run, name, links=links, trace=points, size=size, fontsize=fontsize, theme=theme)
         save_figure(drawn, path, dpi)
         if progress:
@@ -142,12 +143,23 @@ def save_plots(
 
 def suiting(run: Run) -> list[str]:
     """Return the names of the plots that make sense for this run."""
-    return [name for name, kind in PLOTS.items() if kind.suits(run)]
+    return [name for name, kind in plots_of(run).items() if kind.suits(run)]
+
+
+def plots_of(run: Run) -> dict[str, PlotKind]:
+    """Return the plots of runs in the plane, or of those in space."""
+    return SPACE_PLOTS if run.chain.spatial else PLOTS
 
 
 def _chosen(run: Run, name: str) -> str:
     """Return the name of a plot, if there is such a plot of this run."""
-    kind = PLOTS[choice("plot", name, PLOTS)]
+    kinds = plots_of(run)
+    other = PLOTS if run.chain.spatial else SPACE_PLOTS
+    if name in other and name not in kinds:
+        raise ModelError(
+            f"the plot {shown(name)} is for runs in {'the plane' if run.chain.spatial else 'space'}; take {', '.join(kinds)}"
+        )
+    kind = kinds[choice("plot", name, kinds)]
     if kind.needs and not kind.suits(run):
         remedy = "; of a mechanism take paths, with trace" if isinstance(run.chain, Mechanism) else ""
         raise ModelError(f"the plot {shown(name)} needs {kind.needs}{remedy}")
@@ -166,6 +178,8 @@ def _points(run: Run, kind: str, trace: Iterable[Point] | None) -> list[Point]:
     """Return the points that a plot shows, if it shows points."""
     if trace is None:
         return []
+    if run.chain.spatial:
+        raise ModelError("the plots of a run in space show link ends; omit trace, and choose by links")
     if kind not in TRACED:
         raise ModelError(f"the plot {shown(kind)} shows no points; omit trace, or take {', '.join(TRACED)}")
     return checked_points("trace", trace, run.chain.n)
@@ -315,24 +329,6 @@ def _tip(sheet: Sheet) -> None:
         bar.ax.axhline(sheet.trusted, color=palette().ink, linewidth=1.0, linestyle=(0, (3, 2)))
 
 
-def _energy(sheet: Sheet) -> None:
-    t, energy = sheet.run.t, sheet.run.energy()
-    upper, lower = sheet.over_time("change of energy (J)", "residual (J)", heights=(3, 1))
-    rows = {"total": energy.kinetic + energy.potential, "kinetic": energy.kinetic, "potential": energy.potential}
-    rows |= {f"work of\n{name.replace('_', ' ')}": work for name, work in energy.work.items() if work.any()}
-    marker, looks = "." if len(t) <= FEW else "", itertools.cycle(zip(CURVES, DASHES, strict=True))
-    for (name, values), (colour, dashes) in zip(rows.items(), looks, strict=False):
-        style = {
-            "color": getattr(palette(), colour),
-            "linestyle": dashes,
-            "linewidth": sheet.thin * (1.5 if name == "total" else 1.3),
-        }
-        upper.plot(t, values - values[0], label=name, marker=marker, **style)
-    lower.plot(t, energy.residual, color=palette().ink, linewidth=1.0 * sheet.thin, marker=marker)
-    lower.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
-    sheet.legend(*upper.get_legend_handles_labels())
-
-
 def broken(t: np.ndarray, degrees: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return an unwrapped angle brought to +-180 degrees, with a gap (NaN) wherever it passes from one edge to the other."""
     turn = np.ceil((degrees - 180.0) / 360.0)
@@ -351,19 +347,6 @@ def turned_over(run: Run) -> bool:
     return bool(np.any(turn != turn[:1]))
 
 
-@dataclass(frozen=True)
-class PlotKind:
-    """One plot: what it shows, how it is drawn, which runs it suits, what it needs if others have no such plot at all, and what it
-    shows where there are sliders.
-    """
-
-    meaning: str
-    draw: Callable[[Sheet], None]
-    suits: Callable[[Run], bool] = lambda run: True
-    needs: str = ""
-    sliders: str = ""
-
-
 PLOTS: dict[str, PlotKind] = {
     "angles": PlotKind("Angles", _angles, sliders="Angles and displacements"),
     "unwrapped": PlotKind("Angles in turns", _unwrapped, turned_over),
@@ -376,7 +359,7 @@ PLOTS: dict[str, PlotKind] = {
         "Path of the last end", _tip, lambda run: not run.chain.pin, "an open chain: here the last end stays at the pin"
     ),
     "coupler": PlotKind("Coupler curves", coupler.draw, coupler.suits, coupler.NEEDS),
-    "energy": PlotKind("Energy", _energy),
+    "energy": PlotKind("Energy", energy.draw),
     "reactions": PlotKind("Forces at the hinges", forces.draw, sliders="Forces at the joints"),
 }
 """The plots by name."""

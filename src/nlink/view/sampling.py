@@ -14,7 +14,9 @@ import numpy as np
 
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import Run, Trajectory, columns_of, fields_of
+from nlink.view.space.reading import Rows, measures, rows_of
 
 TOLERANCE = 2e-5
 """Error of the interpolation that is not refined further: in rad, of displacements in lengths of a link."""
@@ -28,17 +30,20 @@ BLOCK = 2_000_000
 
 
 class Sample(NamedTuple):
-    """Times (T,), angles and rates (T, N), and the largest error of the cubic between them, in rad or lengths of a link."""
+    """Times (T,), values and rates (T, R), and the largest error of the cubic between them, in rad or lengths of a link.
+
+    In the plane the values are the angles theta, in space the rows of `reading`.
+    """
 
     t: np.ndarray
-    theta: np.ndarray
-    omega: np.ndarray
+    values: np.ndarray
+    rates: np.ndarray
     error: float
 
 
 def finite(run: Run) -> Run:
-    """Return the run up to the last point before its angles or rates stop being numbers."""
-    good = np.isfinite(run.theta).all(1) & np.isfinite(run.omega).all(1) & np.isfinite(run.alpha).all(1)
+    """Return the run up to the last point before its coordinates or rates stop being numbers."""
+    good = np.all([np.isfinite(values).all(1) for values in (run.position, run.velocity, run.acceleration)], axis=0)
     return run if good.all() else _part(run, slice(int(np.argmin(good))))
 
 
@@ -71,42 +76,42 @@ def _part(run: Run, rows: slice) -> Run:
 
 
 def sampled(run: Run, room: int) -> Sample:
-    """Return at most about `room` angles of a run at the moments that matter."""
-    points, unit = max(2, room // run.chain.n), units(run.chain)
+    """Return at most about `room` values of a run at the moments that matter."""
+    chain, (first, first_rates) = run.chain, _values(run.chain, run.position[:1], run.velocity[:1])
+    points, unit = max(2, room // first.shape[1]), units(chain)
     if len(run.t) == 1:
-        return Sample(run.t, run.theta, run.omega, 0.0)
+        return Sample(run.t, first, first_rates, 0.0)
     rows = spread_rows(len(run.t), min(FIRST, points))
-    t, theta, omega = run.t[rows], run.theta[rows], run.omega[rows]
+    t, (values, rates) = run.t[rows], _values(chain, run.position[rows], run.velocity[rows])
     error, done = 0.0, np.zeros(len(t) - 1, bool)
     for _ in range(ROUNDS):
         open_ = np.flatnonzero(~done)
         step = t[open_ + 1] - t[open_]
-        early, true, late = (_at(run, t[open_] + share * step) for share in SHARES)
-        off = np.max(
-            [
-                (np.abs(at.theta - _cubic(t, theta, omega, open_, share)) / unit).max(1)
-                for at, share in zip((early, true, late), SHARES, strict=True)
-            ],
-            axis=0,
-        )
+        true = [_at(run, t[open_] + share * step) for share in SHARES]
+        cubics = (_cubic(t, values, rates, open_, share) for share in SHARES)
+        off = np.max([(np.abs(at[0] - cubic) / unit).max(1) for at, cubic in zip(true, cubics, strict=True)], axis=0)
         worst = np.argsort(-off)[: max(0, points - len(t))]
         split = np.sort(worst[off[worst] > TOLERANCE])
         error = float(np.delete(off, split).max(initial=error))
         if not len(split):
             break
         done[np.delete(open_, split)] = True
-        at = open_[split] + 1
-        t, theta, omega = (
-            np.insert(values, at, more[split], axis=0)
-            for values, more in zip((t, theta, omega), (true.t, true.theta, true.omega), strict=True)
-        )
+        at, middle = open_[split] + 1, (t[open_] + SHARES[1] * step, *true[1])
+        t, values, rates = (np.insert(old, at, new[split], axis=0) for old, new in zip((t, values, rates), middle, strict=True))
         done = np.insert(done, at, False)
-    return Sample(t, theta, omega, error)
+    return Sample(t, values, rates, error)
 
 
 def units(model: Multibody) -> np.ndarray:
-    """Return what the coordinates are measured by, (N,): 1 rad, and for sliders the length of a usual link in m."""
+    """Return what the values are measured by: 1 rad, for sliders the length of a usual link in m, in space as `measures` says."""
+    if isinstance(model, SpatialChain):
+        return measures(model)
     return np.where(model.slides, model.length[~model.slides].mean() if not model.slides.all() else 1.0, 1.0)
+
+
+def _values(chain: Multibody, position: np.ndarray, velocity: np.ndarray) -> Rows:
+    """Return what is interpolated of a motion, and its rates."""
+    return rows_of(chain, position, velocity) if isinstance(chain, SpatialChain) else (position, velocity)
 
 
 def spread_rows(count: int, most: int) -> np.ndarray:
@@ -114,14 +119,15 @@ def spread_rows(count: int, most: int) -> np.ndarray:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)) if count else np.empty(0, int)
 
 
-def _at(run: Run, times: np.ndarray) -> Trajectory:
+def _at(run: Run, times: np.ndarray) -> Rows:
     size = max(1, BLOCK // run.chain.n)
-    parts = [run.at(block) for block in np.split(times, range(size, len(times), size))]
-    return Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    motions = (run.at(block) for block in np.split(times, range(size, len(times), size)))
+    values, rates = zip(*(_values(run.chain, motion.position, motion.velocity) for motion in motions), strict=True)
+    return np.concatenate(values), np.concatenate(rates)
 
 
-def _cubic(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, k: np.ndarray, share: float) -> np.ndarray:
-    """Return the angles of the cubic Hermite at a share of the intervals k."""
+def _cubic(t: np.ndarray, values: np.ndarray, rates: np.ndarray, k: np.ndarray, share: float) -> np.ndarray:
+    """Return the values of the cubic Hermite at a share of the intervals k."""
     h, rest = (t[k + 1] - t[k])[:, None], 1 - share
-    ends = rest**2 * (1 + 2 * share) * theta[k] + share**2 * (1 + 2 * rest) * theta[k + 1]
-    return ends + h * share * rest * (rest * omega[k] - share * omega[k + 1])
+    ends = rest**2 * (1 + 2 * share) * values[k] + share**2 * (1 + 2 * rest) * values[k + 1]
+    return ends + h * share * rest * (rest * rates[k] - share * rates[k + 1])

@@ -137,7 +137,7 @@ def scenery(camera: Camera, title: Title, theme: Theme, rails: Sequence[Stroke] 
     """Return the ground (H, W, 4): grid, scale, pivots, pins, rails and title."""
     pen = Pen(camera.size)
     pen.fill(theme.stage)
-    step = _round_step(min(camera.size) / CELLS / camera.scale)
+    step = round_step(min(camera.size) / CELLS / camera.scale)
     across, up = _multiples(camera, 0, step), _multiples(camera, 1, step)
     left, bottom, right, top = camera.frame
     for x in _crisp(camera.scale * across + camera.origin[0]):
@@ -184,7 +184,7 @@ def _multiples(camera: Camera, axis: int, step: float) -> np.ndarray:
     return step * np.arange(math.ceil(low), math.floor(high) + 1)
 
 
-def _round_step(least: float) -> float:
+def round_step(least: float) -> float:
     """Return the smallest of 1, 2, 5 times a power of ten that is not below `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return power * next(m for m in (1, 2, 5, 10) if m * power >= least * (1 - 1e-9))

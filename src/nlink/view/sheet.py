@@ -17,7 +17,8 @@ from matplotlib.lines import Line2D
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.points import Point
-from nlink.run.run import Run, Trajectory
+from nlink.run.readout import Trajectory, trajectory
+from nlink.run.run import Run
 from nlink.view.outline import ground_marks
 from nlink.view.style import Colour, Size, blank, cut, heading, letter, link_colours, palette, within
 
@@ -276,7 +277,7 @@ def dressed(axes: Axes, labelsize: float | None = None) -> Axes:
 def smooth(run: Run) -> Trajectory:
     """Return the motion at the saved points, with interpolated ones between where these are few."""
     if len(run.t) >= POINTS:
-        return Trajectory(run.t, run.theta, run.omega, run.alpha)
+        return trajectory(run.chain, run.t, run.position, run.velocity, run.acceleration)
     return run.at(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
 
 

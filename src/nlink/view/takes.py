@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from nlink._support.checks import ModelError, shown
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import FollowerForce, JointSpring, PointForce, TipForce
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.points import GROUND, At, Point
+from nlink.mechanics.points import GROUND, At, Point, checked_points
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import EventRecord, Run
 from nlink.scenario import Scenario
 from nlink.view.outline import outline, traced, traced_point
 from nlink.view.packing import Content, Rounded, spread
 from nlink.view.sampling import Sample, finite, sampled, spread_rows
+from nlink.view.space.content import space_chain, space_motion
+from nlink.view.space.words import start_text
 from nlink.view.style import cut, heading, refuse_empty, within
 from nlink.view.words import run_lines, saved_text, scenario_lines
 
@@ -41,9 +45,16 @@ def run_content(run: Run, room: int = ROOM, look: Content | None = None, trace: 
     run = finite(run)
     refuse_empty(run)
     chosen = dict(look or {})
-    trace = None if trace is None else traced(run.chain, trace)
+    trace = None if trace is None else checked_trace(run.chain, trace)
     take = {**_take(run, sampled(run, room), trace), "rate": chosen.pop("speed", None)}
     return {"title": heading(run, 200), "about": about(), "words": [], "look": chosen, "takes": [take]}
+
+
+def checked_trace(chain: Multibody, trace: Point) -> Point:
+    """Return the point whose path is shown, if there is such a point; in space one along a link."""
+    if chain.spatial and not (isinstance(trace, At) and trace.left == 0):
+        raise ModelError(f"trace must be a point along a link in space, At(link, along), got {shown(trace)}")
+    return checked_points("trace", [trace], chain.n)[0] if chain.spatial else traced(chain, trace)
 
 
 def about() -> str:
@@ -58,8 +69,8 @@ def _take(run: Run, sample: Sample, trace: Point | None) -> Content:
         "summary": cut(lines[0][1] + "; " + lines[-1][1], 160),
         "status": "" if run.status.ok else str(run.status),
         "words": words([*lines, *_settings(run.scenario), *run_lines(run), *_thinned(run, sample)]),
-        "chain": chain_data(run.chain, sample.theta, trace),
-        **motion_data(sample.t, sample.theta, sample.omega, run.chain),
+        "chain": chain_data(run.chain, sample.values, trace),
+        **motion_data(sample.t, sample.values, sample.rates, run.chain),
         "energy": _energy(run),
         "events": [{"t": event.t, "text": _event_text(event)} for event in run.events[:EVENTS] if within(run, event.t)],
         "trusted": run.trusted_until if within(run, run.trusted_until) else None,
@@ -72,6 +83,8 @@ def chain_data(chain: Multibody, theta: np.ndarray | None = None, trace: Point |
 
     `trace`: the point whose path is shown, if it is not the usual one.
     """
+    if isinstance(chain, SpatialChain):
+        return space_chain(chain, trace)
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     spring = chain.each(JointSpring, "stiffness") if chain.load(JointSpring) else None
     drawn: Content = {} if trace is None else {"trace": _placed(chain, trace)}
@@ -137,7 +150,12 @@ def _placed(model: Multibody, point: Point) -> tuple[int, float, float]:
 
 
 def motion_data(t: np.ndarray, theta: np.ndarray, omega: np.ndarray, chain: Multibody | None = None) -> Content:
-    """Return the motion: times exact, angles to ANGLE, rates to a small part of the largest; small displacements finer."""
+    """Return the motion: times exact, angles to ANGLE, rates to a small part of the largest; small displacements finer.
+
+    Of a chain in space theta and omega are the rows of `reading` and their rates.
+    """
+    if isinstance(chain, SpatialChain):
+        return space_motion(t, theta, omega)
     fine = min(ANGLE, float(np.ptp(theta)) * 2.0**-16 or ANGLE)
     if chain is not None and len(theta):
         moved = np.ptp(theta[:, chain.slides], axis=0)
@@ -169,6 +187,8 @@ def _energy(run: Run) -> Content:
 
 def _settings(scenario: Scenario) -> list[tuple[str, str]]:
     slides, settings = scenario.chain.slides, scenario.settings
+    if isinstance(scenario.chain, SpatialChain):
+        return [("start", start_text(scenario)), ("asked for", f"t = {settings.t_end:g} s, saved {saved_text(settings)}")]
     start = np.array(scenario.theta)
     theta, moved = np.degrees(start[~slides]), start[slides]
     each = len(theta) <= ANGLES

@@ -2,6 +2,7 @@
 
 import { Bodies, isMechanism, nameOf } from "./bodies.js";
 import { choice, errorNote, field, grid, toggled } from "./fields.js";
+import { SpaceForm } from "./spaceform.js";
 import { at, linkCount } from "./model.js";
 import { el } from "/web/dom.js";
 
@@ -9,13 +10,25 @@ const SHAPES = [["rod", "rod"], ["point", "point mass"], ["own", "own"]];
 const MANY = 24;
 const CONSTRAINED = ["maximal", "natural"];
 const CONSTRAINTS = [["", "none: they drift"], ["Baumgarte()", "Baumgarte"], ["Projection()", "projection"], ["Penalty()", "penalty"], ["AugmentedLagrangian()", "augmented Lagrangian"], ["MultiplierFilter()", "multiplier filter"], ["IDA()", "IDA (SUNDIALS)"]];
-const FIXED = { RK4: 0.001, Gauss: 0.01 };
+const FIXED = { RK4: 0.001, Gauss: 0.01, Rattle: 0.01 };
 const METHODS = [["", "chosen for the chain"], ["DOP853", "DOP853, order 8"], ["RK45", "RK45, order 5"], ["RK4", "RK4, fixed step"], ["Gauss", "Gauss, symplectic"], ["Taylor", "Taylor series"], ["Radau", "Radau, stiff"], ["BDF", "BDF, stiff"], ["LSODA", "LSODA"]];
+
+const IN_SPACE = ["recursive", "natural"];
+const METHODS_IN_SPACE = [...METHODS.filter(([key]) => key !== "Gauss"), ["Rattle", "Rattle, symplectic"]];
+const TOWARDS = { key: "fz", label: "To the viewer", unit: "N", each: false, slider: [-20, 20, 0.1] };
+
+// A load as it is in space: a force has a third component, a spring no angle of rest.
+function inSpace(name, first, fields) {
+  if (name === "tip_force") return [{ ...first, fz: 0 }, [...fields, TOWARDS]];
+  if (name === "joint_spring") return [{ stiffness: first.stiffness }, fields.filter(({ key }) => key !== "rest")];
+  return [first, fields];
+}
 
 export class Editor {
   constructor(model, known) {
     Object.assign(this, { model, known, open: { Chain: true, Start: true, Loads: true, Run: true } });
     this.bodies = new Bodies(this);
+    this.space = new SpaceForm(this);
     this.node = el("form", { class: "editor", "aria-label": "Model", onsubmit: (event) => event.preventDefault() });
   }
 
@@ -53,12 +66,13 @@ export class Editor {
 
   chain() {
     const { table, model } = this, each = Array.isArray(table.links), n = linkCount(table);
+    if (table.space) return this.space.chain();
     const title = this.field("Title", "title", { kind: "text", wide: true });
     if (isMechanism(table) && each) return [title, ...this.bodies.rows()];
     const count = field("Links", { path: "links", value: each ? n : table.links, slider: [1, 20, 1], changed: (value) => (Number.isInteger(value) && value >= 1 && value <= 200 ? model.resize(value) : model.set("links", value)) });
     const rows = each ? [this.linkTable()] : this.equalLinks();
     const alike = n > 1 ? [toggled("All links alike", !each, (on) => model.unlike(!on), "alike")] : [];
-    return [title, count, ...alike, ...rows, this.pin()];
+    return [title, ...(table.pin ? [] : [this.space.toggle()]), count, ...alike, ...rows, this.pin()];
   }
 
   shape(row, prefix) {
@@ -109,6 +123,7 @@ export class Editor {
   }
 
   start() {
+    if (this.table.space) return this.space.start();
     const { table, model } = this, n = linkCount(table), theta = table.start?.theta;
     const shapes = [["", "as posed"], ["hanging", "hanging"], ["zigzag", "zig-zag"], ["line45", "in line, 45\u00b0"], ["line90", "in line, 90\u00b0"], ["line170", "in line, 170\u00b0"]];
     const changed = (value) => { if (value) model.load({ ...table, start: value.startsWith("line") ? { shape: "line", angle: Number(value.slice(4)), unit: "deg" } : value }); };
@@ -129,7 +144,8 @@ export class Editor {
 
   loads() {
     const { table, model } = this;
-    const rows = this.known.loads.filter(({ fields }) => fields).map(({ name, label, first, fields }) => {
+    const rows = this.known.loads.filter(({ fields, space }) => fields && (table.space || !space)).map(({ name, label, first: usual, fields: all }) => {
+      const [first, fields] = table.space ? inSpace(name, usual, all) : [usual, all];
       const value = table.loads?.[name], on = value !== undefined && !(name === "gravity" && value === 0);
       const path = `loads.${name}`, changed = (now) => model.set(path, now ? first : name === "gravity" ? 0 : undefined, "whole");
       const inner = on ? fields.map(({ key, label: text, unit, each, slider }) => this.field(text, key ? `${path}.${key}` : path, { ...(unit === "rad" ? { kind: "eachInDegrees", unit: "\u00b0" } : { kind: each ? "each" : "number", unit }), slider: slider || undefined, hint: each ? "one value for all, or one for each with commas" : text })) : [];
@@ -148,17 +164,17 @@ export class Editor {
   }
 
   run() {
-    const { table, model, known } = this, run = table.run || {};
+    const { table, model, known } = this, run = table.run || {}, formulations = table.space ? IN_SPACE : known.formulations, methods = table.space ? METHODS_IN_SPACE : METHODS;
     const [form, handling = ""] = splitRecord(run.formulation || "recursive", "constraints"), name = form.toLowerCase();
     const setForm = (which, how) => model.set("run.formulation", how && CONSTRAINED.includes(which) ? `${which[0].toUpperCase()}${which.slice(1)}(constraints=${how})` : which, "whole");
-    const rows = [choice("Formulation", { path: "run.formulation", options: known.formulations.map((each) => [each, each]), value: name, changed: (value) => setForm(value, handling) })];
+    const rows = [choice("Formulation", { path: "run.formulation", options: formulations.map((each) => [each, each]), value: name, changed: (value) => setForm(value, handling) })];
     if (CONSTRAINED.includes(name)) {
       const options = CONSTRAINTS.some(([key]) => key === handling) ? CONSTRAINTS : [...CONSTRAINTS, [handling, handling]];
       rows.push(choice("Constraints", { path: "run.formulation.constraints", options, value: handling, changed: (value) => setForm(name, value) }));
     }
-    const [method, step] = splitRecord(run.integrator || "", "step"), options = METHODS.some(([key]) => key === method && (step !== undefined || key === run.integrator || !run.integrator)) ? METHODS : [...METHODS, [run.integrator, run.integrator]];
+    const [method, step] = splitRecord(run.integrator || "", "step"), options = methods.some(([key]) => key === method && (step !== undefined || key === run.integrator || !run.integrator)) ? methods : [...methods, [run.integrator, run.integrator]];
     const setMethod = (which, size) => model.set("run.integrator", !which ? undefined : which in FIXED ? `${which}(step=${size ?? FIXED[which]})` : which, "whole");
-    rows.push(choice("Integrator", { path: "run.integrator", options, value: options === METHODS ? method : run.integrator, changed: (value) => setMethod(value) }));
+    rows.push(choice("Integrator", { path: "run.integrator", options, value: options === methods ? method : run.integrator, changed: (value) => setMethod(value) }));
     if (method in FIXED) rows.push(field("Step", { path: "run.integrator.step", unit: "s", value: step ?? FIXED[method], changed: (value) => model.set("run.integrator", `${method}(step=${value})`) }));
     else rows.push(field("Tolerance", { path: "run.rtol", value: run.rtol, hint: "relative and absolute tolerance", changed: (value) => { model.set("run.rtol", value); model.set("run.atol", value); } }));
     rows.push(this.field("Run until", "run.t_end", { unit: "s", slider: [1, 120, 1] }), this.field("Save every", "run.save", { unit: "s" }));

@@ -61,7 +61,7 @@ export function grid(heads, rows) {
 
 // A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint, narrow: whether it shows few digits }
 export function field(label, { path, kind = "number", unit = "", slider = null, value, changed, wide = false, hint = "", placeholder = "", narrow = false }) {
-  const id = `f${++counted}`, { read, show } = KINDS[kind], brief = narrow ? shortened : (text) => text;
+  const id = `f${++counted}`, { read, show } = kind.read ? kind : KINDS[kind], brief = narrow ? shortened : (text) => text;
   const input = el("input", { type: "text", id, "data-path": path, "aria-label": label, title: hint || label, inputmode: kind === "number" || kind === "degrees" ? "decimal" : null, autocomplete: "off", spellcheck: "false", value: brief(show(value)), placeholder, "aria-describedby": `${id}e` });
   const range = slider ? el("input", { type: "range", min: slider[0], max: slider[1], step: slider[2], "aria-label": `${label}, slider`, tabindex: -1 }) : null;
   const slide = (now) => { if (range) range.value = typeof now === "number" ? now : slider[0]; };

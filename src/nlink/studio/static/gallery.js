@@ -32,9 +32,9 @@ export class Gallery {
     this.list.replaceChildren(...answer.groups.map(({ name }) => el("section", { "aria-label": name }, el("h3", {}, name), el("div", { class: "cards" }, ...this.cards.filter(({ group }) => group === name).map(({ node }) => node)))));
   }
 
-  card({ name, label, model }) {
+  card({ name, label, model, sketch: seen }) {
     const choose = () => { this.node.close(); this.chosen(model); };
-    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, sketch(model), el("span", {}, label), el("small", {}, name));
+    return el("button", { type: "button", class: "preset", "aria-label": `${name}: ${label}`, "aria-pressed": "false", title: model.title, onclick: choose }, seen ? sketchOf(seen.slice(1).map((end, i) => [seen[i], end]), [], seen, [seen[0]], seen.length > 21) : sketch(model), el("span", {}, label), el("small", {}, name));
   }
 
   // The model as it stands now: mark the preset that it is.
@@ -54,6 +54,11 @@ function sketch(model) {
   const lines = bodies.flatMap(({ slides, length }, i) => (slides ? [] : [{ along: length, left: 0 }, ...held.filter(({ link, left }) => link === i && left)].map(({ along, left }) => [at(i, 0, 0), at(i, along, left)])));
   const sliders = bodies.flatMap(({ slides }, i) => (slides ? [at(i, 0, 0)] : [])), hinges = bodies.flatMap(({ slides }, i) => (slides ? [] : [at(i, 0, 0)]));
   const fixed = [...bodies.flatMap(({ slides, parent }, i) => (!slides && parent < 0 ? [at(i, 0, 0)] : [])), ...ends.filter(({ link }) => link < 0).map(({ link, along, left }) => at(link, along, left))];
+  return sketchOf(lines, sliders, [...hinges, ...lines.map(([, b]) => b)], fixed, linkage.n > 20);
+}
+
+// Lines, sliders, hinges and what is fixed, in places on the screen.
+function sketchOf(lines, sliders, hinges, fixed, many) {
   const all = [...lines.flat(), ...sliders, ...fixed], xs = all.map(([x]) => x), ys = all.map(([, y]) => y), [left, top] = [Math.min(...xs), Math.min(...ys)];
   const size = Math.max(Math.max(...xs) - left, Math.max(...ys) - top) * (1 + 2 * PAD), middle = [(left + Math.max(...xs)) / 2, (top + Math.max(...ys)) / 2];
   const node = (tag, attributes) => {
@@ -63,10 +68,10 @@ function sketch(model) {
   };
   const dot = ([cx, cy], r, kind) => node("circle", { cx, cy, r, class: kind });
   const svg = node("svg", { viewBox: `${middle[0] - size / 2} ${middle[1] - size / 2} ${size} ${size}`, "aria-hidden": "true" });
-  const many = linkage.n > 20, width = size / (many ? 40 : 22);
+  const width = size / (many ? 40 : 22);
   svg.append(...sliders.map(([x, y]) => node("rect", { x: x - 1.6 * width, y: y - width, width: 3.2 * width, height: 2 * width, class: "end" })));
   svg.append(node("path", { d: lines.map(([a, b]) => `M${a}L${b}`).join(""), "stroke-width": width }));
-  if (!many) svg.append(...[...hinges, ...lines.map(([, b]) => b)].map((end) => dot(end, 1.1 * width, "end")));
+  if (!many) svg.append(...hinges.map((end) => dot(end, 1.1 * width, "end")));
   svg.append(...fixed.map((end) => dot(end, 1.1 * width, "pivot")));
   return svg;
 }

@@ -1,6 +1,7 @@
 // The chain in the hand of the user: grabbed where it is, also while it moves, dragged, thrown; assembled the other way.
 
 import { Poser } from "./poser.js";
+import { SpacePoser } from "./spaceposer.js";
 import { mirrored } from "./pulling.js";
 import { el } from "/web/dom.js";
 
@@ -16,7 +17,8 @@ export class Hand {
     const { endless } = this.pane, stage = player.root.querySelector(".stage");
     this.player = player;
     stage.querySelector(".tools").append(this.other);
-    this.poser = new Poser(player.stage, {
+    this.tell(this.pane.inSpace ? "Drag a link, or beside it to turn the view" : "Drag any link");
+    this.poser = this.pane.inSpace ? new SpacePoser(this.pane, player) : new Poser(player.stage, {
       linkage: () => this.pane.studio.model.linkage, grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
       pulls: () => endless.on, pull: (hand) => endless.pull(hand),
     });

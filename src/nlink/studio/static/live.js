@@ -2,6 +2,8 @@
 
 import { Player } from "/web/player.js";
 import { Motion } from "/web/motion.js";
+import { SpaceMotion } from "/web/spacemotion.js";
+import { SpacePlayer } from "/web/spaceplayer.js";
 import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
@@ -11,9 +13,20 @@ export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink
 const EVERY = 120;
 const LAG = 0.3;
 
-// A single moment as the player takes it: a chain in its start.
-export function still(chain, theta, omega, title) {
-  const take = { name: "", summary: "at the start", status: "", words: [], chain, t: Float64Array.of(0), theta: Float64Array.from(theta), omega: Float64Array.from(omega) };
+// A start as the server tells it: angles and their rates, in space the rows of the links and theirs.
+export function startOf({ chain, model, stand }) {
+  return chain.space ? [stand.rows, stand.rates] : [model.start.theta, model.start.omega];
+}
+
+// Values and rates of a motion by their names in a take.
+export function named(chain, values, rates) {
+  return chain.space ? { rows: values, rates } : { theta: values, omega: rates };
+}
+
+// A single moment as the player takes it: a model in its start.
+export function still(valid, title) {
+  const { chain } = valid, [values, rates] = startOf(valid).map((each) => Float64Array.from(each));
+  const take = { name: "", summary: "at the start", status: "", words: [], chain, t: Float64Array.of(0), ...named(chain, values, rates) };
   return { title, about: "", words: [], takes: [{ ...take, energy: null, events: [], trusted: null, step: 1 }] };
 }
 
@@ -39,12 +52,21 @@ function widened(swept, chain, grows) {
   return { ...swept, box: [x - half, y - half, x + half, y + half] };
 }
 
-class Steady extends Motion {
+// The chain may reach any place about its pivot.
+function around(swept, { length }) {
+  const reach = length.reduce((sum, one) => sum + one, 0);
+  return { ...swept, about: { x: 0, z: 0, radius: reach, low: -reach, high: reach } };
+}
+
+// Motions whose view stays where it is from one run to the next.
+const steady = (Base, wide) => class extends Base {
   path() {
-    this.wide ??= widened(super.path(), this.chain, this.count > 1);
+    this.wide ??= wide(super.path(), this.chain, this.count > 1);
     return this.wide;
   }
-}
+};
+
+const Steady = steady(Motion, widened), SteadyInSpace = steady(SpaceMotion, around);
 
 // The last part of a motion that goes on: its trail has the points as they come.
 class Window extends Motion {
@@ -57,7 +79,8 @@ class Window extends Motion {
   }
 }
 
-export class LivePlayer extends Player {
+// A player whose motions are of a kind; `wide` gives the view room for every pose.
+const lively = (Base, Moves, Held, wide) => class extends Base {
   constructor(root, content) {
     super(root, content, { header: false });
     this.setGhosts(content.others || []);
@@ -73,8 +96,8 @@ export class LivePlayer extends Player {
     this.cards = new Map();
   }
 
-  motionOf({ chain, t, theta, omega }) {
-    return new Steady(chain, t, theta, omega);
+  motionOf({ chain, t, theta, omega, rows = theta, rates = omega }) {
+    return new Held(chain, t, rows, rates);
   }
 
   // Keys of what is drawn over the stage come first.
@@ -100,7 +123,7 @@ export class LivePlayer extends Player {
 
   // Show other content; with `hold` the time, the view and the playing stay.
   show(content, { hold = false } = {}) {
-    const { elapsed, playing } = this, fitted = this.stage.fitted, camera = { ...this.stage.camera };
+    const { elapsed, playing } = this, fitted = this.stage.fitted, camera = this.stage.kept();
     this.content = content;
     this.setGhosts(content.others || []);
     this.take(0);
@@ -135,16 +158,16 @@ export class LivePlayer extends Player {
     this.request();
   }
 
-  // Show a chain with other angles than those of the time: as it lies in the hand, or as it will start; null: as it moves.
+  // Show a chain with other values than those of the time: as it lies in the hand, or as it will start; null: as it moves.
   hold(theta, chain = this.shown.chain) {
-    this.posed = theta && new Steady(chain, Float64Array.of(0), Float64Array.from(theta), new Float64Array(chain.n)).at(0);
+    this.posed = theta && new Held(chain, Float64Array.of(0), Float64Array.from(theta), new Float64Array(theta.length)).at(0);
     this.lay();
     this.request();
   }
 
   // Room for the pose that is held, also when it is gone.
   widen() {
-    this.posed.wide = widened(Motion.prototype.path.call(this.posed), this.posed.chain, true);
+    this.posed.wide = wide(Moves.prototype.path.call(this.posed), this.posed.chain, true);
   }
 
   // What lies on the stage.
@@ -184,7 +207,7 @@ export class LivePlayer extends Player {
   }
 
   setGhosts(others) {
-    this.ghosts = others.map((other, k) => ({ name: other.name, hue: HUES[k % HUES.length], motion: new Motion(this.content.takes[0].chain, other.t, other.theta, other.omega) }));
+    this.ghosts = others.map((other, k) => ({ name: other.name, hue: HUES[k % HUES.length], motion: new Moves(this.content.takes[0].chain, other.t, other.theta, other.omega) }));
   }
 
   drawGhosts(context, t) {
@@ -224,4 +247,7 @@ export class LivePlayer extends Player {
     super.draw();
     for (const { plot, node } of this.cards?.values() ?? []) if (!node.hidden) plot.draw(this.t);
   }
-}
+};
+
+export const LivePlayer = lively(Player, Motion, Steady, widened);
+export const LiveSpacePlayer = lively(SpacePlayer, SpaceMotion, SteadyInSpace, around);

@@ -58,10 +58,10 @@ export class Model {
     this.become(put(this.table, path, value), how);
   }
 
-  // Another start, by hand.
+  // Another start, by hand: angles and rates, in space the pose and the angular velocities of the links.
   pose(theta, omega) {
     this.remember("start");
-    this.become(withStart(this.table, { theta, omega }), "pose");
+    this.become(this.table.space ? { ...this.table, start: { pose: theta, omega } } : withStart(this.table, { theta, omega }), "pose");
   }
 
   // Take over what the server made of the model (a start that closes), without a step of its own.
@@ -108,7 +108,7 @@ export class Model {
   resize(n) {
     const grown = (values, fill) => (Array.isArray(values) ? Array.from({ length: n }, (_, i) => values[i] ?? values[values.length - 1] ?? fill) : values);
     const { links, start, loads } = this.table;
-    const table = { ...this.table, links: Array.isArray(links) ? grown(links) : n, start: { theta: grown(start.theta, 0), omega: grown(start.omega, 0) }, loads: {} };
+    const table = { ...this.table, links: Array.isArray(links) ? grown(links) : n, start: Object.fromEntries(Object.entries(start).map(([key, values]) => [key, grown(values, 0)])), loads: {} };
     for (const [name, load] of Object.entries(loads)) {
       const fixed = name === "tip_force" || load?.times;
       table.loads[name] = fixed ? load : Array.isArray(load) ? grown(load) : typeof load === "object" ? Object.fromEntries(Object.entries(load).map(([key, value]) => [key, grown(value)])) : load;
@@ -119,7 +119,7 @@ export class Model {
 
   // Links one by one, or all like the first.
   unlike(each) {
-    const keys = ["shape", "length", "mass", "com", "offset", "inertia"], { links, ...rest } = this.table;
+    const keys = ["shape", "length", "mass", "com", "offset", "inertia", "radius", "width", "depth", "joint", "spin"], { links, ...rest } = this.table;
     const row = Object.fromEntries(keys.filter((key) => key in rest).map((key) => [key, rest[key]]));
     for (const key of keys) delete rest[key];
     this.remember("");

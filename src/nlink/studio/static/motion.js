@@ -3,7 +3,7 @@
 import { Drive } from "./drive.js";
 import { Endless } from "./endless.js";
 import { Hand } from "./hand.js";
-import { LivePlayer, still } from "./live.js";
+import { LivePlayer, LiveSpacePlayer, startOf, still } from "./live.js";
 import { Pane } from "./pane.js";
 import { Progress } from "./progress.js";
 import { Series } from "./series.js";
@@ -40,11 +40,11 @@ export class MotionPane extends Pane {
 
   // The model is valid: run it. hold: keep the time that is shown; play: play from the start.
   renew(valid, { hold = true, play = null } = {}) {
-    if (!this.player) this.build(still(valid.chain, valid.model.start.theta, valid.model.start.omega, valid.model.title || "Chain"));
+    if (!this.player || Boolean(valid.chain.space) !== this.inSpace) this.build(valid);
     this.hand.other.hidden = !valid.chain.pin;
     const before = this.next;
     this.next = { valid, table: this.studio.model.table, hold: hold && (before?.hold ?? true), play: play ?? before?.play ?? null, from: performance.now() };
-    if (this.job && !this.next.hold && !this.occupied && !this.endless.on) this.player.hold(valid.model.start.theta, valid.chain);
+    if (this.job && !this.next.hold && !this.occupied && !this.endless.on) this.player.hold(startOf(valid)[0], valid.chain);
     if (this.endless.take(this.next)) this.next = null;
     else if (!this.job) this.launch();
     else if (this.shows || (this.compiling && this.unlike())) this.supersede();
@@ -71,7 +71,7 @@ export class MotionPane extends Pane {
   // A run that takes its time shows its start, under the plots of the one before.
   showStart() {
     const { valid } = this.under;
-    if (valid && !this.shows && !this.occupied) this.player.hold(valid.model.start.theta, valid.chain);
+    if (valid && !this.shows && !this.occupied) this.player.hold(startOf(valid)[0], valid.chain);
   }
 
   begin(kind, request, under) {
@@ -83,13 +83,33 @@ export class MotionPane extends Pane {
     this.set(job);
   }
 
-  build(content) {
-    const root = el("div", { class: "player" });
+  // A player of the kind that shows this model.
+  build(valid) {
+    const root = el("div", { class: "player" }), content = still(valid, valid.model.title || "Chain");
+    if (this.player) this.retire();
+    this.inSpace = Boolean(valid.chain.space);
     this.body.replaceChildren(root);
-    this.player = new LivePlayer(root, content);
+    this.player = new (this.inSpace ? LiveSpacePlayer : LivePlayer)(root, content);
     this.tools.attach(this.player);
-    this.drive.attach(this.player, this.tools.node);
+    if (!this.inSpace) this.drive.attach(this.player, this.tools.node);
     this.hand.attach(this.player);
+  }
+
+  // A stage to draw linkages on, whatever stands there.
+  flatten() {
+    if (!this.inSpace) return;
+    const chain = { n: 1, length: [1], mass: [1], com: [0.5], offset: [0], point: [false], pin: null };
+    this.build({ chain, model: { title: "", start: { theta: [0], omega: [0] } } });
+  }
+
+  // The player before shows models of another kind: nothing of it goes on.
+  retire() {
+    this.tools.choose("pose");
+    this.drive.stop();
+    this.player.pause();
+    this.player.retired = true;
+    if (this.job) this.studio.line.drop(this.job);
+    this.set(null);
   }
 
   go() {

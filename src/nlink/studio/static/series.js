@@ -1,5 +1,7 @@
 // Points of a motion as they come from the server, and the take that a player shows of them.
 
+import { named } from "./live.js";
+
 const KEYS = ["t", "theta", "omega", "kinetic", "potential", "total", "residual"];
 
 export class Series {
@@ -29,10 +31,10 @@ export class Series {
     const { count } = this, t = Float64Array.from(this.t), energy = { t, work: {} };
     for (const key of ["kinetic", "potential", "total"]) energy[key] = Float64Array.from(this[key]);
     const rows = (values) => {
-      const out = new Float64Array(chain.n * count);
-      for (let k = 0; k < count; k++) for (let i = 0; i < chain.n; i++) out[i * count + k] = values[k][i];
+      const each = values[0]?.length ?? 0, out = new Float64Array(each * count);
+      for (let k = 0; k < count; k++) for (let i = 0; i < each; i++) out[i * count + k] = values[k][i];
       return out;
     };
-    return { name: "", summary: "being computed", rate, status: "", words: [], chain, t, theta: rows(this.theta), omega: rows(this.omega), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
+    return { name: "", summary: "being computed", rate, status: "", words: [], chain, t, ...named(chain, rows(this.theta), rows(this.omega)), energy, events: [], trusted: null, step: Math.abs(t[1] - t[0]) };
   }
 }

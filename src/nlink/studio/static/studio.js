@@ -82,6 +82,7 @@ class Studio {
   draw() {
     if (!this.tour.node.hidden) this.tour.end();
     this.show("Motion");
+    this.motion.flatten();
     this.motion.tools.begin();
   }
 
@@ -177,7 +178,7 @@ class Studio {
     this.valid = answer;
     for (const pane of this.panes) pane.offer(answer.offers);
     document.title = `${answer.model.title || "Chain"} \u2013 nlink studio`;
-    const shaped = !Array.isArray(this.model.table.start?.theta);
+    const { start: given } = this.model.table, shaped = !Array.isArray(given?.theta ?? given?.pose) || Boolean(given.theta && answer.chain.space);
     if (shaped) {
       this.model.settle({ ...this.model.table, start: answer.model.start });
       this.editor.render();

@@ -6,7 +6,6 @@ import { dialog, el, fileName, saveBlob } from "/web/dom.js";
 import { tokens } from "/web/colours.js";
 
 const FILES = [["html", "Page that plays (HTML)"], ["gif", "Animation (GIF)"], ["mp4", "Video (MP4)"], ["csv", "Numbers (CSV)"], ["nc", "Run (netCDF)"]];
-const PLOTS = ["angles", "unwrapped", "rates", "phase", "positions", "velocities", "paths", "tip", "coupler", "energy", "reactions"];
 const FORMATS = ["png", "svg", "pdf"];
 
 export class Taking {
@@ -18,9 +17,11 @@ export class Taking {
     this.files = FILES.map(([kind, text]) => this.button(text, () => this.take(kind)));
     this.plot = this.button("Download the plot", () => this.take(this.values.format, { plot: this.values.plot }));
     const pick = (label, name, options) => choice(label, { path: name, options: options.map((one) => [one, one]), value: this.values[name], changed: (value) => { this.values[name] = value; } });
+    this.plots = el("div", {});
+    this.choosePlots = (names) => this.plots.replaceChildren(pick("Plot", "plot", names));
     this.field = el("input", { type: "text", readonly: true, "aria-label": "Address with the model", onfocus: (event) => event.currentTarget.select() });
     const copy = el("button", { type: "button", class: "copy", onclick: () => this.copy(copy) }, "Copy");
-    this.node = dialog("Take along", el("h3", {}, "The run"), el("div", { class: "choices" }, ...this.files), el("h3", {}, "A plot"), pick("Plot", "plot", PLOTS), pick("Format", "format", FORMATS), this.plot,
+    this.node = dialog("Take along", el("h3", {}, "The run"), el("div", { class: "choices" }, ...this.files), el("h3", {}, "A plot"), this.plots, pick("Format", "format", FORMATS), this.plot,
       el("h3", {}, "The model"), el("div", { class: "choices" }, this.button("Model file (TOML)", () => this.text("toml", ".toml")), this.button("Python", () => this.text("python", ".py"))),
       el("p", { class: "hint" }, "This address holds the model, behind #. It opens a studio that runs on the same port with it; nothing is sent anywhere."), el("div", { class: "address" }, this.field, copy), this.said, this.wrong);
   }
@@ -30,6 +31,9 @@ export class Taking {
   }
 
   open() {
+    const { offers } = this.studio.valid;
+    if (!offers.plots.includes(this.values.plot)) this.values.plot = "energy";
+    this.choosePlots(offers.plots);
     const { run } = this.studio.motion, there = Boolean(run && (run.kept || run.name));
     for (const one of [...this.files, this.plot]) one.disabled = !there || Boolean(this.job);
     this.tell(there ? "" : "The run is not complete yet; its files can be had once it is.");

@@ -62,8 +62,12 @@ export class Tools {
 
   attach(player) {
     this.player = player;
-    const view = player.stage.canvas.parentElement;
-    view.append(this.node, el("div", { class: "saying-below" }, this.pane.hand.hint, this.line));
+    const view = player.stage.canvas.parentElement, { inSpace } = this.pane;
+    view.append(...(inSpace ? [] : [this.node]), el("div", { class: "saying-below" }, this.pane.hand.hint, this.line));
+    if (inSpace) {
+      this.line.textContent = "";
+      return;
+    }
     view.addEventListener("pointerdown", (event) => this.down(event), true);
     view.addEventListener("pointermove", (event) => this.move(event), true);
     for (const kind of ["pointerup", "pointercancel"]) view.addEventListener(kind, (event) => this.up(event), true);
@@ -105,8 +109,10 @@ export class Tools {
 
   // Back from an empty stage.
   leave() {
+    const { studio, inSpace } = this.pane;
     this.fresh = this.told = null;
     this.tell();
+    if (studio.valid?.chain.space && !inSpace) this.pane.renew(studio.valid);
   }
 
   // The server has taken the model.

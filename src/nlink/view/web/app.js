@@ -2,18 +2,9 @@
 
 import { Field } from "./field.js";
 import { Player } from "./player.js";
-import { decoded } from "./data.js";
+import { boot } from "./boot.js";
 
-async function boot() {
-  const root = document.getElementById("nlink"), page = JSON.parse(document.getElementById("nlink-data").textContent);
-  try {
-    const content = await decoded(page);
-    if (page.kind === "map") new Field(root, content);
-    else new Player(root, content, { autoplay: window.parent === window });
-  } catch (error) {
-    root.textContent = `This page cannot be shown: ${error.message}`;
-    throw error;
-  }
-}
-
-boot();
+boot((root, { kind }, content) => {
+  if (kind === "map") new Field(root, content);
+  else new Player(root, content, { autoplay: window.parent === window });
+});

@@ -1,6 +1,6 @@
 // Pan, zoom and tap on a canvas by mouse, wheel, pen and fingers.
 //
-// actions: pan(dx, dy), zoom(factor, x, y), tap(x, y), hover(x, y) or hover(null), fit(), free(): whether one finger may pan.
+// actions: pan(dx, dy, moves): with Shift or two fingers it moves; zoom(factor, x, y), tap(x, y), hover(x, y) or hover(null), fit(), free(): whether one finger may pan.
 // On a page inside another one the wheel scrolls until the canvas has the focus.
 
 import { placeIn } from "./dom.js";
@@ -32,7 +32,7 @@ export function gestures(canvas, actions) {
     const after = middle();
     moved += Math.hypot(after[0] - before[0], after[1] - before[1]);
     if (moved <= SLOP) return;
-    actions.pan?.(after[0] - before[0], after[1] - before[1]);
+    actions.pan?.(after[0] - before[0], after[1] - before[1], event.shiftKey || held.size > 1);
     if (before[2] > 0) actions.zoom?.(after[2] / before[2], after[0], after[1]);
   });
   const release = (event) => {
@@ -50,5 +50,5 @@ export function gestures(canvas, actions) {
     const size = event.deltaMode === 1 ? 16 * event.deltaY : event.deltaY;
     actions.zoom?.(Math.exp(-Math.max(-120, Math.min(120, size)) * (event.ctrlKey ? 0.01 : 0.0025)), ...place(event));
   }, { passive: false });
-  canvas.style.touchAction = "pan-y";
+  canvas.style.touchAction = actions.free?.() ? "none" : "pan-y";
 }

@@ -11,13 +11,12 @@ const RATE = 25;
 const MOST_FRAMES = 400;
 
 // The numbers of a take at equal intervals, as CSV.
-export function csvOf({ chain, step }, motion) {
-  const rows = Math.min(MOST_ROWS, Math.round(motion.span / step) + 1), each = (name, unit) => Array.from({ length: chain.n }, (_, i) => `${name}_${i + 1} [${unit}]`);
-  const lines = [["t [s]", ...each("theta", "rad"), ...each("omega", "rad/s")].join(",")];
+export function csvOf({ step }, motion) {
+  const rows = Math.min(MOST_ROWS, Math.round(motion.span / step) + 1), lines = [["t [s]", ...motion.columns()].join(",")];
   for (let k = 0; k < rows; k++) {
     const t = rows > 1 ? motion.start + (motion.sign * motion.span * k) / (rows - 1) : motion.start;
     motion.at(t);
-    lines.push([t, ...motion.angles, ...motion.rates].map((value) => Number(value.toPrecision(9))).join(","));
+    lines.push([t, ...motion.values()].map((value) => Number(value.toPrecision(9))).join(","));
   }
   return `${lines.join("\n")}\n`;
 }

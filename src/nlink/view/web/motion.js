@@ -132,4 +132,14 @@ export class Motion {
     if (this.peak === undefined) this.peak = this.omega.reduce((most, rate) => Math.max(most, Math.abs(rate)), 0);
     return this.peak;
   }
+
+  // What a table of the motion has: names of columns, and their values now.
+  columns() {
+    const each = (name, unit) => Array.from({ length: this.n }, (_, i) => `${name}_${i + 1} [${unit}]`);
+    return [...each("theta", "rad"), ...each("omega", "rad/s")];
+  }
+
+  values() {
+    return [...this.angles, ...this.rates];
+  }
 }

@@ -36,15 +36,15 @@ export class Player {
 
   build(header) {
     const { content } = this;
-    this.stage = new Stage(el("canvas", { role: "img", tabindex: 0 }), this.look, () => this.request());
+    this.stage = this.stageOn(el("canvas", { role: "img", tabindex: 0 }), this.look, () => this.request());
     this.stage.chosen = (link) => this.pick(link);
-    this.panels = new Panels({ seek: (t) => this.seek(t), choose: (k) => this.take(k), pick: (i) => this.pick(i) });
+    this.panels = this.panelsFor({ seek: (t) => this.seek(t), choose: (k) => this.take(k), pick: (i) => this.pick(i) });
     this.panels.redraw = () => this.request();
     this.timeline = new Timeline((share) => this.jump(share * this.motion.span));
     this.clock = el("div", { class: "clock", role: "timer" });
     this.note = el("p", { class: "note" });
     this.said = el("p", { class: "hidden", role: "status", "aria-live": "polite" });
-    this.help = dialog("Keys", definitions(KEYS), el("p", {}, "On the stage: drag to move, wheel or pinch to zoom, double-click to fit, tap a link to choose it. On a plot over time: press to go there."));
+    this.help = dialog("Keys", definitions([...KEYS, ...this.moreKeys()]), el("p", {}, `On the stage: ${this.onStage()}, tap a link to choose it. On a plot over time: press to go there.`));
     this.facts = el("div", {});
     this.about = dialog("Model and run", this.facts, el("p", { class: "made" }, content.about));
     this.root.classList.add("nlink");
@@ -97,6 +97,22 @@ export class Player {
       this.hingeBox, this.centreBox, checkbox("Springs and forces", this.look.forces, set("forces")));
   }
 
+  stageOn(...given) {
+    return new Stage(...given);
+  }
+
+  panelsFor(acts) {
+    return new Panels(acts);
+  }
+
+  moreKeys() {
+    return [];
+  }
+
+  onStage() {
+    return "drag to move, wheel or pinch to zoom, double-click to fit";
+  }
+
   motionOf({ chain, t, theta, omega }) {
     return new Motion(chain, t, theta, omega);
   }
@@ -108,7 +124,7 @@ export class Player {
     this.index = k;
     this.motion = this.motionOf(take);
     this.elapsed = 0;
-    this.link = same ? this.link : Math.max(0, take.chain.length.findIndex((length) => length > 0));
+    this.link = same ? this.link : this.firstOf(take);
     this.rate = take.rate || paceOf(this.motion.span);
     this.lengths = [...new Set([...TRAILS.map((trail) => trail * this.rate), ...(this.wished ?? [])])].sort((a, b) => a - b);
     this.decimals = clockDecimals(this.motion.span);
@@ -120,6 +136,11 @@ export class Player {
     this.panels.show(take, this.motion, k, this.link);
     this.tell();
     this.request();
+  }
+
+  // The link whose plots are shown at first.
+  firstOf({ chain }) {
+    return Math.max(0, chain.length.findIndex((length) => length > 0));
   }
 
   tell() {

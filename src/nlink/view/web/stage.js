@@ -28,11 +28,11 @@ export class Stage {
     this.anchor = [0, 0];
     this.fitted = true;
     gestures(canvas, {
-      pan: (dx, dy) => this.pan(dx, dy),
+      pan: (...drag) => this.pan(...drag),
       zoom: (factor, x, y) => this.zoom(factor, x, y),
       tap: (x, y) => this.tap(x, y),
-      fit: () => this.fit(),
-      free: () => !this.fitted,
+      fit: () => this.doubled(),
+      free: () => this.free(),
     });
   }
 
@@ -46,9 +46,23 @@ export class Stage {
     Object.assign(this, { motion, chain: motion.chain, outline: motion.chain.outline || lineOf(motion.chain) });
   }
 
+  // The view as it is, to come back to.
+  kept() {
+    return { ...this.camera };
+  }
+
   fit() {
     this.fitted = true;
     this.changed?.();
+  }
+
+  doubled() {
+    this.fit();
+  }
+
+  // Whether one finger moves the picture, not the page.
+  free() {
+    return !this.fitted;
   }
 
   pan(dx, dy) {

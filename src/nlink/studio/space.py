@@ -1,0 +1,106 @@
+"""Chains in space in the studio: their tables as the page edits them, and how they stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from nlink.mechanics.chain import Link
+from nlink.mechanics.space.bodies import Body
+from nlink.mechanics.space.joints import Hinge, Universal
+from nlink.mechanics.space.model import SpatialChain
+from nlink.run.readout import Trajectory
+from nlink.scenario import Scenario
+from nlink.view.packing import Content
+from nlink.view.space.orbit import OBLIQUE, About, OrbitCamera
+from nlink.view.space.reading import Rows, rows_of, stand
+from nlink.view.takes import chain_data
+
+UNIT = (-0.5, -0.5, 0.5, 0.5)
+"""The frame of a sketch."""
+Json = dict[str, Any]
+
+
+def space_model(scenario: Scenario, shape_of: Any) -> Json:
+    """Return a scenario in space as the tables that the page edits: shapes by name, the pose and the rates of each link."""
+    table, chain = scenario.to_dict(), _chain(scenario)
+    rows = [_row(link, spin, shape_of) for link, spin in zip(chain.links, chain.momenta.tolist(), strict=True)]
+    same = rows.count(rows[0]) == len(rows) and isinstance(chain.links[0], Link)
+    first = {"links": chain.n} | rows[0] if same else {"links": rows}
+    pose = [list(row) if isinstance(row, tuple) else row for row in scenario.theta]
+    rates: Any = scenario.omega
+    omega = [list(row) if isinstance(row, tuple) else row for row in rates]
+    return {
+        "title": table["title"],
+        "space": True,
+        **first,
+        "loads": table["loads"],
+        "start": {"pose": pose, "omega": omega},
+        "run": table["run"],
+    }
+
+
+def _row(link: Link | Body, spin: float, shape_of: Any) -> Json:
+    """Return a link by its shape, with centre of mass and inertia only where no shape has them."""
+    size = {"length": link.length, "mass": link.mass}
+    if isinstance(link, Link):
+        shape = shape_of(link)
+        own = {"shape": shape, **size} if shape else {**size, "com": link.com, "inertia": link.inertia}
+        return own | ({"spin": spin} if spin else {})
+    return _body(link, size) | _joint(link)
+
+
+def _body(link: Body, size: Json) -> Json:
+    own = {"com": list(link.com), "inertia": [list(row) for row in link.inertia]}
+    if not link.section:
+        return {"shape": "body", **size, **own}
+    shape, make = ("cylinder", Body.cylinder) if len(link.section) == 1 else ("box", Body.box)
+    usual = make(link.length, link.mass, *link.section, joint=link.joint)
+    names = ("radius",) if len(link.section) == 1 else ("width", "depth")
+    sides = dict(zip(names, link.section, strict=True))
+    return {"shape": shape, **size, **sides} | ({} if usual == link else own)
+
+
+def _joint(link: Body) -> Json:
+    if isinstance(link.joint, Hinge):
+        return {"joint": {"hinge": list(link.joint.axis)}}
+    if isinstance(link.joint, Universal):
+        return {"joint": {"universal": [list(link.joint.first), list(link.joint.second)]}}
+    return {}
+
+
+def start_data(scenario: Scenario) -> Content:
+    """Return what the picture of a model needs, in the plane or in space."""
+    return chain_data(scenario.chain, None if scenario.chain.spatial else np.array(scenario.theta))
+
+
+def stand_of(scenario: Scenario) -> Json:
+    """Return how a chain in space stands at its start: rows as its picture takes them, and their rates."""
+    rows, rates = _start(scenario)
+    return {"rows": rows.tolist(), "rates": rates.tolist()}
+
+
+def _start(scenario: Scenario) -> Rows:
+    chain = _chain(scenario)
+    return rows_of(chain, *chain.start(scenario.theta, scenario.omega))
+
+
+def sketch_of(scenario: Scenario) -> list[list[float]]:
+    """Return the hinges of a chain at its start as they are seen, from the pivot, in a square of side 1."""
+    chain = _chain(scenario)
+    hinges = stand(chain, chain.start(scenario.theta, scenario.omega)[0]).hinges
+    camera = OrbitCamera(About.of(hinges, float(chain.length.sum())), UNIT, *OBLIQUE)
+    return (camera.places(hinges)[:, :2] * [1.0, -1.0]).tolist()
+
+
+def shown_rows(chain: Any, motion: Trajectory, rows: np.ndarray) -> Rows:
+    """Return what the page interpolates of some points of a motion: angles and rates in the plane, in space the rows of links."""
+    if not isinstance(chain, SpatialChain):
+        return motion.position[rows], motion.velocity[rows]
+    return rows_of(chain, motion.position[rows], motion.velocity[rows])
+
+
+def _chain(scenario: Scenario) -> SpatialChain:
+    assert isinstance(scenario.chain, SpatialChain)
+    return scenario.chain

@@ -1,0 +1,175 @@
+"""The frames of an animation in space: the floor with the shadow of the chain, the chain and its trail from behind to the front.
+
+The view may turn slowly about the vertical.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PIL import Image
+
+from nlink._support.checks import MOST_TITLE
+from nlink.mechanics.loads import FollowerForce, TipForce
+from nlink.mechanics.space import kinematics
+from nlink.mechanics.space.model import SpatialChain
+from nlink.run.run import Run
+from nlink.view.looks import BEYOND, Look, blocks, clock_decimals, trusted_times
+from nlink.view.pen import Pen, width_of, write
+from nlink.view.scene import LINE, SMALL, text_height, title_for
+from nlink.view.space.floor import draw_axes, draw_floor, write_scale
+from nlink.view.space.orbit import OBLIQUE, About, OrbitCamera
+from nlink.view.space.painter import Painter
+from nlink.view.space.reading import Stand, stand
+from nlink.view.style import Colour, heading, link_colours, minus, named_theme
+
+HOP = 5.0
+"""Most pixels between two points of the trail, if PARTS a frame allow it."""
+PARTS = 32
+SAMPLED = 12
+"""Frames that are looked at for the colours of a palette."""
+
+
+class SpaceFrames:
+    """The frames of a run in space at the given times; `draw(k)` makes one of them."""
+
+    def __init__(self, run: Run, times: np.ndarray, look: Look, fps: float) -> None:
+        assert isinstance(run.chain, SpatialChain)
+        self.run, self.chain, self.times, self.look, self.fps = run, run.chain, times, look, fps
+        self.theme = named_theme(look.theme)
+        self.decimals, self.trusted = clock_decimals(times), trusted_times(run, times)
+        position = np.concatenate([run.at(block).position for block in blocks(times)])
+        self.stand = stand(self.chain, position)
+        self.centres = kinematics.centres(self.chain, position)
+        self.path = self._path() if look.trail else self.stand.hinges[:, -1]
+        self.letter = text_height(look.size)
+        self.title = title_for(heading(run, MOST_TITLE), look.size, self._aside())
+        self.camera = self._camera()
+        self.pen = Pen(look.size)
+        self.painter = Painter(self.chain, self.camera, self.theme, look)
+        self.still: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        """Return the number of frames."""
+        return len(self.times)
+
+    def _aside(self) -> float:
+        """Return the width of the clock in pixels."""
+        if not self.look.timer:
+            return 0.0
+        note = 0.0 if self.trusted.all() else width_of(BEYOND, SMALL * self.letter)
+        return max(width_of(max(map(self.time, (0, -1)), key=len), self.letter), note)
+
+    def _camera(self) -> OrbitCamera:
+        width, height = self.look.size
+        solids = np.array([0.0 if solid is None else solid.reach for solid in Painter.solids(self.chain)])
+        seen = [self.stand.hinges.reshape(-1, 3), self.path]
+        about = About.of(np.concatenate(seen), float(self.chain.length.sum()))
+        for i in np.flatnonzero(solids):
+            own = About.of(self.centres[:, i], 0.0, float(solids[i]))
+            about = About(*(pick(a, b) for pick, a, b in zip((max, min, max), about, own, strict=True)))
+        pad = max(4.0, 0.045 * min(width, height))
+        top = self.title.bottom + LINE * 0.2 * self.letter
+        frame = (pad, pad + 1.2 * SMALL * self.letter, width - pad, height - max(pad, top))
+        self.azimuth = OBLIQUE[0] if self.look.azimuth is None else self.look.azimuth
+        return OrbitCamera(about, frame, self.azimuth, OBLIQUE[1] if self.look.elevation is None else self.look.elevation)
+
+    def draw(self, k: int) -> Image.Image:
+        """Return frame k as an RGB image."""
+        if self.look.turn:
+            self.camera.turn_to(self.azimuth + self.look.turn * k / self.fps)
+        names = self._ground()
+        at = Stand(self.stand.hinges[k], self.stand.rotation[k])
+        self.painter.paint(self.pen, at, self.centres[k], *self._trail(k))
+        self._draw_forces(at)
+        image = self.pen.picture()
+        if self.letter:
+            self._write(image, k, names)
+        return image
+
+    def time(self, k: int) -> str:
+        """Return what the timer shows in frame k."""
+        return minus(f"t = {self.times[k]:.{self.decimals}f} s")
+
+    @property
+    def colours(self) -> list[Colour]:
+        """The colours of the links."""
+        return link_colours(self.chain.n, self.theme)
+
+    def palette(self, clear: int) -> Image.Image:
+        """Return an image that carries a palette of `clear` colours, made of some of the frames."""
+        rows = np.unique(np.linspace(0, len(self) - 1, SAMPLED).round().astype(int))
+        width, height = self.look.size
+        sheet = Image.new("RGB", (width, height * len(rows)))
+        for place, k in enumerate(rows.tolist()):
+            sheet.paste(self.draw(k), (0, height * place))
+        found = sheet.quantize(clear - 1, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        colours = (found.getpalette() or [])[: 3 * (clear - 1)]
+        ground = [round(255 * part) for part in self.theme.stage]
+        colours = ground + colours + ground * (clear + 1 - 1 - len(colours) // 3)
+        image = Image.new("P", (1, 1))
+        image.putpalette(colours)
+        return image
+
+    def _ground(self) -> list[tuple[tuple[float, float], str]]:
+        """Draw what does not move; return the names of the axes and where they go."""
+        if self.still is None or self.look.turn:
+            self.pen.fill(self.theme.stage)
+            draw_floor(self.pen, self.camera, self.theme)
+            self.names = draw_axes(self.pen, self.camera, self.theme, self.look.size) if self.letter else []
+            self.still = np.array(self.pen.pixels)
+        self.pen.reset(self.still)
+        return self.names
+
+    def _trail(self, k: int) -> tuple[np.ndarray, float]:
+        """Return the path of the traced point up to frame k (P, 3), and the share of the trail that it fills."""
+        if not self.look.trail or k == 0:
+            return np.zeros((0, 3)), 1.0
+        parts = (len(self.path) - 1) // (len(self.times) - 1)
+        newest, far = k * parts, self.look.trail / abs(self.times[1] - self.times[0]) * parts
+        oldest = max(0, round(newest - far))
+        return self.path[oldest : newest + 1], min(1.0, (newest - oldest) / far)
+
+    def _path(self) -> np.ndarray:
+        """Return the path of the traced point, with as many points between frames as its speed asks for."""
+        run, times, count = self.run, self.times, len(self.times)
+        link, along = self._traced()
+        if count > 1:
+            speed = np.linalg.norm(kinematics.hinge_velocities(self.chain, run.position, run.velocity)[:, link + 1], axis=-1).max()
+            pixels = speed * abs(times[1] - times[0]) * min(self.look.size) / (2 * self.chain.length.sum())
+            parts = min(PARTS, max(1, math.ceil(pixels / HOP)))
+            times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
+        ends = [kinematics.hinges(self.chain, run.at(block).position)[:, link : link + 2] for block in blocks(times)]
+        return np.concatenate([(1 - along) * each[:, 0] + along * each[:, 1] for each in ends])
+
+    def _traced(self) -> tuple[int, float]:
+        """Return the link and the place along it, as a share, that draw the trail."""
+        point = self.look.trace
+        if point is None:
+            return self.chain.n - 1, 1.0
+        length = float(self.chain.length[point.link])  # type: ignore[union-attr]
+        return point.link, 1.0 if point.along is None else point.along / length  # type: ignore[union-attr]
+
+    def _draw_forces(self, at: Stand) -> None:
+        tip, follower = self.chain.load(TipForce), self.chain.load(FollowerForce)
+        end, way = at.hinges[-1], at.hinges[-1] - at.hinges[-2]
+        if tip:
+            self.painter.arrow(self.pen, end, np.array([tip.fx, tip.fy, tip.fz or 0.0]), onto=False)
+        if follower and follower.force:
+            self.painter.arrow(self.pen, end, -np.sign(follower.force) * way, onto=follower.force > 0)
+
+    def _write(self, image: Image.Image, k: int, names: list[tuple[tuple[float, float], str]]) -> None:
+        letter, small, theme = self.letter, SMALL * self.letter, self.theme
+        for place, name in names:
+            write(image, place, name, small, theme.muted, "mm")
+        write_scale(image, self.camera, theme, small)
+        for row, line in enumerate(self.title.lines):
+            at = 0.8 * self.title.usual, 1.1 * self.title.usual + row * LINE * self.title.letter
+            write(image, at, line, self.title.letter, theme.muted, "lm")
+        if not self.look.timer:
+            return
+        x = self.look.size[0] - 0.8 * letter
+        write(image, (x, 1.1 * letter), self.time(k), letter, theme.ink if self.trusted[k] else theme.muted, "rm")
+        if not self.trusted[k]:
+            write(image, (x, 2.2 * letter), BEYOND, small, theme.muted, "rm")
