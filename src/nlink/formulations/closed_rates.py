@@ -14,27 +14,35 @@ On a dead position a row vanishes and says nothing; its derivative takes its pla
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from nlink.compiled.jit import apart
 from nlink.formulations.closing import close, factor_masses, place_all, settle_rates
+from nlink.formulations.delassus import factor_swept, solve
+from nlink.formulations.envelope import SWEPT
 from nlink.formulations.factors import (
     ALL,
     HIT,
     INFO,
+    KEPT,
     MISSED,
+    NONE_OFF,
     ORDER,
     PIVOT,
     RIGHT,
     UNDETERMINED,
     Z,
     along_q,
+    factor,
     factor_whole,
     forward,
     matrices,
     recombined,
 )
-from nlink.formulations.rows import ACC, GEAR, KIND, PART, ROOT, SCALE, STEP, ClosedParameters, gradient, miss_pull, pull_of
+from nlink.formulations.row_numbers import GEAR, KIND, SCALE
+from nlink.formulations.rows import ACC, GIVE, PART, ROOT, STEP, ClosedParameters, gradient, miss_pull, pull_of
 from nlink.formulations.tree import AL, AX, AY, CZ, act, outward
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.parameters import COM, INERTIA, MASS, OFFSET
@@ -58,20 +66,50 @@ def closed_rates(t, y, p, out, w):
 @apart
 def evaluate(t, y, p, out, w):
     """Evaluate the right-hand side."""
-    n, rows = p.chain.n, p.rows
-    used = rows.total - rows.spare
+    n = p.chain.n
     pose(t, y, p, w)
     kept = close(p, w)
     settle_rates(kept, p, w)
     weigh(t, p, w, out)
+    w[INFO, UNDETERMINED] = 0.0
+    if kept != NONE_OFF or not accelerate(p, w):
+        accelerate_sharply(kept, p, w)
     for i in range(n):
-        w[STEP, p.rows.column[i]] = -w[CZ, i] / w[ROOT, i] if not p.tree.bodies[PRESCRIBED, i] else 0.0
+        out[i], out[n + i] = w[V, i], w[ACC, i]
+    if p.rows.driven:
+        out[2 * n + MOTION] = drive_power(p, w)
+
+
+@apart
+def accelerate(p, w):
+    """Fill ACC with the accelerations by the multipliers, which Z keeps; return whether that loses no digits."""
+    if not factor_swept(p, w):
+        return False
+    outward(p, w, w[ACC], 0, 0.0)
+    for r in range(p.rows.total):
+        w[RIGHT, r] = -miss_pull(r, p, w)
+    solve(SWEPT, p, w)
+    for i in range(p.chain.n):
+        w[CZ, i] -= w[GIVE, i] * w[PART, i]
+    outward(p, w, w[ACC], 0, 0.0)
+    return True
+
+
+@apart
+def accelerate_sharply(kept, p, w):
+    """Fill ACC with the accelerations by reflections."""
+    n, rows = p.chain.n, p.rows
+    used = rows.total - rows.spare
+    if kept == NONE_OFF:
+        kept = factor(p, w)
+        w[INFO, KEPT] = kept
+    for i in range(n):
+        w[STEP, rows.column[i]] = -w[CZ, i] / math.sqrt(w[GIVE, i]) if not p.tree.bodies[PRESCRIBED, i] else 0.0
         w[CZ, i] = 0.0
     outward(p, w, w[ACC], 0, 0.0)
     for r in range(rows.total):
         w[MISSED, r] = miss_pull(r, p, w)
     recombined(kept, p, w)
-    w[INFO, UNDETERMINED] = 0.0
     for k in range(kept, used):
         if w[PIVOT, k] < HIT * rows.places[SCALE, int(w[ORDER, k])]:
             follow(k, kept, p, w)
@@ -82,11 +120,8 @@ def evaluate(t, y, p, out, w):
         w[PART, k], w[STEP, k] = w[STEP, k], -w[Z, k]
     along_q(STEP, used, False, p, w)
     for i in range(n):
-        w[CZ, i] = -w[STEP, p.rows.column[i]] * w[ROOT, i]
+        w[CZ, i] = -w[STEP, rows.column[i]] * w[ROOT, i]
     outward(p, w, w[ACC], 0, 0.0)
-    for i in range(n):
-        out[i], out[n + i] = w[V, i], w[ACC, i]
-    out[2 * n + MOTION] = drive_power(p, w)
 
 
 @apart

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 
-from nlink.compiled.jit import apart, entry
+from nlink.compiled.jit import apart, entry, kernel
 from nlink.compiled.views import views
-from nlink.formulations.closing import close, factor_masses, from_columns, place_all
-from nlink.formulations.factors import POSITIONS, RATES, Z, factor, factor_whole, forward, misses, rates_missed
-from nlink.formulations.rows import LO, PART, ROOT, STEP, ClosedParameters, miss, miss_rate
+from nlink.formulations.closing import change_plainly, close, factor_masses, factor_rows, from_columns, move_all, place_all
+from nlink.formulations.delassus import factor_swept, solve
+from nlink.formulations.envelope import SWEPT
+from nlink.formulations.factors import NONE_OFF, POSITIONS, RATES, factor, factor_whole, forward, misses, rates_missed
+from nlink.formulations.rows import GIVE, LO, PART, ROOT, STEP, ClosedParameters, miss, miss_rate
 from nlink.formulations.tree import AL, AX, AY, HX, HY, J
 from nlink.mechanics.contract import SETTLERS
 from nlink.mechanics.kernels import joint_energy
@@ -52,48 +54,71 @@ def settle(y, p, w):
         w[Q, i], w[V, i], w[LO, i] = y[i], y[n + i], 0.0
     place_all(p, w)
     before = energy(p, w)
-    missed = rate = largest = 0.0
+    most = rate = largest = 0.0
     for r in range(rows.total):
-        missed, rate = max(missed, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
-    kept = factor(p, w)
+        most, rate = max(most, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
+    kept = factor_rows(p, w)
     misses(kept, p, w)
-    forward(kept, POSITIONS, 0.0, True, p, w)
-    for k in range(rows.total - rows.spare):
-        largest = max(largest, abs(w[Z, k]))
+    change_plainly(kept, POSITIONS, 0.0, p, w)
+    for i in range(n):
+        largest = max(largest, abs(w[PART, i]) / rows.unit[i])
     if largest > WHOLE:
-        solve_whole(kept, POSITIONS, p, w)
+        change_whole(kept, POSITIONS, p, w)
         for i in range(n):
             w[Q, i] -= w[PART, i]
         place_all(p, w)
     kept = close(p, w)
-    speed = rates_missed(kept, p, w)
-    forward(kept, RATES, speed, True, p, w)
-    solve_whole(kept, RATES, p, w)
+    change_whole(kept, RATES, p, w)
     for i in range(n):
         w[V, i] -= w[PART, i]
-    place_all(p, w)
+    move_all(p, w)
     for i in range(n):
         y[i], y[n + i] = w[Q, i], w[V, i]
     y[2 * n + CONSTRAINED] += energy(p, w) - before
-    return missed, rate
+    return most, rate
 
 
 @apart
-def solve_whole(kept, what, p, w):
-    """Fill PART with the smallest change, in the metric of the masses, that takes RIGHT away where GATE lets it."""
+def change_whole(kept, what, p, w):
+    """Fill PART with the smallest change, in the metric of the masses, of the coordinates or rates that closes them.
+
+    Near dead positions some rows may not be changed: which is decided in the plain metric.
+    """
+    n, rows = p.chain.n, p.rows
     factor_masses(p, w)
+    if kept == NONE_OFF:
+        missed(kept, what, p, w)
+        if factor_swept(p, w):
+            solve(SWEPT, p, w)
+            for i in range(n):
+                w[PART, i] *= w[GIVE, i]
+            deflect(p, w)
+            return
+        kept = factor(p, w)
+    forward(kept, what, missed(kept, what, p, w), True, p, w)
     factor_whole(kept, p, w)
     forward(kept, what, 0.0, False, p, w)
-    from_columns(p, w, p.rows.total - p.rows.spare)
+    from_columns(p, w, rows.total - rows.spare)
+    for i in range(n):
+        w[PART, i] = w[STEP, rows.column[i]] * w[ROOT, i]
     deflect(p, w)
+
+
+@kernel
+def missed(kept, what, p, w):
+    """Fill RIGHT with what is missed; return the size of the rates, if these are meant."""
+    if what == RATES:
+        return rates_missed(kept, p, w)
+    misses(kept, p, w)
+    return 0.0
 
 
 @apart
 def deflect(p, w):
-    """Fill PART with the changes of the coordinates L^-T e, of e in STEP by columns."""
+    """Turn PART, changes of the coordinates each against what carries it, D^-1/2 L^-T of them, into changes of the coordinates."""
     for i in range(p.chain.n):
         k = p.tree.bodies[PARENT, i]
-        e, ax, ay, turn = w[STEP, p.rows.column[i]] * w[ROOT, i], 0.0, 0.0, 0.0
+        e, ax, ay, turn = w[PART, i], 0.0, 0.0, 0.0
         if k >= 0:
             turn = w[AL, k]
             ax, ay = w[AX, k] + turn * w[PX, i], w[AY, k] + turn * w[PY, i]

@@ -11,8 +11,10 @@ import numpy as np
 from nlink.formulations.closed_rates import RESTING, SPLIT
 from nlink.formulations.closed_settling import settle_closures
 from nlink.formulations.closing import nearest_of
-from nlink.formulations.factors import BEGIN, DIAGONAL, INFO, KEPT, MATRICES, ORDER, SIGMA, SPARE, UNDETERMINED, Z
-from nlink.formulations.rows import AXIS, CLOSURE, PART, ClosedParameters, RowNumbers, row_numbers
+from nlink.formulations.envelope import PLAIN
+from nlink.formulations.factors import BEGIN, DIAGONAL, INFO, KEPT, MATRICES, NONE_OFF, ORDER, SIGMA, SPARE, UNDETERMINED, Z
+from nlink.formulations.row_numbers import AXIS, CLOSURE, FIRST, LAST, RowNumbers, row_numbers
+from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
 from nlink.formulations.tree import TreeFormulation
 from nlink.mechanics import tree_kinematics
@@ -117,6 +119,8 @@ class ClosedSweep(TreeFormulation):
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
     """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare; NaN at a dead position."""
     m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
+    if w[INFO, KEPT] == NONE_OFF:
+        return _smallest(w[Z, :m], _plain_rows(numbers, w), numbers.spare)
     matrix, parts, order = MATRICES + m, MATRICES + 3 * m, w[ORDER, :m].astype(int)
     above = np.triu(w[matrix : matrix + used, :used].T, 1)
     above[np.arange(used)[:, None] < w[BEGIN, :used]] = 0.0  # what is before the first entry of a row was never filled
@@ -128,10 +132,25 @@ def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
     sizes[order[:used]] = combined
     for k in range(int(w[INFO, KEPT]), used):
         sizes[order[: int(w[INFO, KEPT])]] -= w[parts + k, : int(w[INFO, KEPT])] * combined[k]
-    if numbers.spare:
-        left = np.linalg.svd(w[MATRICES : MATRICES + m, :n])[0]
-        sizes = left[:, :used] @ (left[:, :used].T @ sizes)
-    return sizes
+    return _smallest(sizes, w[MATRICES : MATRICES + m, :n], numbers.spare)
+
+
+def _plain_rows(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
+    """Return the gradients of the rows (rows, N) that lie behind the matrices."""
+    m, n = numbers.total, len(numbers.column)
+    values = w[MATRICES + 5 * m + numbers.envelope.at[PLAIN] :].reshape(-1)
+    out = np.zeros((m, n))
+    for r, (first, last) in enumerate(numbers.whole[[FIRST, LAST]].T.tolist()):
+        out[r, numbers.paths[first:last]] = values[first:last]
+    return out
+
+
+def _smallest(sizes: np.ndarray, gradients: np.ndarray, spare: int) -> np.ndarray:
+    """Return the smallest multipliers with the same effect."""
+    if not spare:
+        return sizes
+    left = np.linalg.svd(gradients)[0][:, : len(sizes) - spare]
+    return left @ (left.T @ sizes)
 
 
 def _direction(model: Mechanism, at: tree_kinematics.Frames, number: int, axis: int) -> np.ndarray:

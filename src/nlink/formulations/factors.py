@@ -12,26 +12,8 @@ import math
 
 from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import missed_in_line
-from nlink.formulations.rows import (
-    AXIS,
-    BAR,
-    CLOSURE,
-    COMPANION,
-    FIRST,
-    HIGH,
-    KIND,
-    LAST,
-    LOW,
-    PIN,
-    SCALE,
-    STEP,
-    direction,
-    gradient,
-    miss,
-    miss_rate,
-    whiten,
-    whiten_all,
-)
+from nlink.formulations.row_numbers import AXIS, BAR, CLOSURE, COMPANION, FIRST, HIGH, KIND, LAST, LOW, PIN, SCALE
+from nlink.formulations.rows import GIVE, ROOT, STEP, direction, gradient, miss, miss_rate, whiten, whiten_all
 from nlink.formulations.sharp import SHARP_ROWS, add_gradient, gradient_sharply, miss_sharply, pose_sharply
 from nlink.mechanics.tree import PRESCRIBED, V
 
@@ -56,6 +38,8 @@ FAINT = 0.01
 """Parts of a combined row that are left out, against what is left of it: what they round is less than what is left does."""
 CANCELLED = 1e-8
 """Part of its square below which the length of a row is summed anew: the digits of the difference are gone."""
+NONE_OFF = -1
+"""Instead of how many rows are kept: none but the spare ones nearly follows from others, and the rows are not reflected."""
 POSITIONS, RATES, ALL = range(3)
 """What is solved for: corrections of positions, of rates, or accelerations."""
 
@@ -301,6 +285,10 @@ def recombined(kept, p, w):
 def misses(kept, p, w):
     """Fill RIGHT with what the rows are missed by."""
     m = p.rows.total
+    if kept == NONE_OFF:
+        for r in range(m):
+            w[RIGHT, r] = miss(r, p, w)
+        return
     sharply = kept < m - p.rows.spare
     for r in range(m):
         w[MISSED, r] = miss_sharply(r, p, w) - w[OFF, r] if sharply else miss(r, p, w)
@@ -310,6 +298,10 @@ def misses(kept, p, w):
 @apart
 def rates_missed(kept, p, w):
     """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates."""
+    if kept == NONE_OFF:
+        for r in range(p.rows.total):
+            w[RIGHT, r] = miss_rate(r, p, w)
+        return 0.0
     combined = matrices(p)[2]
     speed = 0.0
     for i in range(p.chain.n):
@@ -350,6 +342,8 @@ def factor_whole(kept, p, w):
     rows, n = p.rows, p.chain.n
     _, matrix, combined, _ = matrices(p)
     first = 0
+    for i in range(n):
+        w[ROOT, i] = math.sqrt(w[GIVE, i])
     for k in range(rows.total - rows.spare):
         r, end, low = int(w[ORDER, k]), n - 1, 0
         if k < kept:

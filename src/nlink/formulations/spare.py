@@ -11,8 +11,10 @@ from numpy.typing import ArrayLike
 from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.formulations.closing import ROUNDS, close, place_all
-from nlink.formulations.factors import MATRICES, ORDER, PIVOT, matrices
-from nlink.formulations.rows import AXIS, CLOSURE, SCALE, ClosedParameters, gradient, miss, row_numbers
+from nlink.formulations.envelope import LEAST, ROWS
+from nlink.formulations.factors import MATRICES, NONE_OFF, ORDER, PIVOT, matrices
+from nlink.formulations.row_numbers import AXIS, CLOSURE, SCALE, row_numbers
+from nlink.formulations.rows import ClosedParameters, gradient, miss
 from nlink.mechanics.chain import Link
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.mechanism import Mechanism, Slider
@@ -35,14 +37,17 @@ def rank_at(q, p, w):
     for i in range(p.chain.n):
         w[Q, i], w[V, i] = q[i], 0.0
     place_all(p, w)
+    kept = NONE_OFF
     for _ in range(ROUNDS):
-        close(p, w)
-    rank = 0
-    for k in range(rows.total):
-        r = int(w[ORDER, k])
+        kept = close(p, w)
+    for r in range(rows.total):
         if abs(miss(r, p, w)) > NEARLY * rows.places[SCALE, r]:
             return 0
-        rank += w[PIVOT, k] > RANK * rows.places[SCALE, r]
+    if kept == NONE_OFF:
+        return rows.total - rows.spare
+    rank = 0
+    for k in range(rows.total):
+        rank += w[PIVOT, k] > RANK * rows.places[SCALE, int(w[ORDER, k])]
     return rank
 
 
@@ -91,8 +96,9 @@ class Rows:
 
 
 def room(model: Mechanism) -> np.ndarray:
-    """Return scratch for a closed mechanism: rows as wide as there are bodies or rows, and places in INFO."""
-    return np.zeros((MATRICES + 5 * model.rows, max(model.n, model.rows, 4)))
+    """Return scratch for a closed mechanism: rows as wide as bodies, rows or places in INFO are many, matrices, and the rest."""
+    behind = row_numbers(model, 0).envelope.at[ROWS]
+    return np.zeros((MATRICES + 5 * model.rows + behind, max(model.n, model.rows, LEAST)))
 
 
 def spare_rows(model: Mechanism) -> int:
