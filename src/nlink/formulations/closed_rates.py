@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from nlink.compiled.jit import apart
+from nlink.compiled.jit import apart, kernel
 from nlink.formulations.closing import close, factor_masses, place_all, settle_rates
 from nlink.formulations.delassus import factor_swept, solve
 from nlink.formulations.envelope import SWEPT
@@ -80,7 +80,7 @@ def evaluate(t, y, p, out, w):
         out[2 * n + MOTION] = drive_power(p, w)
 
 
-@apart
+@kernel
 def accelerate(p, w):
     """Fill ACC with the accelerations by the multipliers, which Z keeps; return whether that loses no digits."""
     if not factor_swept(p, w):
@@ -124,7 +124,7 @@ def accelerate_sharply(kept, p, w):
     outward(p, w, w[ACC], 0, 0.0)
 
 
-@apart
+@kernel
 def weigh(t, p, w, out):
     """Let the loads act, gravity among them, and factor the mass matrix."""
     act(t, p, w, out, 2 * p.chain.n)

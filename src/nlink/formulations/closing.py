@@ -50,9 +50,12 @@ def place_all(p, w):
         place(i, p.tree, w)
 
 
-@apart
-def place_again(p, w):
+@kernel
+def place_again(kept, p, w):
     """Place all bodies after the changes PART were taken off their coordinates; sines by their series, where these are small."""
+    if kept != NONE_OFF:
+        place_all(p, w)
+        return
     for i in range(p.chain.n):
         by = w[PART, i]
         if abs(by) < SMALL:
@@ -64,7 +67,7 @@ def place_again(p, w):
         locate(i, p.tree, w)
 
 
-@apart
+@kernel
 def move_all(p, w):
     """Fill the rates of all bodies, which are placed, from the rates of the coordinates."""
     for i in range(p.chain.n):
@@ -80,7 +83,7 @@ def move_all(p, w):
         w[OM, i], w[VX, i], w[VY, i] = turn, x, y
 
 
-@apart
+@kernel
 def factor_rows(p, w):
     """Factor the rows in the plain metric; return how many are not put off, NONE_OFF if all but the spare ones are not."""
     least = factor_plain(p, w)
@@ -100,25 +103,24 @@ def close(p, w):
     """
     for i in range(p.chain.n):
         w[LO, i] = 0.0
-    kept = factor_rows(p, w)
-    for _round in range(ROUNDS):
-        misses(kept, p, w)
-        change_plainly(kept, POSITIONS, 0.0, p, w)
-        largest, least, fine = correct(p, w), w[INFO, SIGMA], kept == NONE_OFF
-        if largest > 0.0:
-            if fine:
-                place_again(p, w)
-            else:
-                place_all(p, w)
-            if largest > (COARSE if fine else SAME * least):
-                kept = factor_rows(p, w)
-        if largest <= FINE * least:
+    rounds = 0
+    while True:
+        kept, again = factor_rows(p, w), False
+        while rounds < ROUNDS and not again:
+            misses(kept, p, w)
+            change_plainly(kept, POSITIONS, 0.0, p, w)
+            largest, least = correct(p, w), w[INFO, SIGMA]
+            if largest > 0.0:
+                place_again(kept, p, w)
+            again = largest > (COARSE if kept == NONE_OFF else SAME * least)
+            rounds = rounds + 1 if largest > FINE * least else ROUNDS
+        if not again:
             break
     w[INFO, KEPT], w[INFO, SPARE] = kept, p.rows.spare
     return kept
 
 
-@apart
+@kernel
 def change_plainly(kept, what, speed, p, w):
     """Fill PART with the smallest plain change of the coordinates that takes RIGHT away."""
     rows = p.rows
@@ -127,13 +129,20 @@ def change_plainly(kept, what, speed, p, w):
         for i in range(p.chain.n):
             w[PART, i] *= rows.weight[i]
         return
+    change_by_reflections(kept, what, speed, p, w)
+
+
+@apart
+def change_by_reflections(kept, what, speed, p, w):
+    """The same from the reflections."""
+    rows = p.rows
     forward(kept, what, speed, True, p, w)
     from_columns(p, w, rows.total - rows.spare)
     for i in range(p.chain.n):
         w[PART, i] = 0.0 if p.tree.bodies[PRESCRIBED, i] else w[STEP, rows.column[i]] * rows.unit[i]
 
 
-@apart
+@kernel
 def correct(p, w):
     """Take the changes PART off the coordinates; return the largest."""
     largest = 0.0
@@ -163,7 +172,7 @@ def nearest(p, w):
     return least
 
 
-@apart
+@kernel
 def settle_rates(kept, p, w):
     """Make the rates V tangent by the smallest plain change."""
     speed = rates_missed(kept, p, w)
@@ -173,7 +182,7 @@ def settle_rates(kept, p, w):
     move_all(p, w)
 
 
-@apart
+@kernel
 def factor_masses(p, w):
     """Sweep inwards, and fill GIVE: 1 over the pivots, 0 of prescribed coordinates."""
     inward(p, w)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nlink.compiled.jit import apart, kernel
+from nlink.compiled.jit import kernel
 from nlink.compiled.lowering import Operand
 from nlink.compiled.views import onward
 from nlink.formulations.envelope import COUNT, LOWER, PLAIN, SWEPT, WEIGHTED, U, V
@@ -126,7 +126,7 @@ def joined(a, b):
     return Push(a.fx + b.fx, a.fy + b.fy, a.moment + b.moment, a.own + b.own)
 
 
-@apart
+@kernel
 def fill_plain(p, w):
     """Fill the gradients of the rows: of the bodies on their paths."""
     values, whole = stretch(PLAIN, p, w), p.rows.whole
@@ -137,7 +137,7 @@ def fill_plain(p, w):
         climb(whole[JOIN, r], whole[LAST, r], values, joined(a, b), p, w)
 
 
-@apart
+@kernel
 def fill_swept(p, w):
     """Fill J U^-1."""
     values, whole = stretch(SWEPT, p, w), p.rows.whole
@@ -148,7 +148,7 @@ def fill_swept(p, w):
         climb_whole(whole[JOIN, r], whole[LAST, r], values, joined(a, b), p, w)
 
 
-@apart
+@kernel
 def multiply(values, weight, p, w):
     """Fill the envelope of the matrix: products of rows of values, with a weight for each body."""
     rows, weighted, lower = p.rows, stretch(WEIGHTED, p, w), stretch(LOWER, p, w)
@@ -182,7 +182,7 @@ def eliminate(r, p, w):
     return pivot
 
 
-@apart
+@kernel
 def factor_plain(p, w):
     """Factor the rows in the plain metric, if exactly the spare ones nearly follow from those before; return the least pivot as a
     part of the square of its scale, or a negative number.
@@ -205,7 +205,7 @@ def factor_plain(p, w):
     return least if off == rows.spare else -1.0
 
 
-@apart
+@kernel
 def factor_swept(p, w):
     """Factor the rows in the metric of the masses but for those left out in `factor_plain`; return whether no pivot is small."""
     lower, base = stretch(LOWER, p, w), p.rows.envelope.base
@@ -222,7 +222,7 @@ def factor_swept(p, w):
     return True
 
 
-@apart
+@kernel
 def solve(what, p, w):
     """Solve L D L^T Z = RIGHT, and fill PART with what Z times the rows of PLAIN or SWEPT is along the coordinates."""
     rows, lower, values = p.rows, stretch(LOWER, p, w), stretch(what, p, w)

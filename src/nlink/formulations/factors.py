@@ -281,27 +281,39 @@ def recombined(kept, p, w):
         w[RIGHT, k] = total
 
 
-@apart
+@kernel
 def misses(kept, p, w):
     """Fill RIGHT with what the rows are missed by."""
-    m = p.rows.total
     if kept == NONE_OFF:
-        for r in range(m):
+        for r in range(p.rows.total):
             w[RIGHT, r] = miss(r, p, w)
-        return
+    else:
+        misses_combined(kept, p, w)
+
+
+@apart
+def misses_combined(kept, p, w):
+    """The same of the rows in reflection, which may be combined."""
+    m = p.rows.total
     sharply = kept < m - p.rows.spare
     for r in range(m):
         w[MISSED, r] = miss_sharply(r, p, w) - w[OFF, r] if sharply else miss(r, p, w)
     recombined(kept, p, w)
 
 
-@apart
+@kernel
 def rates_missed(kept, p, w):
-    """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates."""
-    if kept == NONE_OFF:
-        for r in range(p.rows.total):
-            w[RIGHT, r] = miss_rate(r, p, w)
-        return 0.0
+    """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates, if it counts."""
+    if kept != NONE_OFF:
+        return rates_combined(kept, p, w)
+    for r in range(p.rows.total):
+        w[RIGHT, r] = miss_rate(r, p, w)
+    return 0.0
+
+
+@apart
+def rates_combined(kept, p, w):
+    """The same of the rows in reflection, which may be combined."""
     combined = matrices(p)[2]
     speed = 0.0
     for i in range(p.chain.n):
