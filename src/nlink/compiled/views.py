@@ -13,7 +13,7 @@ from numba.core.imputils import impl_ret_borrowed
 
 from nlink.compiled.jit import intrinsic
 from nlink.compiled.lowering import Builder, Context, Kind, Lowered, Signature, Value, Values
-from nlink.compiled.simd import VecArray, laid_along
+from nlink.compiled.simd import VecArray, laid_along, made_array, parts_of
 
 
 @intrinsic(python=lambda record: record)
@@ -39,3 +39,17 @@ def views(_typing: Context, record: Any) -> Lowered:
         return impl_ret_borrowed(context, builder, sig.return_type, view(context, builder, record, args[0]))
 
     return kind_of(record)(record), build
+
+
+@intrinsic(python=lambda array, row: array.reshape(-1)[row * array.shape[1] :])
+def onward(_typing: Context, array: Any, row: Any) -> Lowered:
+    """Return the numbers of an array (rows, width) side by side, from the first of a row on."""
+    kind = VecArray(1, 1)
+
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
+        data, shape, strides = parts_of(context, builder, array, args[0])
+        before = builder.mul(context.cast(builder, args[1], sig.args[1], types.intp), strides[0])
+        count = builder.sub(builder.mul(shape[0], strides[0]), before)
+        return made_array(context, builder, kind, builder.gep(data, [before]), [count], strides[1:])
+
+    return kind(array, row), build

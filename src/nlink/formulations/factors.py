@@ -12,26 +12,8 @@ import math
 
 from nlink.compiled.jit import apart, kernel
 from nlink.formulations.dead import missed_in_line
-from nlink.formulations.rows import (
-    AXIS,
-    BAR,
-    CLOSURE,
-    COMPANION,
-    FIRST,
-    HIGH,
-    KIND,
-    LAST,
-    LOW,
-    PIN,
-    SCALE,
-    STEP,
-    direction,
-    gradient,
-    miss,
-    miss_rate,
-    whiten,
-    whiten_all,
-)
+from nlink.formulations.row_numbers import AXIS, BAR, CLOSURE, COMPANION, FIRST, HIGH, KIND, LAST, LOW, PIN, SCALE
+from nlink.formulations.rows import GIVE, ROOT, STEP, direction, gradient, miss, miss_rate, whiten, whiten_all
 from nlink.formulations.sharp import SHARP_ROWS, add_gradient, gradient_sharply, miss_sharply, pose_sharply
 from nlink.mechanics.tree import PRESCRIBED, V
 
@@ -56,6 +38,8 @@ FAINT = 0.01
 """Parts of a combined row that are left out, against what is left of it: what they round is less than what is left does."""
 CANCELLED = 1e-8
 """Part of its square below which the length of a row is summed anew: the digits of the difference are gone."""
+NONE_OFF = -1
+"""Instead of how many rows are kept: none but the spare ones nearly follows from others, and the rows are not reflected."""
 POSITIONS, RATES, ALL = range(3)
 """What is solved for: corrections of positions, of rates, or accelerations."""
 
@@ -297,9 +281,19 @@ def recombined(kept, p, w):
         w[RIGHT, k] = total
 
 
-@apart
+@kernel
 def misses(kept, p, w):
     """Fill RIGHT with what the rows are missed by."""
+    if kept == NONE_OFF:
+        for r in range(p.rows.total):
+            w[RIGHT, r] = miss(r, p, w)
+    else:
+        misses_combined(kept, p, w)
+
+
+@apart
+def misses_combined(kept, p, w):
+    """The same of the rows in reflection, which may be combined."""
     m = p.rows.total
     sharply = kept < m - p.rows.spare
     for r in range(m):
@@ -307,9 +301,19 @@ def misses(kept, p, w):
     recombined(kept, p, w)
 
 
-@apart
+@kernel
 def rates_missed(kept, p, w):
-    """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates."""
+    """Fill RIGHT with the rates of what the rows are missed by; return the size of the rates, if it counts."""
+    if kept != NONE_OFF:
+        return rates_combined(kept, p, w)
+    for r in range(p.rows.total):
+        w[RIGHT, r] = miss_rate(r, p, w)
+    return 0.0
+
+
+@apart
+def rates_combined(kept, p, w):
+    """The same of the rows in reflection, which may be combined."""
     combined = matrices(p)[2]
     speed = 0.0
     for i in range(p.chain.n):
@@ -350,6 +354,8 @@ def factor_whole(kept, p, w):
     rows, n = p.rows, p.chain.n
     _, matrix, combined, _ = matrices(p)
     first = 0
+    for i in range(n):
+        w[ROOT, i] = math.sqrt(w[GIVE, i])
     for k in range(rows.total - rows.spare):
         r, end, low = int(w[ORDER, k]), n - 1, 0
         if k < kept:

@@ -8,63 +8,46 @@ A row between bodies i and j is a unit force n at a point a of i, and -n at a po
     gear       a moment 1 on coordinate i, -ratio on j
 
 so that its gradient is what this pair of forces does along each coordinate: a sweep of the forces along the paths to the ground.
-The same sweep with the joints eliminated gives L^-1 of the gradient, for M = L L^T (`whiten`). Rows are sorted by their first body.
+The same sweep with the joints eliminated gives L^-1 of the gradient, for M = L L^T (`whiten`).
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
-
-from nlink._support.checks import ModelError
-from nlink.compiled.digits import sine_table
 from nlink.compiled.jit import apart, kernel
-from nlink.formulations.dead import LoopNumbers, lever_loop, loop_numbers
+from nlink.formulations.row_numbers import (
+    AXIS,
+    BAR,
+    BODY_I,
+    BODY_J,
+    FIRST,
+    GEAR,
+    GUIDE,
+    I_ALONG,
+    I_LEFT,
+    J_ALONG,
+    J_LEFT,
+    KIND,
+    LAST,
+    NORMAL_ALONG,
+    NORMAL_LEFT,
+    PIN,
+    REST,
+    SIZE,
+    RowNumbers,
+)
 from nlink.formulations.tree import AL, AX, AY, HX, HY, SWEEP_ROWS, J
-from nlink.mechanics.assembly import size_of
-from nlink.mechanics.chain import Link
 from nlink.mechanics.kernels import ChainParameters
-from nlink.mechanics.mechanism import Mechanism, Slider
-from nlink.mechanics.points import CLOSURES, GROUND, Closure, Distance, Gear, Guide, ends
 from nlink.mechanics.scratch import C, S
 from nlink.mechanics.tree import DX, DY, OM, PARENT, PRESCRIBED, PX, PY, SLIDE, Q, TreeNumbers, V, point_of
 
-PIN, GUIDE, BAR, GEAR = range(len(CLOSURES))
-KIND, BODY_I, BODY_J, AXIS, FIRST, LAST, LOW, HIGH, CLOSURE, COMPANION = range(10)
-"""Rows of `whole`: kind, bodies, x or y of a pin, its part of the list of bodies on its paths, its first and last column, its
-closure, and the other row of a pin (itself, if there is none).
+LO, GIVE, ROOT, PULLX, PULLY, TWIST, OWN, STEP, PART, ACC = range(SWEEP_ROWS, SWEEP_ROWS + 10)
+"""Rows of bodies: low parts of the coordinates, 1 over the pivots and the root of that, forces of a row (x, y, moment about the
+origin, along the coordinate), two of work, and accelerations.
 """
-I_ALONG, I_LEFT, J_ALONG, J_LEFT, NORMAL_ALONG, NORMAL_LEFT, SIZE, REST, SCALE = range(9)
-"""Rows of `places`: SIZE is the length of a bar or the ratio of a gear, SCALE the root of the squares of the levers."""
-LO, ROOT, PULLX, PULLY, TWIST, OWN, STEP, PART, ACC = range(SWEEP_ROWS, SWEEP_ROWS + 9)
-"""Rows of bodies: low parts of the coordinates, 1/sqrt of the pivots, forces of a row (x, y, moment about the origin, along the
-coordinate), two of work, and accelerations.
-"""
-BODY_ROWS = SWEEP_ROWS + 9
-
-
-class RowNumbers(NamedTuple):
-    """The rows of the constraints as numbers."""
-
-    total: int
-    spare: int
-    """rows that follow from the others, wherever the mechanism is"""
-    whole: np.ndarray
-    """(10, rows) whole numbers: KIND, BODY_I, ..."""
-    places: np.ndarray
-    """(9, rows): I_ALONG, ..."""
-    paths: np.ndarray
-    """bodies on the paths of each row to the ground, children before parents"""
-    column: np.ndarray
-    """(N,) the column of each body in the matrices"""
-    unit: np.ndarray
-    """(N,) 1 for hinges, for slides a length: what is a change of one size"""
-    table: np.ndarray
-    """sines of many digits"""
-    loops: LoopNumbers
+BODY_ROWS = SWEEP_ROWS + 10
 
 
 class ClosedParameters(NamedTuple):
@@ -258,105 +241,3 @@ def whiten_all(row, at, p, w):
         w[OWN, i] = w[row, i]
         idle = w[PULLX, i] == 0.0 and w[PULLY, i] == 0.0 and w[TWIST, i] == 0.0 and w[OWN, i] == 0.0
         w[at, p.rows.column[i]] = 0.0 if idle else taken_whole(i, p, w)
-
-
-def row_numbers(model: Mechanism, spare: int) -> RowNumbers:
-    """Return the rows of the closures of a mechanism as numbers, of which `spare` follow from the others."""
-    for number, closure in enumerate(model.pins):
-        if (isinstance(closure, Distance) and closure.length is None) or (isinstance(closure, Gear) and closure.offset is None):
-            what = "length" if isinstance(closure, Distance) else "offset"
-            raise ModelError(
-                f"Mechanism.pins[{number}].{what} must be known here, got None; give it, or assemble the mechanism first"
-            )
-    return _numbers(model.links, model.pins)._replace(spare=spare)
-
-
-@lru_cache(maxsize=64)
-def _numbers(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> RowNumbers:
-    """Return the rows as numbers; the loads do not count, and nothing writes into the arrays."""
-    model = Mechanism(links, pins=pins)
-    every = [(number, closure, axis) for number, closure in enumerate(model.pins) for axis in range(closure.rows)]
-    column = _columns(model)
-    paths = [_paths(model, closure) for closure in model.pins]
-    every.sort(key=lambda row: (min(column[paths[row[0]]]), row[0], row[2]))
-    m, size = len(every), _size(model)
-    whole, places = np.zeros((10, m), np.int64), np.zeros((9, m))
-    loops, listed = [lever_loop(model, closure, ends_of(model, closure)) for closure in model.pins], []
-    for r, (number, closure, axis) in enumerate(every):
-        bodies, on = paths[number], column[paths[number]]
-        where = ends_of(model, closure)
-        whole[:, r] = (
-            list(CLOSURES.values()).index(type(closure)), where[0][0], where[1][0], axis, len(listed), len(listed) + len(bodies),
-            on.min(), on.max(), number, r + (closure.rows - 1) * (1 - 2 * axis),
-        )  # fmt: skip
-        listed += bodies.tolist()
-        places[:, r] = _places(closure, where)
-        places[SCALE, r] = _scale(model, closure, where, size)
-    return RowNumbers(
-        m, 0, whole, places, np.array(listed, np.int64), column, np.where(model.slides, size, 1.0), sine_table(),
-        loop_numbers(loops),
-    )  # fmt: skip
-
-
-def _columns(model: Mechanism) -> np.ndarray:
-    """Return the column of each body, such that the bodies of a row are near each other: reverse Cuthill and McKee."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    groups = [_paths(model, closure) for closure in model.pins]
-    pairs = [(i, j) for bodies in groups for i in bodies for j in bodies]
-    i, j = np.array(pairs).T
-    together = csr_array((np.ones(len(pairs)), (i, j)), shape=(model.n, model.n))
-    column = np.empty(model.n, np.int64)
-    column[reverse_cuthill_mckee(together, symmetric_mode=True)] = np.arange(model.n)
-    return column
-
-
-def ends_of(model: Mechanism, closure: Closure) -> tuple[tuple[int, float, float], tuple[int, float, float]]:
-    """Return the two bodies of a closure and the points on them."""
-    if isinstance(closure, Gear):
-        return (closure.i, 0.0, 0.0), (closure.j, 0.0, 0.0)
-    a, b = (model.located(point) for point in ends(closure))
-    return a, b
-
-
-def _paths(model: Mechanism, closure: Closure) -> np.ndarray:
-    """Return the bodies on the paths of a closure to the ground, children before parents."""
-    found: set[int] = set()
-    for body, *_ in ends_of(model, closure):
-        while body != GROUND and body not in found:
-            found.add(body)
-            body = int(model.parents[body])
-    return np.array(sorted(found, reverse=True))
-
-
-def _size(model: Mechanism) -> float:
-    """Return the length that counts as much as an angle of 1 rad."""
-    return float(max(np.abs(model.levers).max(), model.length.max())) or size_of(model)
-
-
-def _places(closure: Closure, where: tuple[tuple[int, float, float], ...]) -> list[float]:
-    (_, *a), (_, *b) = where
-    normal, size, rest = (0.0, 0.0), 0.0, 0.0
-    if isinstance(closure, Guide):
-        normal = -math.cos(closure.direction), -math.sin(closure.direction)
-    elif isinstance(closure, Distance):
-        size = closure.length or 1.0
-    elif isinstance(closure, Gear):
-        size, rest = closure.ratio, closure.offset or 0.0
-    return [*a, *b, *normal, size, rest, 0.0]
-
-
-def _scale(model: Mechanism, closure: Closure, where: tuple[tuple[int, float, float], ...], size: float) -> float:
-    """Return the root of the sum of the squares of the levers on the paths of a row: what it is at most like."""
-    if isinstance(closure, Gear):
-        units = [size if model.slides[body] else 1.0 for body in (closure.i, closure.j)]
-        return math.hypot(units[0], closure.ratio * units[1])
-    total = 0.0
-    for body, along, left in where:
-        lever = math.hypot(along, left)
-        while body != GROUND:
-            total += size**2 if model.slides[body] else lever**2
-            lever = math.hypot(*model.levers[:, body])
-            body = int(model.parents[body])
-    return math.sqrt(total)

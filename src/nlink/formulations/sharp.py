@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from nlink.compiled.digits import added, product, sines_of, sum_of_products, times, two_product
 from nlink.compiled.jit import apart, kernel
-from nlink.formulations.rows import (
+from nlink.formulations.row_numbers import (
     AXIS,
     BODY_I,
     BODY_J,
-    BODY_ROWS,
     FIRST,
     GEAR,
     GUIDE,
@@ -22,17 +21,13 @@ from nlink.formulations.rows import (
     J_LEFT,
     KIND,
     LAST,
-    LO,
     NORMAL_ALONG,
     NORMAL_LEFT,
-    OWN,
     PIN,
-    PULLX,
-    PULLY,
     REST,
     SIZE,
-    TWIST,
 )
+from nlink.formulations.rows import BODY_ROWS, LO, OWN, PULLX, PULLY, TWIST
 from nlink.mechanics.scratch import C, S
 from nlink.mechanics.tree import ALONG, DIRECTION_ALONG, DIRECTION_LEFT, DX, DY, LEFT, PARENT, PX, PY, SLIDE, Q, X, Y
 
