@@ -325,7 +325,7 @@ def _getitem(context: Context, builder: Builder, sig: Signature, args: Values) -
     at, shape, strides = _element(context, builder, kind, args[0], _indices(context, builder, index, args[1]))
     if sig.return_type == kind.element:
         return ELEMENTS[kind.holds][2](context, builder, kind, at)
-    return _made(context, builder, sig.return_type, at, shape, strides)
+    return made(context, builder, sig.return_type, at, shape, strides)
 
 
 @infer_global(operator.setitem)
@@ -362,7 +362,7 @@ def _len(context: Context, builder: Builder, sig: Signature, args: Values) -> Va
     return builder.extract_value(args[0], [1, 0])
 
 
-def _made(context: Context, builder: Builder, kind: VecArray, data: Value, shape: list[Value], strides: list[Value]) -> Value:
+def made(context: Context, builder: Builder, kind: VecArray, data: Value, shape: list[Value], strides: list[Value]) -> Value:
     """Return an array with these parts."""
     value = builder.insert_value(ir.Constant(context.get_value_type(kind), ir.Undefined), data, 0)
     for field, sizes in ((1, shape), (2, strides)):
@@ -394,13 +394,13 @@ def laid_along(context: Context, builder: Builder, kind: VecArray, array: Kind, 
     data, shape, strides = parts_of(context, builder, array, value)
     shape[-1] = builder.sdiv(shape[-1], ir.Constant(WORD, kind.width))
     strides[-1] = ir.Constant(WORD, kind.width)
-    return _made(context, builder, kind, data, shape, strides)
+    return made(context, builder, kind, data, shape, strides)
 
 
 def laid_over(context: Context, builder: Builder, kind: VecArray, array: Kind, value: Value, first: Any = None) -> Value:
     """Return an array of what lies along the last axis of a contiguous array, or of one of numbers, from `first` on."""
     data, shape, strides = parts_of(context, builder, array, value)
-    return _made(context, builder, kind, builder.gep(data, [first]) if first else data, shape[:-1], strides[:-1])
+    return made(context, builder, kind, builder.gep(data, [first]) if first else data, shape[:-1], strides[:-1])
 
 
 def aligned(*shape: int) -> np.ndarray:
@@ -438,7 +438,7 @@ def flat(_typing: Context, array: Kind) -> Lowered:
     def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
         data, shape, _ = parts_of(context, builder, array, args[0])
         count = builder.mul(shape[0], ir.Constant(WORD, array.width))
-        return _made(context, builder, kind, data, [count], [ir.Constant(WORD, 1)])
+        return made(context, builder, kind, data, [count], [ir.Constant(WORD, 1)])
 
     return kind(array), build
 

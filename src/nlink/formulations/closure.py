@@ -91,12 +91,13 @@ from nlink.formulations.tree import (
 from nlink.mechanics import tree_kinematics
 from nlink.mechanics.chain import Link
 from nlink.mechanics.contract import SETTLERS, right_hand_side
+from nlink.mechanics.equations import rates
 from nlink.mechanics.kernels import ChainParameters, chain_parameters, joint_energy
 from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.mechanics.parameters import COM, INERTIA, MASS, OFFSET
 from nlink.mechanics.points import At, Closure, Distance, Gear, Pin, ends
 from nlink.mechanics.scratch import FX, FY, MZ, TQ
-from nlink.mechanics.system import System, rates
+from nlink.mechanics.system import System
 from nlink.mechanics.tree import (
     A_ALONG,
     A_LEFT,
@@ -184,7 +185,7 @@ class ClosedSweep(TreeFormulation):
         """Return why the motion is not determined at a state, and what to try; None if it is."""
         chain, w = system.chain, system.scratch()
         assert isinstance(chain, Mechanism)
-        rates(float(t), y, system.parameters, np.empty(system.full_size), w)
+        rates(float(t), y, system.equations, np.empty(system.full_size), w)
         if w[INFO, UNDETERMINED] == RESTING:
             where = "a loop is on a dead position, and without speed nothing says on which branch to go on"
             return where, "start with a speed along one of them, or elsewhere"
