@@ -174,7 +174,7 @@ def test_wrong_input_to_trust():
     with pytest.raises(ModelError, match="trusted_until needs a Run or a Scenario, got int"):
         trusted_until(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ModelError, match="the run holds no saved point to be trusted"):
-        trusted_until(replace(run, t=run.t[:0], theta=run.theta[:0]))
+        trusted_until(replace(run, t=run.t[:0], position=run.position[:0]))
 
 
 # The parts ---------------------------------------------------------------------------------------------------------

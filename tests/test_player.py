@@ -137,7 +137,7 @@ def test_times_are_exact():
 
 def test_small_swings_keep_their_shape():
     run = made_run(2)
-    small = replace(run, theta=1e-7 * run.theta, omega=1e-7 * run.omega, alpha=1e-7 * run.alpha)
+    small = replace(run, position=1e-7 * run.theta, velocity=1e-7 * run.omega, acceleration=1e-7 * run.alpha)
     (take,) = decoded(run_page(small))["takes"]
     assert np.abs(cubic(take, small.t) - small.theta).max() < 1e-4 * np.ptp(small.theta)
 
@@ -285,7 +285,7 @@ def test_a_notebook_shows_the_run_in_a_frame():
 
 def empty() -> Run:
     run = made_run()
-    rows = {name: getattr(run, name)[:0] for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")}
+    rows = {name: getattr(run, name)[:0] for name in ("t", "position", "velocity", "acceleration", "kinetic", "potential", "drift")}
     return replace(run, **rows)
 
 

@@ -39,7 +39,7 @@ def test_the_text_of_a_record_is_its_repr(made):
         ("RK4(step=1)(step=2)", "integrator must read like Name"),
         ("RK4(step=1, step=2)", "integrator must read like Name"),
         ("RK4(step=" + 100_000 * "-" + "1)", "integrator must read like Name"),
-        ("Euler", "integrator must be one of DOP853, RK45, RK4, Gauss, Scipy, IDA, Taylor; got 'Euler'"),
+        ("Euler", "integrator must be one of DOP853, RK45, RK4, Gauss, Rattle, Scipy, IDA, Taylor; got 'Euler'"),
         ("RK44", "did you mean 'RK4"),
         ("RK4(stp=1)", r"RK4 has no option 'stp' \(did you mean 'step'\?\)"),
         ("RK4(0.1)", r"must read like Name\(key=value, ...\)"),

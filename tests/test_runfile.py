@@ -298,7 +298,9 @@ def test_a_file_that_only_mentions_nlink_is_not_replaced(tmp_path, name):
 def test_models_and_scenarios_say_what_to_do_with_them():
     with pytest.raises(RunFileError, match=r"^m\.toml is a model, not a run; read it with Scenario\.load\('m\.toml'\), and"):
         nlink.load("m.toml")
-    with pytest.raises(ModelError, match=r"^simulate needs a Chain, a Mechanism or a System, got Scenario; .*: scenario\.run\(\)$"):
+    with pytest.raises(
+        ModelError, match=r"^simulate needs a Chain, a Mechanism, a SpatialChain or a System, got Scenario; .*scenario\.run\(\)$"
+    ):
         nlink.simulate(nlink.preset("nice-3"))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ModelError, match=r"^simulate needs t_end, the time in s at which the run ends$"):
         nlink.simulate(nlink.Chain.uniform(2), [1.0, 2.0])

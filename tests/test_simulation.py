@@ -792,7 +792,7 @@ def test_bad_requests_are_refused(options, message):
 
 
 def test_what_is_not_a_chain_is_refused():
-    with pytest.raises(ModelError, match=r"simulate needs a Chain, a Mechanism or a System, got int"):
+    with pytest.raises(ModelError, match=r"simulate needs a Chain, a Mechanism, a SpatialChain or a System, got int"):
         simulate(3, 0.5, t_end=1.0)
     with pytest.raises(ModelError, match=r"System, got str; a preset by its name: preset\(name\)\.run\(\)$"):
         simulate("chaotic-3", t_end=1.0)

@@ -48,6 +48,7 @@ from .mechanics.loads import Gravity as Gravity
 from .mechanics.loads import JointDamper as JointDamper
 from .mechanics.loads import JointSpring as JointSpring
 from .mechanics.loads import JointTorque as JointTorque
+from .mechanics.loads import JointTorsion as JointTorsion
 from .mechanics.loads import LinkDamper as LinkDamper
 from .mechanics.loads import PointForce as PointForce
 from .mechanics.loads import PointSpring as PointSpring
@@ -68,6 +69,11 @@ from .mechanics.points import Guide as Guide
 from .mechanics.points import Pin as Pin
 from .mechanics.posing import Posed as Posed
 from .mechanics.posing import posed as posed
+from .mechanics.space.bodies import Body as Body
+from .mechanics.space.joints import Ball as Ball
+from .mechanics.space.joints import Hinge as Hinge
+from .mechanics.space.joints import Universal as Universal
+from .mechanics.space.model import SpatialChain as SpatialChain
 from .mechanics.system import System as System
 from .run.file import load as load
 from .run.run import Run as Run
@@ -99,6 +105,7 @@ from .formulations.stabilization import Projection as Projection
 from .formulations.stabilization import Unstabilized as Unstabilized
 from .integrators.gauss import Gauss as Gauss
 from .integrators.ida import IDA as IDA
+from .integrators.rattle import Rattle as Rattle
 from .integrators.scipy_methods import Scipy as Scipy
 from .scenario import Settings as Settings
 from .simulation.flow import Flow as Flow

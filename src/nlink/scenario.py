@@ -29,6 +29,8 @@ A model file, every key but `links` optional:
     formulation = "recursive"
     integrator = "DOP853(rtol=1e-9)"
 
+With space = true the links move in space; `models/space.py` and `models/space_starts.py` have the keys.
+
 A model is a Mechanism if a body says of its joint, or if something is held or acts at points:
 
     floating = true                 # two massless sliders carry the first link
@@ -52,11 +54,9 @@ from __future__ import annotations
 
 import importlib.resources
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from nlink._support import checks
 from nlink._support.checks import ModelError
@@ -68,9 +68,11 @@ from nlink._support.modelfile import tables
 from nlink._support.records import MOST_LETTERS
 from nlink._support.showing import short
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.models.loads import LostFunction as LostFunction
-from nlink.models.starts import read_start, warn_of_degrees, write_start
-from nlink.models.systems import LINK_KEYS, SYSTEM_KEYS, read_system, write_system
+from nlink.models.space import KEYS as SPACE_KEYS
+from nlink.models.starts import read_start, stated, warn_of_degrees, write_start
+from nlink.models.systems import LINK_KEYS, read_system, system_keys, write_system
 from nlink.models.tables import table_of
 
 if TYPE_CHECKING:
@@ -121,7 +123,8 @@ class Settings:
 class Scenario:
     """A chain or a mechanism, its start angles (rad, up to 1e9) and rates (rad/s), and the settings of its run.
 
-    Of sliders theta has displacements in m, omega speeds in m/s; joints with a prescribed motion begin as that says.
+    Of sliders theta has displacements in m, omega speeds in m/s; joints with a prescribed motion begin as that says. Of a chain in
+    space theta is its pose and omega its angular velocities, both kept as rows of numbers, an entry for each link; it has no flips.
 
     The lines of a title become one, of up to 1,000 letters.
 
@@ -131,15 +134,18 @@ class Scenario:
     """
 
     chain: Multibody
-    theta: tuple[float, ...]
-    omega: tuple[float, ...] | float = 0.0
+    theta: tuple[Any, ...]
+    omega: tuple[Any, ...] | float = 0.0
     settings: Settings = Settings()
     title: str = ""
 
     def __post_init__(self) -> None:
-        theta, omega = (np.array(self.chain.coordinates(name, getattr(self, name))) for name in ("theta", "omega"))
-        for name, values in zip(("theta", "omega"), self.chain.given(0.0, theta, omega), strict=True):
-            object.__setattr__(self, name, tuple(values.tolist()))
+        for name, values in zip(("theta", "omega"), stated(self.chain, self.theta, self.omega), strict=True):
+            object.__setattr__(self, name, values)
+        if self.chain.spatial and self.settings.flips != "off":
+            if self.settings.flips == "stop":
+                refuse_space("run.flips", self.chain)
+            object.__setattr__(self, "settings", replace(self.settings, flips="off"))
         if isinstance(self.title, str) and self.title.splitlines() != [self.title]:
             object.__setattr__(self, "title", " ".join(self.title.split()))
         checks.line("title", self.title)
@@ -182,7 +188,7 @@ class Scenario:
     def from_dict(cls, table: dict[str, Any], where: str = "model") -> Scenario:
         """Build a scenario from the tables of a model file."""
         try:
-            table_of(table, "the model", "the model", ("title", *SYSTEM_KEYS, "start", "run"))
+            table_of(table, "the model", "the model", ("title", *system_keys(table), "start", "run"))
             chain = read_system(table)
             theta, omega = read_start(table, chain)
             settings = table_of(table.get("run", {}), "run", "[run]", [f.name for f in fields(Settings)])
@@ -194,9 +200,9 @@ class Scenario:
         """Return the scenario as the tables of a model file, explicit in every value."""
         settings = {f.name: _setting(getattr(self.settings, f.name)) for f in fields(Settings)}
         system = write_system(self.chain)
-        bodies = {key: system.pop(key) for key in ("links", *LINK_KEYS) if key in system}
+        bodies = {key: system.pop(key) for key in dict.fromkeys(("links", *LINK_KEYS, *SPACE_KEYS)) if key in system}
         run = {key: value for key, value in settings.items() if value is not None}
-        start = write_start(self.theta, self.omega, self.chain.slides)
+        start = write_start(self.chain, self.theta, self.omega)
         return {"title": self.title, **system, "start": start, "run": run, **bodies}
 
     def to_toml(self) -> str:

@@ -14,7 +14,7 @@ from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
 from nlink._support.records import record
 from nlink._support.showing import short, table
-from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, difference, nodes, rerun, tighter, tightest, usable, within
+from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, nodes, parted, rerun, tighter, tightest, usable, within
 from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import Taylor, integrator_record, method_for
 from nlink.integrators.base import Integrator
@@ -136,7 +136,7 @@ class Comparison:
         times = {}
         for name in dict.fromkeys(row.integrator for row in self._full()):
             runs = [row.run for row in self._full() if row.integrator == name and row.run]
-            pairs = [within(self.t, difference(a.theta, b.theta), self.angle) for a, b in combinations(runs, 2)]
+            pairs = [within(self.t, parted(a.chain, a.position, b.position), self.angle) for a, b in combinations(runs, 2)]
             times |= {name: min(pairs, key=abs)} if pairs else {}
         return times
 
@@ -247,7 +247,8 @@ def _variants(
         methods = [usual.with_tolerances(*pair) if adjustable else usual for pair in pairs]
     else:
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
-    names = _several("formulations", list(FORMULATIONS) if formulations is None else formulations)
+    every = list(usable(scenario)) if scenario.chain.spatial else list(FORMULATIONS)
+    names = _several("formulations", every if formulations is None else formulations)
     forms = [record("formulation", each, FORMULATIONS) for each in names]
     combined = product(methods, forms)  # a formulation may bring its own method, which gets these tolerances
     made = [(form, integrator_record(each, *(each.tolerances or own), form.method)) for each, form in combined]
@@ -282,9 +283,9 @@ def _row(formulation: Formulation, method: Integrator, reference: Run, witnesses
         run = rerun(witnesses.scenario, formulation, method, reference.t, witnesses.progress)
     except ModelError as error:
         return Row(*names, Status("refused", str(error)), apart, approximate)
-    known = difference(run.theta, reference.theta)
+    known = parted(run.chain, run.position, reference.position)
     apart[: len(known)] = known
-    trusted = witnesses.trusted_until(run.theta, formulation, method, angle)
+    trusted = witnesses.trusted_until(run.position, formulation, method, angle)
     return Row(*names, run.status, apart, approximate, run, within(run.t, known, angle), trusted)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.showing import short
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.run.run import Run
 
 STEADY = 1e-3
@@ -35,6 +36,7 @@ class LimitCycle(NamedTuple):
 
 def limit_cycle(run: Run, share: float = 0.4) -> LimitCycle | None:
     """Return the oscillation in the last `share` of a run; None if it has come to rest, has not settled, or does not repeat."""
+    refuse_space("limit_cycle", run.chain)
     if len(run.t) < 8:
         return None
     times = np.linspace(run.t[-1] - share * (run.t[-1] - run.t[0]), run.t[-1], SAMPLES)

@@ -27,6 +27,7 @@ from nlink.analysis.floquet import is_driven
 from nlink.analysis.linearize import BALANCE, ComplexArray, Linearization, linearize, statics
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.refusals import refuse_space
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +104,7 @@ class Path:
 
     def _chain(self, load: float) -> Multibody:
         chain = self.chain_of(load)
+        refuse_space("critical_load", chain)
         if not isinstance(chain, Chain | Mechanism):
             raise ModelError(f"chain_of must return a Chain or a Mechanism, got {shown(chain)} at load {load:g}")
         if self.links and chain.n != self.links:

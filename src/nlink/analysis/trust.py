@@ -24,8 +24,12 @@ from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import integrator_record
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.rows import turned_further
 from nlink.mechanics.system import Formulation
+from nlink.run.readout import unit_rows
 from nlink.run.run import Run
 from nlink.scenario import LostFunction, Scenario
 from nlink.simulation.integrate import SimulationError, SimulationInterrupted
@@ -68,20 +72,20 @@ def trusted_until(run_or_scenario: Run | Scenario, angle: float = ANGLE, *, prog
         raise ModelError(f"trusted_until needs a Run or a Scenario, got {type(run).__name__}")
     if not len(run.t):
         raise ModelError("the run holds no saved point to be trusted")
-    times, theta = nodes(run)
+    times, position = nodes(run)
     settings = run.scenario.settings
     formulation = record("formulation", settings.formulation, FORMULATIONS)
     method = integrator_record(settings.integrator, settings.rtol, settings.atol, formulation.method)
-    return Witnesses(run.scenario, times, progress).trusted_until(theta, formulation, method, angle)
+    return Witnesses(run.scenario, times, progress).trusted_until(position, formulation, method, angle)
 
 
 def nodes(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Return times and angles where a run is known without interpolation: its saved points and, where kept, its steps."""
+    """Return times and coordinates where a run is known without interpolation: its saved points and, where kept, its steps."""
     if run.knots is None:
-        return run.t, run.theta
+        return run.t, run.position
     times, index = np.unique(np.concatenate([run.t, run.knots.t]), return_index=True)
-    theta = np.concatenate([run.theta, run.knots.theta])[index]
-    return (times[::-1], theta[::-1]) if run.scenario.settings.t_end < 0 else (times, theta)
+    position = np.concatenate([run.position, run.knots.position])[index]
+    return (times[::-1], position[::-1]) if run.scenario.settings.t_end < 0 else (times, position)
 
 
 def difference(theta: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -93,6 +97,24 @@ def difference(theta: np.ndarray, other: np.ndarray) -> np.ndarray:
     apart = theta[:count] - other[:count]
     turns = 2 * np.pi * np.round(apart[:1] / (2 * np.pi))
     return np.abs(apart - turns).max(1, initial=0.0)
+
+
+def parted(chain: Multibody, position: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Return the largest angle by which two motions (T, K) of a chain differ at each time, (T,), as far as both go: in space that
+    between directions, or of the turn from one rotation to the other.
+    """
+    if not isinstance(chain, SpatialChain):
+        return difference(position, other)
+    count = min(len(position), len(other))
+    first, second = position[:count], other[:count]
+    parts = [difference(first[:, chain.turning], second[:, chain.turning])] if chain.turning.any() else []
+    for rows in unit_rows(chain):
+        chord = np.linalg.norm(first[:, rows] - second[:, rows], axis=-1)
+        if rows.shape[1] == 4:  # a quaternion and its negative are one rotation, of twice the angle
+            chord = np.minimum(chord, np.linalg.norm(first[:, rows] + second[:, rows], axis=-1))
+        angle = 2 * np.arcsin(np.minimum(chord / 2, 1.0)) * (2 if rows.shape[1] == 4 else 1)
+        parts.append(np.where(np.isnan(chord), np.nan, angle).max(1))
+    return np.max(parts, axis=0)
 
 
 def within(times: np.ndarray, apart: np.ndarray, limit: float) -> float:
@@ -150,20 +172,28 @@ class Witnesses:
         if load and isinstance(load.torque, LostFunction):
             raise ModelError("this run cannot be checked: its torque was a function, which its file does not hold; simulate again")
 
-    def trusted_until(self, theta: np.ndarray, formulation: Formulation, method: Integrator, angle: float) -> float:
-        """Return the time until which the angles theta, known at the first of the times, are trusted."""
+    def trusted_until(self, position: np.ndarray, formulation: Formulation, method: Integrator, angle: float) -> float:
+        """Return the time until which the coordinates, known at the first of the times, are trusted."""
         if self.times[-1] == 0:
             return 0.0
-        name = next(usable(self.scenario, formulation.name), formulation.name)
+        name, chain = next(usable(self.scenario, formulation.name), formulation.name), self.scenario.chain
         tolerance = tightest(method)
         pair = self._run(name, tighter(tolerance), NUDGE), self._run(name, tighter(tolerance, 30.0), -NUDGE)
-        return min((within(self.times, difference(theta, run.theta), angle / PRUDENCE) for run in pair), key=abs)
+        return min((within(self.times, parted(chain, position, run.position), angle / PRUDENCE) for run in pair), key=abs)
 
     def _run(self, name: str, method: DOP853, nudge: float) -> Run:
         """Return the run with every start value made a little larger and smaller by turns; zeros are exact and stay."""
         if (name, method, nudge) not in self.made:
-            factor = 1 + nudge * (1 - 2 * (np.arange(self.scenario.chain.n) % 2))
-            theta, omega = (tuple((np.array(values) * factor).tolist()) for values in (self.scenario.theta, self.scenario.omega))
-            moved = replace(self.scenario, theta=theta, omega=omega)
+            factors = 1 + nudge * (1 - 2 * (np.arange(self.scenario.chain.n) % 2))
+            moved = _moved(self.scenario, factors)
             self.made[name, method, nudge] = rerun(moved, name, method, self.times, self.progress)
         return self.made[name, method, nudge]
+
+
+def _moved(scenario: Scenario, factors: np.ndarray) -> Scenario:
+    """Return a scenario whose start angles and rates, in space those of turns from the hanging chain, are factors (N,) larger."""
+    if isinstance(scenario.chain, SpatialChain):
+        theta, omega = turned_further(scenario.chain, scenario.theta, scenario.omega, factors.tolist())
+    else:
+        theta, omega = (tuple((np.array(values) * factors).tolist()) for values in (scenario.theta, scenario.omega))
+    return replace(scenario, theta=theta, omega=omega)

@@ -16,10 +16,12 @@ from nlink.cli.common import Table, changed, load_run, model_table
 from nlink.cli.options import Json, models
 from nlink.cli.report import aligned, system_lines
 from nlink.cli.run import run_state
+from nlink.cli.space import in_space
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.mechanics.points import GROUND, Point, ends
+from nlink.mechanics.space.model import SpatialChain
 from nlink.scenario import Scenario
 from nlink.view.words import saved_text
 
@@ -74,7 +76,11 @@ def _text(scenario: Scenario, name: str, state: Table, method: str) -> str:
     marks = f"+ pivot, o hinge, {last}"
     if isinstance(scenario.chain, Mechanism):
         marks = ", ".join(["+ ground", *["# slider"] * bool(scenario.chain.slides.any()), "o hinge", last.replace("last", "free")])
-    lines += [f"  at the start ({marks}):", sketch(scenario.chain, np.array(scenario.theta))]
+    if scenario.chain.spatial:
+        start, marks = scenario.chain.start(scenario.theta, scenario.omega)[0], f"{marks}; seen from the front"
+    else:
+        start = np.array(scenario.theta)
+    lines += [f"  at the start ({marks}):", sketch(scenario.chain, start)]
     return "\n".join(lines)
 
 
@@ -82,6 +88,8 @@ def _links(scenario: Scenario) -> list[str]:
     """Return the table of links in lines; neighbours that are equal in all values share a row."""
     if isinstance(scenario.chain, Mechanism):
         return _bodies(scenario.chain, scenario)
+    if isinstance(scenario.chain, SpatialChain):
+        return in_space(scenario.chain, scenario)
     head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
     rows: list[tuple[str, ...]] = [head]
     chain, last = scenario.chain, 0
@@ -108,9 +116,9 @@ def _bodies(model: Mechanism, scenario: Scenario) -> list[str]:
 
 def sketch(chain: Multibody, theta: np.ndarray, width: int = 56, height: int = 18) -> str:
     """Draw a system in characters: grounds as +, pins as X, link ends as o, free ones as O, sliders as #, the rest dotted."""
-    lines = kinematics.segments(chain, theta)
+    lines = kinematics.segments(chain, theta)[..., :2]
     pins = kinematics.points(chain, theta, _pinned(chain))
-    seen = np.concatenate([lines.reshape(-1, 2), pins])
+    seen = np.concatenate([lines.reshape(-1, 2), pins[..., :2]])
     low, high = seen.min(0), seen.max(0)
     cell = max((high[0] - low[0]) / (width - 1), 2 * (high[1] - low[1]) / (2 * height - 2), 1e-9)
     columns, rows = round((high[0] - low[0]) / cell) + 1, round((high[1] - low[1]) / (2 * cell)) + 1

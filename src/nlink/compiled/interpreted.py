@@ -53,6 +53,14 @@ class Vector(np.ndarray):
         """Return what is in one lane in all lanes."""
         return np.full_like(self, self[i])
 
+    def at(self, lanes: Iterable[int]) -> Vector:
+        """Return a vector of what is in these lanes."""
+        return self[list(lanes)]
+
+    def root(self) -> Vector:
+        """Return the square root."""
+        return np.sqrt(self)
+
     def number(self, i: int) -> float:
         """Return what is in one lane."""
         return float(self[i])

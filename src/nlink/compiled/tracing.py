@@ -112,6 +112,12 @@ class Number:
     def __neg__(self) -> Number:
         return self._made("fsub", *Number(self.builder, self._with(-0.0)[1])._with(self))  # GPUs know no fneg
 
+    def __len__(self) -> int:
+        return self.value.type.count
+
+    def __bool__(self) -> bool:
+        return True
+
     def _chosen(self, other: Number, lanes: list[int]) -> Number:
         order = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
         return Number(self.builder, self.builder.shuffle_vector(self.value, other.value, order))
@@ -125,6 +131,16 @@ class Number:
     def lane(self, i: int) -> Number:
         """Return what is in one lane in all lanes."""
         return self._chosen(self, [i] * self.value.type.count)
+
+    def at(self, lanes: Iterable[int]) -> Number:
+        """Return a vector of what is in these lanes."""
+        return self._chosen(self, list(lanes))
+
+    def root(self) -> Number:
+        """Return the square root."""
+        kind = self.value.type
+        function = cgutils.get_or_insert_function(self.builder.module, ir.FunctionType(kind, [kind]), f"llvm.sqrt.v{kind.count}f64")
+        return Number(self.builder, self.builder.call(function, [self.value]))
 
     def number(self, i: int) -> Number:
         """Return what is in one lane."""
@@ -158,6 +174,13 @@ def gathered(context: Context, builder: Builder, kind: Kind, array: Value, part:
         number = builder.select(there, builder.load(builder.gep(data, [place])), none)
         vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), i))
     return Number(builder, vector)
+
+
+def scattered(context: Context, builder: Builder, kind: Kind, array: Value, first: int, vector: Number, count: int) -> None:
+    """Fill numbers `first`, `first` + 1, ... of an array of numbers side by side from as many lanes of a vector."""
+    data = Cells(context, builder, kind, array).data
+    for i in range(count):
+        builder.store(vector.number(i).value, builder.gep(data, [ir.Constant(ir.IntType(64), first + i)]))
 
 
 class DualNumber(Number):

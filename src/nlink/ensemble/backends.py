@@ -172,5 +172,5 @@ def _timed(job: Job, share: float) -> float:
 
 def bytes_each(job: Job) -> int:
     """Return how many bytes come in and go out for a member."""
-    incoming = job.theta.itemsize * (2 * job.chain.n + len(job.vary))
+    incoming = job.position.itemsize * (2 * job.chain.size + len(job.vary))
     return incoming + sum(np.dtype(output.dtype).itemsize * math.prod(output.shape) for output in job.outputs().values())

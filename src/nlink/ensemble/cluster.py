@@ -75,7 +75,7 @@ class Dask:
             group = f"nlink-task-{uuid.uuid4().hex}"  # tasks of one group wait at the scheduler, not at workers that may die
 
             def start(task: Task) -> Future[list[Results]]:
-                parts = [(block, part.theta, part.omega, part.vary) for block in task for part in [job.part(*block)]]
+                parts = [(block, part.position, part.velocity, part.vary) for block in task for part in [job.part(*block)]]
                 return pool.submit(_done_task, shell, parts, sink, __version__, key=(group, task[0][0]))
 
             together = min(TOGETHER, max(1, len(blocks) // (4 * threads))) if sink.keeps else 1  # every thread gets some tasks
@@ -187,7 +187,7 @@ def _done_task(shell: Job, parts: list[tuple[Block, np.ndarray, np.ndarray, Resu
     """Compute the blocks of a task on a worker."""
     if version != __version__:
         raise BackendError(_other_version(__version__, version))
-    jobs = [(block, replace(shell, theta=theta, omega=omega, vary=vary)) for block, theta, omega, vary in parts]
+    jobs = [(block, replace(shell, position=position, velocity=velocity, vary=vary)) for block, position, velocity, vary in parts]
     return done_blocks(jobs, sink, _closing)
 
 

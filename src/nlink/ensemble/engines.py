@@ -104,7 +104,7 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     for k in range(job.members):
         with halted_by(lambda: bool(halt[0])):
             try:
-                run = simulate(job.varied.chain(k), job.theta[k], job.omega[k], **settings)
+                run = simulate(job.varied.chain(k), **_start(job, k), **settings)
             except ModelError as error:
                 raise ModelError(f"member {k}: {error}") from None
         if run.status.code == "interrupted":
@@ -114,6 +114,13 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
         for keep in job.keep:
             keep.read(run, job, k, results)
     return results
+
+
+def _start(job: Job, k: int) -> dict[str, Any]:
+    """Return the start of a member as `simulate` takes it: angles and rates; in space the state, which is on its spheres."""
+    if job.chain.spatial:
+        return {"state": np.concatenate([job.position[k], job.velocity[k]]), "project": False}
+    return {"theta": job.position[k], "omega": job.velocity[k]}
 
 
 def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
@@ -135,7 +142,7 @@ def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, A
     """Return the results by the names of the outputs."""
     results = {"status": members.status, "steps": members.steps}
     for keep, observer in zip((keep for keep in job.keep if keep.watches), observers, strict=True):
-        results |= dict(zip(keep.outputs(job.chain.n), observer, strict=False))
+        results |= keep.translated(job.chain, dict(zip(keep.outputs(job.chain.size), observer, strict=False)))
     return results
 
 
@@ -147,9 +154,9 @@ def flagged(job: Job) -> ChainParameters:
 
 def _compiled_arguments(job: Job, chain: ChainParameters, rows: Any) -> tuple[Any, Members, Limits, tuple[int, ...]]:
     """Return parameters, some members, limits, and whether members vary, as the compiled loop takes them."""
-    theta, omega = (np.ascontiguousarray(states[rows]) for states in (job.theta, job.omega))
-    ends = np.full(len(theta), -1, "i1"), np.zeros(len(theta), "i4")
-    members = Members(theta, omega, job.varied.values[rows], job.varied.places, *ends)
+    position, velocity = (np.ascontiguousarray(states[rows]) for states in (job.position, job.velocity))
+    ends = np.full(len(position), -1, "i1"), np.zeros(len(position), "i4")
+    members = Members(position, velocity, job.varied.values[rows], job.varied.places, *ends)
     limits = Limits(float(job.t_end), float(job.method.max_steps), np.array(job.system.breaks(), float))
     return job.system.parameters._replace(chain=chain), members, limits, VARIED if job.vary else SHARED
 

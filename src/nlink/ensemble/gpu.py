@@ -175,9 +175,10 @@ class Flight:
     def __init__(self, job: Job, card: Card) -> None:
         self.job, self.card, self.stream, self.taken = job, card, next(card.streams), []
         members, varied, (motion, *tangent) = job.members, job.varied, card.kernels
-        theta, omega, values, places = (self.constant(each) for each in (job.theta, job.omega, varied.values, varied.places))
+        arrays = (job.position, job.velocity, varied.values, varied.places)
+        position, velocity, values, places = (self.constant(each) for each in arrays)
         status, steps = self.filled((members,), -1, "i1"), self.filled((members,), 0, "i4")
-        self.members = Members(theta, omega, values, places, status, steps)
+        self.members = Members(position, velocity, values, places, status, steps)
         observers = tuple(keep.observe(job, self) for keep in job.keep if keep.watches)
         self.launch(motion, members, observers)
         self.results: dict[str, Any] = named(job, self.members, observers)

@@ -43,11 +43,13 @@ class EnsembleInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Job:
-    """Angles and rates (M, N) at the start of a chain, what varies, how far to go, what to keep, and how to step."""
+    """Coordinates and rates (M, K) at the start of a chain, in the plane angles; what varies, how far to go, what to keep, and how
+    to step.
+    """
 
     chain: Multibody
-    theta: np.ndarray
-    omega: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
     t_end: float
     keep: tuple[Keep, ...]
     method: Integrator
@@ -56,7 +58,7 @@ class Job:
     @property
     def members(self) -> int:
         """Number of members."""
-        return len(self.theta)
+        return len(self.position)
 
     @cached_property
     def system(self) -> System:
@@ -74,7 +76,7 @@ class Job:
 
     def outputs(self) -> dict[str, Output]:
         """Return the arrays it gives, by name."""
-        return {name: output for keep in self.keep for name, output in keep.outputs(self.chain.n).items()} | ALWAYS
+        return {name: output for keep in self.keep for name, output in keep.kept(self.chain).items()} | ALWAYS
 
     def blocks(self, size: int) -> list[Block]:
         """Return the blocks of so many members."""
@@ -87,7 +89,7 @@ class Job:
     def rows(self, which: Any) -> Job:
         """Return the job of some members."""
         vary = {name: values[which] for name, values in self.vary.items()}
-        return replace(self, theta=self.theta[which], omega=self.omega[which], vary=vary)
+        return replace(self, position=self.position[which], velocity=self.velocity[which], vary=vary)
 
     def keeps(self, kind: type) -> bool:
         """Whether an output of this kind is kept."""

@@ -37,6 +37,7 @@ from nlink.formulations.pieces import (
     RIGHT,
     ROWS,
     SECOND,
+    act,
     equations,
     follow,
     height,
@@ -45,6 +46,7 @@ from nlink.formulations.pieces import (
     pull,
     repose,
     solve,
+    stored,
     tug,
     turning,
 )
@@ -58,7 +60,7 @@ from nlink.mechanics.parameters import LENGTH, MASS
 from nlink.mechanics.scratch import FX, FY, MZ, TIP, C, S
 from nlink.mechanics.system import Formulation
 
-joint_elastic = JOINTS.elastic
+joint_elastic, joint_energy = JOINTS.elastic, JOINTS.energy
 
 
 class ConstrainedParameters(NamedTuple):
@@ -249,13 +251,7 @@ def fill(y, p, out, w):
 @kernel
 def press(t, y, p, out, w):
     """Fill the forces and the constraints of a posed state, and the power of the loads in the ledger's rows of out."""
-    if p.chain.loaded:
-        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size, p.chain.tip[TIP_X], p.chain.tip[TIP_Y])
-    else:
-        for i in range(p.chain.n):
-            w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
-        for row in range(POWERS):
-            out[p.size + row] = 0.0
+    act(t, p, out, w)
     equations(y, p, w)
 
 
@@ -301,9 +297,19 @@ def done(out, ledger):
     return total
 
 
-@kernel
-def stored(y, p, w):
-    """Return the power that goes into gravity and springs: what of the forces' power is no work of loads."""
+def act_in_plane(t, p, out, w):
+    """Let the loads of a chain in the plane act."""
+    if p.chain.loaded:
+        apply_loads(t, w[TH], w[OM], 0, p.chain, w, out, p.size, p.chain.tip[TIP_X], p.chain.tip[TIP_Y])
+    else:
+        for i in range(p.chain.n):
+            w[FX, i] = w[FY, i] = w[MZ, i] = 0.0
+        for row in range(POWERS):
+            out[p.size + row] = 0.0
+
+
+def stored_in_plane(y, p, w):
+    """Return the power that goes into gravity and the springs of a chain in the plane."""
     chain, size = p.chain, p.nq * p.chain.n
     total = before_theta = before_omega = 0.0
     for i in range(chain.n):
@@ -313,9 +319,28 @@ def stored(y, p, w):
     return total
 
 
-def register(kinds: tuple[type, type], pieces: Iterable[Callable[..., Any]]) -> None:
-    """Register a formulation's functions by their names, for its parameters of open and of closed chains."""
-    kind, loop = kinds
-    PIECES[kind] = PIECES[loop] = {piece.__name__: piece for piece in pieces}
+def elastic_in_plane(p, w):
+    """Return the energy of the springs of a chain in the plane, its angles in TH."""
+    total = before = 0.0
+    for i in range(p.chain.n):
+        total += joint_energy(i, w[TH, i] - before, p.chain)
+        before = w[TH, i]
+    return total
+
+
+IN_PLANE = {"act": act_in_plane, "stored": stored_in_plane, "elastic": elastic_in_plane}
+
+
+def register_open(kind: type, pieces: dict[str, Callable[..., Any]]) -> None:
+    """Register a formulation's functions by their names, for its parameters of open chains."""
+    PIECES[kind] = pieces
     RIGHT_HAND_SIDES[kind], SETTLERS[kind], RESIDUALS[kind] = constrained_rates, settle_if_projected, constrained_residual
+
+
+def register(kinds: tuple[type, type], pieces: Iterable[Callable[..., Any]]) -> None:
+    """Register a formulation's functions by their names, for its parameters of open and of closed chains in the plane."""
+    kind, loop = kinds
+    named = IN_PLANE | {piece.__name__: piece for piece in pieces}
+    register_open(kind, named)
+    PIECES[loop] = named
     RIGHT_HAND_SIDES[loop], SETTLERS[loop] = constrained_loop_rates, settle_closed

@@ -39,6 +39,21 @@ def pose(y, p, w):
 
 
 @_piece
+def act(t, p, out, w):
+    """Fill the forces of the loads of a posed state, and their powers in the ledger's rows of out."""
+
+
+@_piece
+def stored(y, p, w):
+    """Return the power that goes into gravity and springs: what of the forces' power is no work of loads."""
+
+
+@_piece
+def elastic(p, w):
+    """Return the energy of the springs."""
+
+
+@_piece
 def equations(y, p, w):
     """Fill FORCE, and PHI, RATE, CURVE: Phi, Phi' and gamma (Phi'' = Phi_q q'' - gamma)."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nlink.compiled.jit import entry, kernel
 from nlink.compiled.views import views
 from nlink.formulations.loop import KEPT, OM, TH, settle_rows
-from nlink.formulations.pieces import ACC, PHI, RATE, RIGHT, equations, height, kinetic, pose, shift, solve
-from nlink.mechanics.kernels import CONSTRAINED, joint_energy
+from nlink.formulations.pieces import ACC, PHI, RATE, RIGHT, elastic, equations, height, kinetic, pose, shift, solve
+from nlink.mechanics.kernels import CONSTRAINED
 from nlink.mechanics.parameters import MASS
 
 STEPS = 8
@@ -15,13 +15,10 @@ STEPS = 8
 
 @kernel
 def energy(y, p, w):
-    """Return the energy of a state, with its angles in TH."""
-    chain = p.chain
-    total = kinetic(y, p, w)
-    before = 0.0
-    for i in range(chain.n):
-        total += joint_energy(i, w[TH, i] - before, chain) + chain.links[MASS, i] * chain.g * height(y, p, i, 0)
-        before = w[TH, i]
+    """Return the energy of a posed state."""
+    total = kinetic(y, p, w) + elastic(p, w)
+    for i in range(p.chain.n):
+        total += p.chain.links[MASS, i] * p.chain.g * height(y, p, i, 0)
     return total
 
 
@@ -113,5 +110,17 @@ def settle_many(y, p, w, plain):
             first, speed = max(first, a), max(speed, b)
         if p.chain.closed:
             a, b = close(y[k], p, w)
+            first, speed = max(first, a), max(speed, b)
+    return first, speed
+
+
+@entry("the constraints")
+def settle_open_many(y, p, w, plain):
+    """Do as `settle_many` does, for open chains alone."""
+    y, p, w = views(y), views(p), views(w)
+    first = speed = 0.0
+    for k in range(len(y)):
+        if p.handling.projected or plain:
+            a, b = settle(y[k], p, w, plain)
             first, speed = max(first, a), max(speed, b)
     return first, speed

@@ -9,12 +9,13 @@ from nlink._support.records import record
 from nlink.integrators.base import Integrator
 from nlink.integrators.gauss import Gauss
 from nlink.integrators.ida import IDA
+from nlink.integrators.rattle import Rattle
 from nlink.integrators.runge_kutta import DOP853, RK4, RK45
 from nlink.integrators.scipy_methods import METHODS, Scipy
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.system import System
 
-INTEGRATORS: dict[str, type[Integrator]] = {kind.__name__: kind for kind in (DOP853, RK45, RK4, Gauss, Scipy, IDA, Taylor)}
+INTEGRATORS: dict[str, type[Integrator]] = {kind.__name__: kind for kind in (DOP853, RK45, RK4, Gauss, Rattle, Scipy, IDA, Taylor)}
 Method = TypeVar("Method", bound=type[Integrator])
 
 

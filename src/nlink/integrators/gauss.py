@@ -24,6 +24,7 @@ from nlink.integrators.polynomials import copy_row, horner
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.contract import HAMILTON, from_canonical, hamilton, rhs, to_canonical
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.mechanics.system import System
 
 ROOT = math.sqrt(15.0)
@@ -47,6 +48,7 @@ class Gauss(FixedStep):
 
     def stepper(self, system: System, point: Restart, t_end: float) -> Stepper:
         """Start stepping."""
+        refuse_space("Gauss", system.chain)
         if system.chain.pin:
             raise ModelError(f"Gauss does not support closed chains (Chain.pin); use {RUNGE_KUTTA}")
         if isinstance(system.chain, Mechanism):

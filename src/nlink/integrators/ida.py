@@ -22,6 +22,7 @@ from nlink.integrators.polynomials import PolynomialChunk
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
 from nlink.mechanics.contract import RESIDUALS, rhs
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.mechanics.system import System, residual_of
 
 
@@ -37,6 +38,7 @@ class IDA(Adaptive):
         """Start stepping."""
         form = system.formulation
         handling = getattr(form, "constraints", None)
+        refuse_space("IDA", system.chain)
         if system.chain.pin:
             raise ModelError("IDA does not support closed chains (Chain.pin); omit it: projection keeps the loop closed")
         if isinstance(system.chain, Mechanism):

@@ -35,7 +35,7 @@ class Scipy(Adaptive):
         """Start stepping."""
         if isinstance(system.chain, Mechanism) and system.chain.closed:
             raise ModelError(f"the solvers of SciPy do not support closed mechanisms; use {RUNGE_KUTTA}")
-        if system.formulation.projected:
+        if system.formulation.constrained and system.formulation.projected:
             raise ModelError(
                 "Projection goes with DOP853, RK45 and RK4, not with the solvers of SciPy; use another handling of constraints"
             )

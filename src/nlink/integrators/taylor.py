@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from nlink.mechanics.series import (
     ONE_VECTOR,
     ORDER_BY_ORDER,
     SERIES,
+    Series,
     SeriesLayout,
     SeriesRoom,
     accelerations,
@@ -37,8 +38,9 @@ from nlink.mechanics.series import (
 )
 from nlink.mechanics.system import System
 
-WIDTHS = (2, 4, 8, 16)
-"""A chain that fits into a vector of one of these is computed in it; longer ones take LANES links at a time."""
+WIDTHS = (2, 4, 8, 16, 32)
+"""A chain that fits into a vector of one of these is computed in it; longer ones than LONGEST take LANES links at a time."""
+LONGEST = 16
 PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 """Numbers of links that code in one vector is compiled for: a chain takes the next."""
 LANES = 8
@@ -85,6 +87,8 @@ class Taylor(Integrator):
             if system.chain.closed:
                 what = "chains (Chain.pin)" if system.chain.pin else "mechanisms"
                 return f"Taylor does not support closed {what}; use {RUNGE_KUTTA}"
+            if system.chain.spatial and system.formulation.name == "recursive":
+                return f"Taylor takes lines in space, not bodies; use {RUNGE_KUTTA}"
             return f"Taylor takes the formulation recursive, not {system.formulation.name}; use another integrator"
         if system.callback:
             return "Taylor needs torques with a series: numbers, sines or tables, not a function; use DOP853"
@@ -120,14 +124,12 @@ class TaylorStepper(CompiledStepper):
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n
-        width, brought = next((width for width in WIDTHS if n <= width), LANES), SERIES[type(system.parameters)]
-        in_loops = n > width or chain.force_level > 0 or ONE_VECTOR not in brought
-        places = next((places for places in PLACES if n <= places), 0)
-        layout = series_layout(ORDER_BY_ORDER) if in_loops else series_layout(ONE_VECTOR, places, chain.loaded)
+        brought = SERIES[type(system.parameters)]
+        layout, width = layout_for(brought, chain)
         lanes = -(-n // width) * width
         rows, _, scratch = brought[ORDER_BY_ORDER].size
         terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
-        terms[0, 0] = 1.0
+        terms[list(brought[ORDER_BY_ORDER].ones), 0] = 1.0
         q = np.zeros((order, system.full_size))
         self.method = TaylorStep(
             tolerance_of_order(record.tol, order), terms, w, u, (0,) * width, layout, (0,) * order, q, np.empty(3)
@@ -137,6 +139,15 @@ class TaylorStepper(CompiledStepper):
     def restart(self, point: Restart, t_end: float) -> None:
         """Begin anew from another point."""
         self.start(point, t_end, point.f)
+
+
+def layout_for(brought: dict[int, Series], chain: Any) -> tuple[SeriesLayout, int]:
+    """Return how the series of one chain is computed, and how many numbers stand side by side in a vector."""
+    one, n = brought.get(ONE_VECTOR), chain.n
+    if one is None or n > one.most or chain.force_level or (chain.loaded and one.parts > 1):
+        return series_layout(ORDER_BY_ORDER), next((width for width in WIDTHS if n <= width <= LONGEST), LANES)
+    places = n if one.parts > 1 else next(places for places in PLACES if n <= places)
+    return series_layout(ONE_VECTOR, places, chain.loaded), next(width for width in WIDTHS if n * one.parts <= width)
 
 
 @kernel
@@ -160,18 +171,20 @@ def series_room(method, p):
 def prepare(method, p, clock, knots, k, bound, fresh):
     """Compute the series, with the loads on this side of the bound; the rates of a fresh knot are its first terms."""
     room, order = series_room(method, p), len(method.orders)
-    n, m, y, f = p.chain.n, len(knots.y[k]), knots.y[k], knots.f[k]
+    y, f, m = knots.y[k], knots.f[k], len(knots.y[k])
+    end = m - p.chain.ledger
+    half = end // 2
     if k == 0:
         begin(p, room)
     method.ends[0], method.ends[1], method.ends[2] = series(clock.t, bound, clock.sign > 0.0, y, p, room, order)
     clock.nfev += 1
-    if m > 2 * n:
+    if m > end:
         powers(p, room, order, method.q)
     if fresh:
-        for i in range(n):
-            f[i] = y[n + i]
+        for i in range(half):
+            f[i] = y[half + i]
         accelerations(p, room, f)
-        for i in range(2 * n, m):
+        for i in range(end, m):
             f[i] = method.q[0, i]
 
 
@@ -188,7 +201,7 @@ def attempt(method, p, clock, knots, k, bound, last):
     aim(clock, clock.sign * size, bound, last)
     h = clock.target - clock.t
     arrival(h, y, p, room, order, new)
-    horner(method.q, y, h, new, 2 * p.chain.n)
+    horner(method.q, y, h, new, len(y) - p.chain.ledger)
     return RUNNING
 
 
@@ -205,7 +218,7 @@ def point(method, p, clock, knots, k, time, out):
     """Sum the series at a time within the step."""
     y, s = knots.y[k], time - clock.t
     arrival(s, y, p, series_room(method, p), len(method.orders), out)
-    horner(method.q, y, s, out, 2 * p.chain.n)
+    horner(method.q, y, s, out, len(y) - p.chain.ledger)
 
 
 STEPS[TaylorStep] = StepKernels(attempt, polynomial, point, prepare=prepare)

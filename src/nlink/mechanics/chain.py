@@ -39,7 +39,7 @@ from nlink._support.checks import (
     whole,
 )
 from nlink._support.lazy import shown_by
-from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, Load, each, parameters_of
+from nlink.mechanics.loads import LOADS, POINT_LOADS, SPACE_LOADS, Gravity, Load, TipForce, each, parameters_of
 from nlink.mechanics.motions import Motion, motion_of
 from nlink.mechanics.points import GROUND
 
@@ -51,7 +51,7 @@ REACH = 1e-12
 """Rounding that is allowed when a pin lies just at the end of a chain's reach."""
 
 
-class Body:
+class Jointed:
     """Where a body of a mechanism hangs, and how it moves: `parent` counted from 0, GROUND, or the one before if not given; `at`
     along the parent's axis, or (along, left), its tip if not given, (x, y) on the ground; `motion` prescribes its coordinate.
     """
@@ -103,8 +103,10 @@ class Body:
 
 
 @dataclass(frozen=True, repr=False)
-class Link(Body):
-    """One rigid link: length, mass, centre of mass (`com` along, `offset` to the left), inertia about it. In a Mechanism: `Body`.
+class Link(Jointed):
+    """One rigid link: length, mass, centre of mass (`com` along, `offset` to the left), inertia about it.
+
+    What it hangs on in a Mechanism: `Jointed`.
 
     >>> Link.rod(1.0, 2.0)
     Link(length=1.0, mass=2.0, com=0.5, inertia=0.16666666666666666, offset=0.0)
@@ -149,6 +151,8 @@ class Multibody:
     """What chains and mechanisms have in common: links (the bodies), loads, and their numbers."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
+    spatial: ClassVar[bool] = False
+    """whether the chain moves in space: its coordinates are not angles then"""
     links: tuple[Any, ...]
     loads: tuple[Load, ...]
     pin: Any
@@ -177,6 +181,26 @@ class Multibody:
     def n(self) -> int:
         """Number of links."""
         return len(self.links)
+
+    @property
+    def size(self) -> int:
+        """Number K of coordinates: in the plane one for each link."""
+        return self.n
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the coordinates: "1", "2" in the plane."""
+        return tuple(str(i + 1) for i in range(self.n))
+
+    @cached_property
+    def turning(self) -> np.ndarray:
+        """Which coordinates are angles (K,): all but the displacements of sliders."""
+        return ~self.slides
+
+    def start(self, pose: Any, omega: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and rates (K,) of a pose and of rates, checked; rates that are not given are zero."""
+        theta = self.coordinates("theta", pose)
+        return np.array(theta), np.array(self.coordinates("omega", 0.0 if omega is None else omega))
 
     @property
     def made_of(self) -> str:
@@ -272,7 +296,7 @@ class Chain(Multibody):
         object.__setattr__(self, "links", _links(self.links))
         object.__setattr__(self, "loads", _chain_loads(self.loads, len(self.links)))
         object.__setattr__(self, "pin", _pin(self.pin, self.links))
-        _refuse_singular(self.links)
+        refuse_singular("Chain", self.links)
 
     @classmethod
     def uniform(
@@ -333,7 +357,7 @@ def bodies(where: str, links: Any, kinds: Any, remedy: str = "") -> tuple[Any, .
         raise ModelError(f"{where}.links must not be empty; give at least one Link")
     for i, link in enumerate(links):
         if not isinstance(link, kinds):
-            of_mechanism = "; use Mechanism" if isinstance(link, Body) else ""
+            of_mechanism = "; use Mechanism" if isinstance(link, Jointed) else ""
             raise ModelError(f"{where}.links[{i}] must be a {names}, got {shown(link)}{of_mechanism}")
     return links
 
@@ -363,6 +387,7 @@ def ordered_loads(where: str, loads: Any, kinds: dict[str, type[Load]]) -> tuple
         if not isinstance(load, tuple(kinds.values())):
             known = ", ".join(kind.__name__ for kind in kinds.values())
             remedy = "; for springs and forces at points use Mechanism" if type(load) in POINT_LOADS.values() else ""
+            remedy = "; for torsion springs use SpatialChain" if type(load) in SPACE_LOADS.values() else remedy
             raise ModelError(f"{where}.loads[{i}] must be a load ({known}), got {shown(load)}{remedy}")
         if not load.several and any(type(load) is type(other) for other in loads[:i]):
             raise ModelError(f"{where}.loads has two {type(load).__name__}; give one, with a list of values if joints differ")
@@ -372,6 +397,7 @@ def ordered_loads(where: str, loads: Any, kinds: dict[str, type[Load]]) -> tuple
 
 def _chain_loads(loads: Any, n: int) -> tuple[Load, ...]:
     loads = ordered_loads("Chain", loads, LOADS)
+    refuse_forward("Chain", loads)
     for load in loads:
         link = getattr(load, "link", None)
         if link not in (None, n - 1):
@@ -382,6 +408,13 @@ def _chain_loads(loads: Any, n: int) -> tuple[Load, ...]:
     return loads
 
 
+def refuse_forward(where: str, loads: tuple[Load, ...]) -> None:
+    """Refuse a force out of the plane."""
+    for load in loads:
+        if isinstance(load, TipForce) and load.fz is not None:
+            raise ModelError(f"TipForce.fz must not be given for a {where}, which moves in the plane; use SpatialChain")
+
+
 def check_lengths(load: Load, n: int) -> None:
     """Refuse a load whose lists have not a value for each of n links."""
     for name in (field.name for field in fields(load)):
@@ -390,7 +423,7 @@ def check_lengths(load: Load, n: int) -> None:
             spread(f"{type(load).__name__}.{name}", value, n, "links")
 
 
-def _refuse_singular(links: tuple[Link, ...]) -> None:
+def refuse_singular(where: str, links: Sequence[Link]) -> None:
     """Refuse a chain whose mass matrix is singular in some configuration.
 
     Link i has a solvable acceleration if it resists turning about its upper hinge, or if what hangs on its lower end
@@ -402,7 +435,7 @@ def _refuse_singular(links: tuple[Link, ...]) -> None:
         if link.hinge_inertia == 0 and not solid:
             rest = "nothing behind it" if i == len(links) - 1 else "what hangs on it can swing without moving a mass"
             raise ModelError(
-                f"Chain.links[{i}] makes the mass matrix singular: it has no inertia about its upper hinge and {rest}; "
+                f"{where}.links[{i}] makes the mass matrix singular: it has no inertia about its upper hinge and {rest}; "
                 f"give it a mass away from the hinge or an inertia (mass {link.mass:g}, inertia {link.inertia:g})"
             )
         if link.inertia > 0:

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nlink.compiled.dispatch import ByClass, dispatched
+from nlink.compiled.lowering import Operand
 
 Kernel = Callable[..., None]
 RIGHT_HAND_SIDES: dict[type, Kernel] = ByClass()
 HAMILTON: dict[type, Hamilton] = ByClass()
 SETTLERS: dict[type, Callable[..., bool]] = ByClass()
 RESIDUALS: dict[type, Kernel] = ByClass()
+RATTLES: dict[type, Rattled] = ByClass()
 
 
 def right_hand_side(parameters: type) -> Callable[[Kernel], Kernel]:
@@ -71,4 +73,42 @@ def residual(t, z, rate, p, y, out, w):
 
     Link by link z holds coordinates, velocities, multipliers of the constraints and of their rates, and `rate` their rates;
     coordinates and velocities go into the state y too, whose other values are read.
+    """
+
+
+class RattleRoom(NamedTuple):
+    """Where a stage of RATTLE is computed."""
+
+    w: Operand
+    """scratch of the right-hand side"""
+    factors: Operand
+    """(rows, N): what depends on the coordinates alone, and u: what is solved for"""
+    u: Operand
+    begun: Operand
+    """(m,): state and ledger at the start of a stage; trial: coordinates with the rates that are tried"""
+    trial: Operand
+    power: Operand
+    """(2, ledger): powers at the start of a stage and at its end"""
+
+
+class Rattled(NamedTuple):
+    """The stage of RATTLE: plain functions that a formulation brings for the generic ones of the same names, and the rows of its
+    scratch.
+    """
+
+    rattle_begin: Kernel
+    rattle_stage: Callable[..., tuple[int, bool]]
+    rows: int
+
+
+@dispatched(lambda kind: RATTLES[kind].rattle_begin)
+def rattle_begin(t, y, p, room):
+    """Make ready for a stage from the state y at time t: fill its forces and powers, and what depends on its coordinates alone."""
+
+
+@dispatched(lambda kind: RATTLES[kind].rattle_stage)
+def rattle_stage(t, h, y, p, room):
+    """Take a stage of size h from the state y with its ledger, for which all is ready: y becomes its end, ready for the next.
+
+    Return how often the equations were solved, and whether they converged.
     """

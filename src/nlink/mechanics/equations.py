@@ -18,7 +18,7 @@ from nlink.compiled.jit import COMPILING, apart, entry
 from nlink.compiled.simd import VecArray
 from nlink.compiled.views import views
 from nlink.mechanics.contract import SETTLERS, settled
-from nlink.mechanics.kernels import UnloadedChain
+from nlink.mechanics.kernels import ChainParameters, UnloadedChain
 from nlink.mechanics.scratch import TIP
 from nlink.mechanics.stages import Sums, run_stages
 
@@ -83,8 +83,9 @@ def equations_of(parameters: Any) -> Any:
     """Return the machine code for parameters, without loads if there are none; if nothing is compiled, the parameters."""
     if not COMPILING:
         return parameters
-    if not parameters.chain.loaded:
-        parameters = parameters._replace(chain=UnloadedChain(*parameters.chain))
+    chain = parameters.chain
+    if type(chain) is ChainParameters and not chain.loaded:
+        parameters = parameters._replace(chain=UnloadedChain(*chain))
     memory = np.empty(words(parameters), np.int64)
     addresses: Any = compile_equations(parameters, memory)
     return Equations(*addresses, memory)

@@ -23,23 +23,24 @@ from numpy.typing import ArrayLike
 from nlink._support.checks import ModelError, listed, number, shown
 from nlink._support.lazy import shown_by
 from nlink.mechanics import assembly, branches, kinematics, loop_closure, mobility, tree_kinematics
-from nlink.mechanics.chain import Body, Chain, Link, Multibody, bodies, check_lengths, ordered_loads
+from nlink.mechanics.chain import Chain, Jointed, Link, Multibody, bodies, check_lengths, ordered_loads, refuse_forward
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
 from nlink.mechanics.motions import Motion, motion_at
 from nlink.mechanics.points import CLOSURES, GROUND, At, Closure, Gear, Guide, Pin, Point, ends
 from nlink.mechanics.resistance import unresisted
+from nlink.mechanics.space.refusals import refuse_space
 
 BEYOND = 1e-9
 """Part of a link's length by which a point may lie beyond its ends: rounding."""
 
 
 @dataclass(frozen=True, repr=False)
-class Slider(Body):
+class Slider(Jointed):
     """A body that moves along a line fixed in its parent and keeps the parent's angle; massless unless it has a mass.
 
     `direction` in rad, from +x on the ground, from the left normal t of a parent. Centre of mass from its origin: `com` along e and
-    `offset` along t of the parent. In a Mechanism: `Body`.
+    `offset` along t of the parent. In a Mechanism: `Jointed`.
 
     >>> Slider(2.0)
     Slider(mass=2.0, direction=0.0, com=0.0, offset=0.0, inertia=0.0)
@@ -87,6 +88,7 @@ class Mechanism(Multibody):
         object.__setattr__(self, "pins", self._pins(self.pins))
         for i, body in enumerate(self.links):
             self._check_place(i, body)
+        refuse_forward("Mechanism", self.loads)
         for load in self.loads:
             self._check_load(load)
         for i, closure in enumerate(self.pins):
@@ -346,6 +348,7 @@ def a_model(what: str, model: Any, names: str = "a Chain or a Mechanism") -> Mul
     """Return a model; refuse what is none, and say where its chain is."""
     if isinstance(model, Chain | Mechanism):
         return model
+    refuse_space(what, model)
     remedies = {"Scenario": "scenario.chain", "Run": "run.chain", "str": "preset(name).chain"}
     kind = type(model).__name__
     remedy = f"; give {remedies[kind]}" if kind in remedies else ""

@@ -36,21 +36,22 @@ class At:
 
 
 Point = At | tuple[float, float]
+"""In space a point of the ground has three numbers."""
 
 
-def point(where: str, value: Any) -> Point:
-    """Return a point of a body, or (x, y) of the ground, checked."""
+def point(where: str, value: Any, axes: int = 2) -> Point:
+    """Return a point of a body, or (x, y) of the ground, in space (x, y, z), checked."""
     if isinstance(value, At):
         return value
-    if not listed(value) or len(pair := tuple(value)) != 2:
-        raise ModelError(f"{where} must be At(link, along, left), or (x, y) of the ground in m, got {shown(value)}")
-    x, y = (number(f"{where}[{i}]", each) for i, each in enumerate(pair))
-    return x, y
+    if not listed(value) or len(numbers := tuple(value)) != axes:
+        ground = "(x, y)" if axes == 2 else "(x, y, z)"
+        raise ModelError(f"{where} must be At(link, along, left), or {ground} of the ground in m, got {shown(value)}")
+    return tuple(number(f"{where}[{i}]", each) for i, each in enumerate(numbers))  # pyright: ignore[reportReturnType]
 
 
-def checked_points(where: str, values: Any, n: int) -> list[Point]:
+def checked_points(where: str, values: Any, n: int, axes: int = 2) -> list[Point]:
     """Return points of n bodies or of the ground, checked."""
-    found = [point(f"{where}[{i}]", value) for i, value in enumerate(values)]
+    found = [point(f"{where}[{i}]", value, axes) for i, value in enumerate(values)]
     for i, each in enumerate(found):
         if isinstance(each, At) and each.link >= n:
             raise ModelError(f"{where}[{i}].link must be a body of the model, 0 to {n - 1}, got {each.link}")

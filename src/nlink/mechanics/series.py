@@ -46,6 +46,12 @@ class Series(NamedTuple):
     size: SeriesSize
     refusal: Callable[[Any], str] = lambda p: ""
     """why it does not take parameters, or nothing if it does"""
+    parts: int = 1
+    """of ONE_VECTOR: how many lanes a link takes"""
+    most: int = 16
+    """of ONE_VECTOR: links of the longest chain"""
+    ones: tuple[int, ...] = ()
+    """rows of coefficients that begin with 1 at every step: filled once for all, where the memory is made"""
 
 
 SERIES: dict[type, dict[int, Series]] = ByClass()
@@ -130,12 +136,12 @@ def horizon(h, p, room, order):
 
 @chosen("arrival")
 def arrival(h, y, p, room, order, new):
-    """Fill `new` with the state (without its ledger) at the time h after the start y of the series in the room."""
+    """Fill `new` with the state, on its constraints and without its ledger, at the time h after the start y of the series."""
 
 
 @chosen("accelerations")
 def accelerations(p, room, f):
-    """Fill f[N:2N] with the accelerations at the start of the series in the room."""
+    """Fill the second half of f with the accelerations of the coordinates at the start of the series in the room."""
 
 
 @chosen("polynomials")

@@ -20,11 +20,14 @@ from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.contract import residual
 from nlink.mechanics.equations import equations_of, rates
-from nlink.mechanics.kernels import ChainParameters, chain_parameters, energies, turn
+from nlink.mechanics.kernels import chain_parameters, energies, turn
 from nlink.mechanics.loads import CONSTRAINTS, LOADS, MOTION, POINT_LOADS, JointTorque, kinks, ledger, mechanism_ledger
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.motions import fastest, knots_of
 from nlink.mechanics.scratch import TIP
+from nlink.mechanics.space.kinematics import turns
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.numbers import spatial_numbers
 from nlink.mechanics.torque_callback import TorqueCallback
 
 BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
@@ -65,8 +68,12 @@ class Formulation(ABC):
         """Return the formulation for people: its name, and its options if it has any that are not as usual."""
         return self.name if self == type(self)() else repr(self)
 
+    def of_space(self, chain: SpatialChain) -> Formulation:
+        """Return the formulation of a chain in space that goes by this name; refuse it by name if there is none."""
+        raise ModelError(f"{self.name} takes chains in the plane, not in space; use recursive or natural")
+
     @abstractmethod
-    def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:
+    def parameters(self, chain: Multibody, numbers: Any) -> Any:
         """Return the NamedTuple of parameters; raise ModelError for what this formulation cannot take."""
 
     def side_by_side(self, parameters: Any) -> Any:
@@ -152,6 +159,12 @@ class Formulation(ABC):
     def turning(self, n: int) -> np.ndarray:
         """Return which components of the state are angles: their error is not measured against a wound-up value."""
 
+    def turning_of(self, chain: Multibody) -> np.ndarray:
+        """Return which components of the state of a chain are angles (size,): not the displacements of sliders."""
+        turning = self.turning(chain.n)
+        turning[: chain.n] &= ~chain.slides
+        return turning
+
 
 class AngleFormulation(Formulation):
     """A formulation in angles: its state is (theta, omega), unless it says how to read its own."""
@@ -215,16 +228,22 @@ class System:
             chain.check_masses()
             chain = chain.as_chain() or chain
         self.asked = formulation
-        formulation = formulation.of_mechanism(chain) if isinstance(chain, Mechanism) else formulation
+        if isinstance(chain, Mechanism):
+            formulation = formulation.of_mechanism(chain)
+        elif isinstance(chain, SpatialChain):
+            formulation = formulation.of_space(chain)
         if chain.pin and not formulation.closes:
             others = "recursive, momentum, maximal or natural"
             raise ModelError(f"{formulation.name} does not support closed chains (Chain.pin); use {others}")
         self.chain, self.formulation = chain, formulation
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.at(chain.n)) if load and load.function else None
-        numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
+        if isinstance(chain, SpatialChain):
+            numbers: Any = spatial_numbers(chain, formulation.constrained)
+        else:
+            numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
-        self.size = len(formulation.turning(chain.n))
+        self.size = len(formulation.turning_of(chain))
         self.rows_of_ledger = mechanism_ledger() if isinstance(chain, Mechanism) else ledger()
         self.ledger = [name for name in self.rows_of_ledger if self._works(name)]
         self._rows = self.parameters.chain.ledger
@@ -401,13 +420,20 @@ class System:
         """Whether compiled code calls a torque function in Python: one chain at a time, and slowly."""
         return self.callback is not None and not self.callback.compiled
 
-    def accelerations(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """Return the angular accelerations (N,) in rad/s^2: what formulations are compared by."""
+    def accelerations(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+        """Return the angular accelerations (N,) in rad/s^2, in space (N, 3) in world axes: what formulations are compared by."""
         state = self.encode(theta, omega)
-        return self.formulation.decode_rates(self.chain, state, self(t, state))
+        found = self.formulation.decode_rates(self.chain, state, self(t, state))
+        return turns(self.chain, *self.decode(state), found).alpha if isinstance(self.chain, SpatialChain) else found
 
-    def reactions(self, theta: ArrayLike, omega: ArrayLike, t: float = 0.0) -> np.ndarray:
-        """Return the force on each link at its upper hinge, (N, 2) in N; with a pin (N+1, 2), the last row its force on the tip."""
+    def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+        """Return the force on each link at its upper hinge, (N, 2) in N, in space (N, 3); with a pin (N+1, 2), the last row its
+        force on the tip.
+        """
+        if self.chain.spatial:
+            state = self.encode(theta, omega)
+            rates = self.formulation.decode_rates(self.chain, state, self(t, state))
+            return self.formulation.reactions(self.chain, *self.decode(state), rates, self._w)
         alpha = self.accelerations(theta, omega, t)
         angles, rates = self.chain.given(t, self.angles("theta", theta), self.angles("omega", omega))
         return self.formulation.reactions(self.chain, angles, rates, alpha, self._w)
@@ -436,20 +462,20 @@ class System:
     @property
     def turning(self) -> np.ndarray:
         """Which components of the state are angles (size,): not the displacements of sliders."""
-        turning = self.formulation.turning(self.chain.n)
-        turning[: self.chain.n] &= ~self.chain.slides
-        return turning
+        return self.formulation.turning_of(self.chain)
 
     def violation(self, state: np.ndarray) -> Any:
         """Return how far a state is off its constraints."""
         return self.formulation.violation(self.chain, np.asarray(state, float))
 
-    def encode(self, theta: ArrayLike, omega: ArrayLike) -> np.ndarray:
-        """Return the state of these angles (N,) and rates (N,)."""
+    def encode(self, theta: Any, omega: Any) -> np.ndarray:
+        """Return the state of these angles (N,) and rates (N,); in space of a pose and of rates: `SpatialChain.start`."""
+        if self.chain.spatial:
+            return self.formulation.encode(self.chain, *self.chain.start(theta, omega))
         return self.formulation.encode(self.chain, self.angles("theta", theta), self.angles("omega", omega))
 
     def decode(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return angles and rates of a state, or of many (..., size)."""
+        """Return angles and rates of a state, or of many (..., size): in space coordinates and their rates (..., K)."""
         return self.formulation.decode(self.chain, np.asarray(state, float))
 
     def angles(self, name: str, values: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -27,15 +28,15 @@ class LostFunction:
         raise ModelError(f"the torque was the function {self.name[:200]!r}, which a file cannot hold; simulate again with it")
 
 
-def read_loads(value: Any) -> tuple[Load, ...]:
-    """Read the table of loads."""
+def read_loads(value: Any, kinds: Mapping[str, type] | None = None) -> tuple[Load, ...]:
+    """Read the table of loads, of these kinds; if none are given, of those of the plane."""
     found: list[Load] = []
-    for name, each in table_of(value, "loads", "[loads]", LOADS | POINT_LOADS).items():
+    for name, each in table_of(value, "loads", "[loads]", LOADS | POINT_LOADS if kinds is None else kinds).items():
         if name in POINT_LOADS:
             rows = each if checks.listed(each) else [each]
             found += [_point_load(f"loads.{name}[{i}]", POINT_LOADS[name], row) for i, row in enumerate(rows)]
         else:
-            found.append(_load(name, each))
+            found.append(_load((kinds or LOADS)[name], each, 2 if kinds is None else 3))
     return tuple(found)
 
 
@@ -54,17 +55,17 @@ def _point_load(where: str, kind: type[Load], row: Any) -> Load:
         raise ModelError(str(error).replace(f"{kind.__name__}.", f"{where}.", 1)) from None
 
 
-def _load(name: str, value: Any) -> Load:
-    kind = LOADS[name]
+def _load(kind: type, value: Any, axes: int) -> Load:
+    name = kind.name
     try:
         if kind is JointTorque:
             return JointTorque(_torque(value))
         if isinstance(value, dict):
             return record(kind, value, f"loads.{name}")
         if name == "tip_force":
-            if not checks.listed(value) or len(value) != 2:
-                raise ModelError(f"must be [fx, fy], got {checks.shown(value)}")
-            return kind(*value)
+            if not checks.listed(value) or not 2 <= len(value) <= axes:
+                raise ModelError(f"must be [fx, fy{', fz' if axes > 2 else ''}], got {checks.shown(value)}")
+            return kind(**dict(zip(("fx", "fy", "fz"), value, strict=False)))
         return kind(value)
     except ModelError as error:
         text = str(error)

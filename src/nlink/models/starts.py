@@ -12,6 +12,9 @@ from nlink._support.checks import ANGLES, DISPLACEMENTS, RATES, SPEEDS, ModelErr
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.rows import omega_rows, pose_rows
+from nlink.models.space_starts import read_start_in_space, write_start_in_space
 from nlink.models.tables import table_of
 
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
@@ -19,8 +22,10 @@ SHAPES = ("line", "zigzag", "hanging")
 Values = tuple[float, ...]
 
 
-def read_start(table: dict[str, Any], model: Multibody) -> tuple[Values, Values]:
+def read_start(table: dict[str, Any], model: Multibody) -> tuple[Any, Any]:
     """Return the start angles and rates of a model file; of sliders, displacements and speeds."""
+    if isinstance(model, SpatialChain):
+        return read_start_in_space(table, model)
     start = table.get("start", "zigzag" if model.pin else "hanging")
     table = table_of({"shape": start} if isinstance(start, str) else start, "start", "[start]", START_KEYS)
     unit = ANGLES[checks.choice("start.unit", table.get("unit", "rad"), ("rad", "deg"))]
@@ -67,15 +72,27 @@ def _driven(table: dict[str, Any], model: Mechanism, unit: float) -> Values:
     return tuple(loop_closure.driven(model, given, table.get("branch"), near).tolist())
 
 
-def write_start(theta: Any, omega: Any, slides: np.ndarray) -> dict[str, Any]:
+def stated(model: Multibody, theta: Any, omega: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return a start, checked, as plain numbers: angles and rates of all bodies, in space rows of the pose and of the rates."""
+    if isinstance(model, SpatialChain):
+        return pose_rows(model, theta), omega_rows(model, omega)
+    angles, rates = (np.array(model.coordinates(name, values)) for name, values in (("theta", theta), ("omega", omega)))
+    angles, rates = model.given(0.0, angles, rates)
+    return tuple(angles.tolist()), tuple(rates.tolist())
+
+
+def write_start(model: Multibody, theta: Any, omega: Any) -> dict[str, Any]:
     """Return a start as a table; one number stands for equal ones, unless it were an angle and a displacement at once."""
+    if isinstance(model, SpatialChain):
+        return write_start_in_space(model, theta, omega)
+    slides = model.slides
     return {"theta": _short(theta, slides), "omega": _short(omega, slides)}
 
 
 def warn_of_degrees(table: dict[str, Any], model: Multibody, where: str) -> None:
     """Warn of start angles of a model that look like degrees, but have no unit."""
     start = table.get("start")
-    if not isinstance(start, dict) or "unit" in start:
+    if not isinstance(start, dict) or "unit" in start or model.spatial:
         return
     slides = model.slides.tolist() if model.slides.any() else []
     for key in ("theta", "angle", "drive"):

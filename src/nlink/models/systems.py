@@ -7,24 +7,39 @@ from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, ModelError, measured
-from nlink.mechanics.chain import LINK, MOST_LINKS, Body, Chain, Link, Multibody
+from nlink.mechanics.chain import LINK, MOST_LINKS, Chain, Jointed, Link, Multibody
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.loads.tip import AtTip
 from nlink.mechanics.mechanism import Mechanism, Slider
+from nlink.mechanics.space.model import SpatialChain
 from nlink.models.loads import read_loads, write_loads
 from nlink.models.points import read_closures, read_motion, write_closure, write_motion
+from nlink.models.space import KEYS as SPACE_KEYS
+from nlink.models.space import read_space, write_space
 from nlink.models.tables import table_of, told_as
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 JOINT_KEYS = ("kind", "parent", "at", "motion")
 """Keys of a body of a mechanism; a file that has one of them holds a mechanism."""
 SLIDER_KEYS = ("mass", "direction", "com", "offset", "inertia")
-SYSTEM_KEYS = ("links", *LINK_KEYS, "floating", "loads", "pin", "pins")
-"""Keys of a model file that say what moves."""
+SYSTEM_KEYS = ("space", "links", *LINK_KEYS, "floating", "loads", "pin", "pins")
+"""Keys of a model file that say what moves, in the plane."""
+SPATIAL_KEYS = ("space", "links", *SPACE_KEYS, "loads")
+"""Likewise in space."""
+
+
+def system_keys(table: dict[str, Any]) -> tuple[str, ...]:
+    """Return the keys that say what moves, for a model in the plane or in space."""
+    return SPATIAL_KEYS if table.get("space") else SYSTEM_KEYS
 
 
 def read_system(table: dict[str, Any]) -> Multibody:
-    """Return the chain or the mechanism of a model file."""
+    """Return the chain, the mechanism or the chain in space of a model file."""
+    space = table.get("space", False)
+    if not isinstance(space, bool):
+        raise ModelError(f"space must be true or false, got {checks.shown(space)}")
+    if space:
+        return read_space(table)
     bodies, loads = _bodies(table), read_loads(table.get("loads", {}))
     floating = table.get("floating", False)
     if not isinstance(floating, bool):
@@ -42,7 +57,9 @@ def read_system(table: dict[str, Any]) -> Multibody:
 
 
 def write_system(model: Multibody) -> dict[str, Any]:
-    """Return a chain or a mechanism as the tables of a model file, explicit in every value."""
+    """Return a model as the tables of a model file, explicit in every value."""
+    if isinstance(model, SpatialChain):
+        return write_space(model)
     loads = {"loads": write_loads(model.loads)}
     if isinstance(model, Mechanism):
         pins = {"pins": [write_closure(closure) for closure in model.pins]} if model.pins else {}
@@ -132,7 +149,7 @@ def _numbers(link: Link) -> dict[str, float]:
     return {name: getattr(link, name) for name in LINK}
 
 
-def _body(body: Body) -> dict[str, Any]:
+def _body(body: Jointed) -> dict[str, Any]:
     """Return a body of a mechanism as a table, with what is said of its joint."""
     values = {f.name: getattr(body, f.name) for f in fields(body)}
     said = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None}

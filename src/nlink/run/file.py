@@ -20,17 +20,19 @@ from nlink._support.endings import MODEL, NUMBERS, RUN, check_ending
 from nlink._support.files import locked
 from nlink._support.guarded import Refused, Unread, attribute, check_array, entry, guarded, opened_hdf5, parsed, variables_of
 from nlink._support.version import __version__
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import mechanism_ledger
-from nlink.run.run import COLUMNS, Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
+from nlink.run.readout import EventRecord, Trajectory, event_record, knot_names, trajectory
+from nlink.run.run import COLUMNS, Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.run.writer import (
     FORMAT,
     FORMAT_OF_CHAINS,
-    KNOTS,
-    VARIABLES,
     RunFileError,
     RunWriter,
     checksum,
     event_columns,
+    event_names,
+    known_names,
     part_name,
     variable,
 )
@@ -45,7 +47,7 @@ LOG_END = 2**20
 REMEDY = "use another copy or run again"
 LENGTHS: dict[str, int | None] = {"slot": 2, "part": 2, "axis": 2}
 """Lengths of the dimensions that all run files share."""
-UNSUMMED = ("link", "kind", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
+UNSUMMED = ("link", "coordinate", "kind", "log", "checkpoint", "axis", "event", "sign", "letter", "slot", "part", "state")
 """What the checksum passes over: numbers and kinds of links, the log it is in, what has a sum there, dimensions without values."""
 MOST = 2**53
 """Largest count."""
@@ -94,11 +96,24 @@ class Stored(np.lib.mixins.NDArrayOperatorsMixin):
 def variables(run: Run) -> Variables:
     """Return what a run holds as name -> (dimensions, values, attributes)."""
     data = columns_of(run) | {"link": np.arange(1, run.chain.n + 1)}
-    data |= dict(zip(KNOTS, run.knots, strict=True)) if run.knots else {}
-    data |= event_columns(run.events) if run.events else {}
+    data |= {"coordinate": np.array(run.chain.labels)} if run.chain.spatial else {}
+    data |= dict(zip(knot_names(run.chain), run.knots, strict=True)) if run.knots else {}
+    data |= event_columns(run.events, event_names(run.chain)) if run.events else {}
     data |= {"kind": run.chain.slides.astype(np.uint8)} if run.chain.slides.any() else {}
     kinds = {name: variable(name, bool(run.chain.slides.any())) for name in data}
     return {name: (kinds[name].dimensions, np.asarray(values), kinds[name].attributes) for name, values in data.items()}
+
+
+def in_space(run: Run) -> Variables:
+    """Return what the coordinates of a run in space stand for as name -> (dimensions, values, attributes); nothing in the plane."""
+    if not run.chain.spatial:
+        return {}
+    vector = ("time", "link", "axis")
+    return {
+        "direction": (vector, run.direction, {"long_name": "unit vector along the link: x right, y up, z to the viewer"}),
+        "omega": (vector, run.omega, {"units": "rad/s", "long_name": "angular velocity in world axes"}),
+        "alpha": (vector, run.alpha, {"units": "rad/s^2", "long_name": "angular acceleration in world axes"}),
+    }
 
 
 def save(run: Run, path: str | os.PathLike[str]) -> None:
@@ -116,11 +131,12 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
 
 def copy(writer: RunWriter, run: Run, points: np.ndarray, knots: np.ndarray) -> None:
     """Write these saved points and steps of a run, and its events, some at a time."""
-    data, rows = columns_of(run), max(1, BLOCK // run.chain.n)
+    data, rows = columns_of(run), max(1, BLOCK // run.chain.size)
     for k in range(0, len(points), rows):
         writer.append({name: values[points[k : k + rows]] for name, values in data.items()})
     for k in range(0, len(knots), rows):
-        writer.append({name: values[knots[k : k + rows]] for name, values in zip(KNOTS, run.knots or (), strict=True)})
+        steps = zip(knot_names(run.chain), run.knots or (), strict=True)
+        writer.append({name: values[knots[k : k + rows]] for name, values in steps})
     writer.append_events(run.events)
 
 
@@ -165,7 +181,7 @@ def opened(source: Path, path: Path) -> Run:
         except BaseException:
             file.close()
             raise
-    if not any(isinstance(values, Stored) for values in (run.theta, run.pin_force, run.t, run.knots and run.knots.theta)):
+    if not any(isinstance(values, Stored) for values in (run.position, run.pin_force, run.t, run.knots and run.knots.position)):
         file.close()
     return run
 
@@ -176,20 +192,22 @@ def _read(file: Any, closed: bool, source: Path) -> Run:
     data, text = variables_of(file, "a run of nlink"), attribute(file, "nlink", str)
     line, fixed = _last_line(data, closed), parsed(text)
     counts, finished = _counts(line), "checksum" in line
-    _refuse_unfit(data, links_in(fixed), counts, finished)
+    spatial = file.attrs["nlink_format"] == FORMAT
+    _refuse_unfit(data, links_in(fixed), counts, finished, spatial)
     if finished:
         _verify(data, text, line)
+    scenario = _scenario(fixed, data, spatial)
     names = [name for name in (*COLUMNS, *(f"work_{name}" for name in mechanism_ledger())) if name in data]
     stats = entry(line, "stats", dict)
     steps = (entry(stats, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
     return Run(
-        scenario=_scenario(fixed),
+        scenario=scenario,
         **fields_of({name: _values(data[name], counts["time"]) for name in names}),
         status=_status(source, fixed, line, finished),
         stats=Stats(*steps, wall=entry(stats, "wall", float, least=0.0, most=math.inf)),
         meta=_meta(fixed),
-        events=_events(data, counts["event"]),
-        knots=Trajectory(*(_values(data[name], counts["knot"]) for name in KNOTS)) if counts["knot"] else None,
+        events=_events(scenario.chain, data, counts["event"]),
+        knots=_knots(scenario.chain, data, counts["knot"]),
         checkpoint=None if line.get("checkpoint") is None else _checkpoint(data, entry(line, "checkpoint", dict)),
         trusted_until=None if line.get("trusted_until") is None else entry(line, "trusted_until", float),
     )
@@ -240,9 +258,9 @@ def _checkpoint(data: dict[str, Any], table: dict[str, Any]) -> Checkpoint:
     return Checkpoint(t, step, state, rates, origin, count, (thinning[0], thinning[1], thinning[2]))
 
 
-def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool) -> None:
+def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool, spatial: bool) -> None:
     """Refuse variables that no run has, that are missing, or of another type or length."""
-    known = {name: variable(name) for name in (*VARIABLES, *(f"work_{name}" for name in mechanism_ledger()))}
+    known = {name: variable(name) for name in (*known_names(spatial), *(f"work_{name}" for name in mechanism_ledger()))}
     lengths = LENGTHS | {"link": n} | (counts if finished else {})
     for name in sorted({name for name, each in known.items() if not each.optional} | set(data)):
         if name not in data or name not in {*known, *UNSUMMED}:
@@ -282,7 +300,7 @@ def _refuse_foreign(file: Any) -> None:
     if "nlink_format" not in file.attrs:
         raise Unread("is not a run of nlink: it is a netCDF or HDF5 file from elsewhere")
     version = attribute(file, "nlink_format", int)
-    if version not in (FORMAT_OF_CHAINS, FORMAT):
+    if not FORMAT_OF_CHAINS <= version <= FORMAT:
         writer = attribute(file, "nlink_version", str) if "nlink_version" in file.attrs else "a newer nlink"
         remedy = "update nlink to read it" if version > FORMAT else "run again"
         raise Unread(f"was written by nlink {writer[:20]} in format {version}; this is {__version__}, {remedy}")
@@ -307,14 +325,16 @@ def links_in(fixed: dict[str, Any]) -> int:
     return len(each) if isinstance(each, list) else entry(table, "links", int, least=1, most=MOST)
 
 
-def _scenario(fixed: dict[str, Any]) -> Scenario:
-    """Return the scenario of a run."""
+def _scenario(fixed: dict[str, Any], data: dict[str, Any], spatial: bool) -> Scenario:
+    """Return the scenario of a run, whose chain moves in space or in the plane as its data do."""
     try:
         scenario = Scenario.from_dict(entry(fixed, "scenario", dict), where="its scenario")
     except ModelError as error:
         raise Refused(str(error)[:300]) from None
     if scenario.chain.n != links_in(fixed):  # it floats: nlink writes the sliders that carry it
         raise Refused("its scenario has more bodies than it lists")
+    if scenario.chain.spatial != spatial or (spatial and len(data["coordinate"]) != scenario.chain.size):
+        raise Refused("its coordinates are not those of its chain")
     return scenario
 
 
@@ -338,17 +358,22 @@ def _counts(line: dict[str, Any]) -> dict[str, int]:
     return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
 
 
-def _events(data: dict[str, Any], count: int) -> list[EventRecord]:
-    """Return the first events of a file: a line of JSON for each, times (E,), angles and rates (E, N)."""
+def _knots(chain: Multibody, data: dict[str, Any], count: int) -> Trajectory | None:
+    """Return the integrator's steps, if the file has some."""
+    return trajectory(chain, *(_values(data[name], count) for name in knot_names(chain))) if count else None
+
+
+def _events(chain: Multibody, data: dict[str, Any], count: int) -> list[EventRecord]:
+    """Return the first events of a file: a line of JSON for each, times (E,), coordinates and rates (E, K)."""
     lines = data["event_text"][()].tobytes().split(b"\n")[:-1][:count]
-    times, theta, omega = (data[f"event_{name}"][:count] for name in ("time", "theta", "omega"))
+    times, positions, velocities = (data[name][:count] for name in event_names(chain))
     if len(lines) != len(times):
         raise Refused(f"it has {len(times)} events and the names of {len(lines)}")
     events = []
-    for line, t, angles, rates in zip(lines, times, theta, omega, strict=True):
+    for line, t, position, velocity in zip(lines, times, positions, velocities, strict=True):
         table = parsed(line)
         name, info = entry(table, "name", str), entry(table, "info", dict)
         if name == "flip":
-            entry(info, "link", int, least=0, most=len(angles) - 1)
-        events.append(EventRecord(float(t), name, angles, rates, info))
+            entry(info, "link", int, least=0, most=len(position) - 1)
+        events.append(event_record(chain, float(t), name, position, velocity, info))
     return events

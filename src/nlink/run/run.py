@@ -16,6 +16,9 @@ from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.points import Point, checked_points
+from nlink.run.readout import IN_PLANE, IN_SPACE, Readout, motion_names, settled, trajectory
+from nlink.run.readout import EventRecord as EventRecord
+from nlink.run.readout import Trajectory as Trajectory
 from nlink.scenario import LostFunction, Scenario
 
 if TYPE_CHECKING:
@@ -27,11 +30,12 @@ if TYPE_CHECKING:
 
 COLUMNS = {
     "time": "t",
-    **{name: name for name in ("theta", "omega", "alpha", "kinetic", "potential")},
+    **dict(zip(IN_PLANE, IN_SPACE, strict=True)),
+    **{name: name for name in (*IN_SPACE, "kinetic", "potential")},
     "violation": "drift",
     "pin_force": "pin_force",
 }
-"""Names in a file of what a run holds over time, and its attributes."""
+"""Names in a file of what a run holds over time, in the plane and in space, and its attributes."""
 
 
 class Status(NamedTuple):
@@ -66,17 +70,6 @@ class Stats(NamedTuple):
 
 
 @short
-class EventRecord(NamedTuple):
-    """An event that happened: time, name, angles, rates, and what else is known of it."""
-
-    t: float
-    name: str
-    theta: np.ndarray
-    omega: np.ndarray
-    info: dict[str, Any]
-
-
-@short
 class Energy(NamedTuple):
     """Energies over time in J: residual = E(t) - E(0) - W(t), zero for exact motion; work by load."""
 
@@ -84,16 +77,6 @@ class Energy(NamedTuple):
     potential: np.ndarray
     residual: np.ndarray
     work: dict[str, np.ndarray]
-
-
-@short
-class Trajectory(NamedTuple):
-    """The motion at points in time: (T,), and three times (T, N)."""
-
-    t: np.ndarray
-    theta: np.ndarray
-    omega: np.ndarray
-    alpha: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -111,19 +94,21 @@ class Checkpoint:
 
 
 @dataclass
-class Run:
+class Run(Readout):
     """The motion of a chain or a mechanism at the saved times.
 
     Attributes: `t` (T,) in s; `theta`, `omega`, `alpha` (T, N) in rad, rad/s, rad/s^2, unwrapped in time (of
     sliders in m, m/s, m/s^2); `events`; `status`; `stats`; `meta` (version, date, command, method); `scenario`;
-    `trusted_until` (None until asked for).
+    `trusted_until` (None until asked for). `position`, `velocity`, `acceleration` (T, K) are the coordinates that
+    these are read from: in the plane the same arrays. A chain in space has `direction`, `omega`, `alpha` (T, N, 3) in world
+    axes, `inclination`, `azimuth` (T, N) and `rotation` (T, N, 4) instead of angles.
     """
 
     scenario: Scenario
     t: np.ndarray
-    theta: np.ndarray
-    omega: np.ndarray
-    alpha: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
     kinetic: np.ndarray
     potential: np.ndarray
     work: dict[str, np.ndarray]
@@ -144,12 +129,12 @@ class Run:
         return self.scenario.chain
 
     def positions(self) -> np.ndarray:
-        """Return the pivot and the link ends, (T, N+1, 2) in m."""
-        return kinematics.hinges(self.chain, self.theta)
+        """Return the pivot and the link ends, (T, N+1, 2) in m; in space (T, N+1, 3), as all points and vectors."""
+        return kinematics.hinges(self.chain, self.position)
 
     def velocities(self) -> np.ndarray:
         """Return the velocities of the pivot and the link ends, (T, N+1, 2) in m/s."""
-        return kinematics.hinge_velocities(self.chain, self.theta, self.omega)
+        return kinematics.hinge_velocities(self.chain, self.position, self.velocity)
 
     def angles(self) -> np.ndarray:
         """Return the angles of the bodies, (T, N) in rad: those of links, and of sliders those of their parents."""
@@ -157,7 +142,7 @@ class Run:
 
     def segments(self) -> np.ndarray:
         """Return both ends of each body, its joint first, (T, N, 2, 2) in m."""
-        return kinematics.segments(self.chain, self.theta)
+        return kinematics.segments(self.chain, self.position)
 
     def points(self, *places: Point) -> np.ndarray:
         """Return where points are: `At(link, along, left)` of bodies or (x, y) of the ground, (T, K, 2) in m.
@@ -167,11 +152,12 @@ class Run:
         >>> run.points(nlink.At(0, 0.5))[0].tolist()
         [[0.0, -0.5]]
         """
-        return kinematics.points(self.chain, self.theta, checked_points("points", places, self.chain.n))
+        axes = 3 if self.chain.spatial else 2
+        return kinematics.points(self.chain, self.position, checked_points("points", places, self.chain.n, axes))
 
     def centres(self) -> np.ndarray:
         """Return the centres of mass, (T, N, 2) in m."""
-        return kinematics.centres(self.chain, self.theta)
+        return kinematics.centres(self.chain, self.position)
 
     def energy(self) -> Energy:
         """Return kinetic and potential energy, the residual of the balance, and the work of each load."""
@@ -183,11 +169,21 @@ class Run:
 
     def momentum(self) -> np.ndarray:
         """Return the momentum of all links, (T, 2) in kg m/s."""
-        return kinematics.momentum(self.chain, self.theta, self.omega)
+        return kinematics.momentum(self.chain, self.position, self.velocity)
 
     def angular_momentum(self) -> np.ndarray:
-        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s."""
-        return kinematics.angular_momentum(self.chain, self.theta, self.omega)
+        """Return the angular momentum of all links about the origin, (T,) in kg m^2/s; in space (T, 3)."""
+        return kinematics.angular_momentum(self.chain, self.position, self.velocity)
+
+    def about_vertical(self) -> np.ndarray:
+        """Return the angular momentum about the vertical, (T,) in kg m^2/s, of a chain in space: constant under gravity alone."""
+        self._turns(1)
+        return self.angular_momentum()[:, 1]
+
+    def tensions(self) -> np.ndarray:
+        """Return how hard each upper hinge pulls its link back along it, (T, N) in N, in space; a string would be slack below 0."""
+        self._turns(1)
+        return -(self.reactions() * self.direction).sum(-1)
 
     def violation(self) -> np.ndarray:
         """Return how far each saved state is off its constraints, (T,); zero for angle coordinates without a pin."""
@@ -208,7 +204,8 @@ class Run:
                 parts.append(closed_reactions(self, chain, rows))
                 continue
             tip = None if force is None else force[rows]
-            parts.append(kinematics.reactions(chain, self.theta[rows], self.omega[rows], self.alpha[rows], tip))
+            motion = (values[rows] for values in (self.position, self.velocity, self.acceleration))
+            parts.append(kinematics.reactions(chain, *motion, tip))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _chains(self) -> list[tuple[Multibody, slice]]:
@@ -220,7 +217,7 @@ class Run:
         return [(chain, slice(a, b)) for chain, a, b in zip(chains, first[:-1], first[1:], strict=True)]
 
     def at(self, times: ArrayLike) -> Trajectory:
-        """Return the motion at any times within the run, by quintic Hermite interpolation of angle, rate, acceleration.
+        """Return the motion at any times within the run, by quintic Hermite interpolation of coordinates, rates, accelerations.
 
         The nodes are the saved points and, where those are coarser, the integrator's own steps. Between long steps of Taylor this
         loses digits: two links at 1e-11 were off by 1e-4 rad. Save more points for more digits.
@@ -235,10 +232,10 @@ class Run:
         low, high = min(nodes.t[0], nodes.t[-1]), max(nodes.t[0], nodes.t[-1])
         if not np.all((times >= low) & (times <= high)):
             raise ValueError(f"times must lie in the run, {low:g} to {high:g} s, got {times.min():g} to {times.max():g}")
-        return Trajectory(times, *_hermite(nodes, times))
+        return trajectory(self.chain, times, *settled(self.chain, *_hermite(nodes, times)))
 
     def _nodes(self) -> Trajectory:
-        saved = Trajectory(self.t, self.theta, self.omega, self.alpha)
+        saved = Trajectory(self.t, self.position, self.velocity, self.acceleration)
         if self.knots is None:
             return saved
         joined = [np.concatenate(pair) for pair in zip(saved, self.knots, strict=True)]
@@ -270,11 +267,11 @@ class Run:
         """Return the run as an xarray Dataset with named dimensions and units."""
         import xarray
 
-        from nlink.run.file import variables
+        from nlink.run.file import in_space, variables
         from nlink.run.writer import attributes
 
-        data = variables(self)
-        coords = {name: data.pop(name) for name in ("time", "link", "kind") if name in data}
+        data = variables(self) | in_space(self)
+        coords = {name: data.pop(name) for name in ("time", "link", "coordinate", "kind") if name in data}
         return xarray.Dataset(data, coords, attributes(self.scenario, self.meta))
 
     @shown_by("page.run_page")
@@ -373,7 +370,8 @@ class Run:
 
 def columns_of(run: Run) -> dict[str, Any]:
     """Return what a run holds over time: name in a file -> values."""
-    series = {name: getattr(run, field) for name, field in COLUMNS.items()}
+    motion = motion_names(run.chain)
+    series = {name: getattr(run, field) for name, field in COLUMNS.items() if field not in IN_SPACE or name in motion}
     work = {f"work_{name}": values for name, values in run.work.items()}
     return {name: values for name, values in (series | work).items() if values is not None}
 
@@ -385,21 +383,21 @@ def fields_of(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hermite(nodes: Trajectory, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Interpolate angle, rate and acceleration by the quintic through (theta, omega, alpha) at both ends."""
+    """Interpolate coordinates, rates and accelerations by the quintic through all three at both ends."""
     if len(nodes.t) == 1:
         return tuple(np.repeat(v, len(times), axis=0) for v in nodes[1:])  # type: ignore[return-value]
     sign = 1.0 if nodes.t[-1] > nodes.t[0] else -1.0
     k = np.clip(np.searchsorted(sign * nodes.t, sign * times, side="right") - 1, 0, len(nodes.t) - 2)
     h = (nodes.t[k + 1] - nodes.t[k])[:, None]
     x = (times - nodes.t[k])[:, None] / h
-    p0, p1 = nodes.theta[k], nodes.theta[k + 1]
-    v0, v1 = h * nodes.omega[k], h * nodes.omega[k + 1]
-    a0, a1 = h**2 * nodes.alpha[k], h**2 * nodes.alpha[k + 1]
+    p0, p1 = nodes.position[k], nodes.position[k + 1]
+    v0, v1 = h * nodes.velocity[k], h * nodes.velocity[k + 1]
+    a0, a1 = h**2 * nodes.acceleration[k], h**2 * nodes.acceleration[k + 1]
     gap, slope, bend = p1 - p0 - v0 - a0 / 2, v1 - v0 - a0, a1 - a0
     c3 = 10 * gap - 4 * slope + bend / 2
     c4 = -15 * gap + 7 * slope - bend
     c5 = 6 * gap - 3 * slope + bend / 2
-    theta = p0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
-    omega = (v0 + x * (a0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / h
-    alpha = (a0 + x * (6 * c3 + x * (12 * c4 + x * 20 * c5))) / h**2
-    return theta, omega, alpha
+    position = p0 + x * (v0 + x * (a0 / 2 + x * (c3 + x * (c4 + x * c5))))
+    velocity = (v0 + x * (a0 + x * (3 * c3 + x * (4 * c4 + x * 5 * c5)))) / h
+    acceleration = (a0 + x * (6 * c3 + x * (12 * c4 + x * 20 * c5))) / h**2
+    return position, velocity, acceleration

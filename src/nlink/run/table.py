@@ -14,13 +14,36 @@ Columns = dict[str, np.ndarray]
 
 def _coordinates(names: tuple[str, str], rate: str, run: Run, values: np.ndarray) -> Columns:
     """Return a column for each body: of a link its angle, or its rate, of a slider its displacement."""
+    if run.chain.spatial:
+        return _vectors(f"{names[0]}_", f"rad{rate}", values)
     slides = enumerate(run.chain.slides.tolist(), start=1)
     titles = [f"{names[1]}_{i} [m{rate}]" if slide else f"{names[0]}_{i} [rad{rate}]" for i, slide in slides]
     return dict(zip(titles, values.T, strict=True))
 
 
 def _vectors(name: str, unit: str, values: np.ndarray) -> Columns:
-    return {f"{name}{axis}_{i + 1} [{unit}]": values[:, i, k] for i in range(values.shape[1]) for k, axis in enumerate("xy")}
+    """Return a column for each component of vectors (T, N, 2) or (T, N, 3)."""
+    axes, unit = list(enumerate("xyz"[: values.shape[2]])), f" [{unit}]" if unit else ""
+    return {f"{name}{axis}_{i + 1}{unit}": values[:, i, k] for i in range(values.shape[1]) for k, axis in axes}
+
+
+def _each(name: str, unit: str, values: np.ndarray) -> Columns:
+    """Return a column for each link."""
+    return {f"{name}_{i + 1} [{unit}]": values[:, i] for i in range(values.shape[1])}
+
+
+def _rotation(run: Run) -> Columns:
+    """Return the quaternions of the bodies; lines have none."""
+    values = run.rotation
+    known = np.flatnonzero(~np.isnan(values).all((0, 2)))
+    return {f"q{part}_{i + 1}": values[:, i, k] for i in known.tolist() for k, part in enumerate("wxyz")}
+
+
+def _momentum(run: Run) -> Columns:
+    """Return the angular momentum about the pivot: in the plane one column, in space three."""
+    values = run.angular_momentum()
+    names = "xyz" if run.chain.spatial else [""]
+    return {f"L{axis} [kg m^2/s]": column for axis, column in zip(names, np.atleast_2d(values.T), strict=True)}
 
 
 def _energy(run: Run) -> Columns:
@@ -32,8 +55,8 @@ def _energy(run: Run) -> Columns:
 def _reactions(run: Run) -> Columns:
     """Return the forces at the hinges and, of a closed chain, that of its pin on the last tip; of a mechanism those of its pins."""
     forces, n = run.reactions(), run.chain.n
-    names = ["pin"] if run.chain.pin else [f"pin_{i + 1}" for i in range(forces.shape[1] - n)]
-    pins = {f"r{axis}_{name} [N]": forces[:, n + i, k] for i, name in enumerate(names) for k, axis in enumerate("xy")}
+    pinned = ["pin"] if run.chain.pin else [f"pin_{i + 1}" for i in range(forces.shape[1] - n)]
+    pins = {f"r{axis}_{name} [N]": forces[:, n + i, k] for i, name in enumerate(pinned) for k, axis in enumerate("xy")}
     return _vectors("r", "N", forces[:, :n]) | pins
 
 
@@ -44,6 +67,12 @@ QUANTITIES: dict[str, Callable[[Run], Columns]] = {
     "positions": lambda run: _vectors("", "m", run.positions()[:, 1:]),
     "velocities": lambda run: _vectors("v", "m/s", run.velocities()[:, 1:]),
     "centres": lambda run: _vectors("g", "m", run.centres()),
+    "direction": lambda run: _vectors("e", "", run.direction),
+    "inclination": lambda run: _each("inclination", "rad", run.inclination),
+    "azimuth": lambda run: _each("azimuth", "rad", run.azimuth),
+    "rotation": _rotation,
+    "tensions": lambda run: _each("tension", "N", run.tensions()),
+    "momentum": _momentum,
     "energy": _energy,
     "reactions": _reactions,
     "violation": lambda run: {"violation": run.violation()},

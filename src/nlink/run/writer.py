@@ -27,12 +27,14 @@ import numpy as np
 from nlink._support.endings import NUMBERS, RUN, check_ending
 from nlink._support.files import UNFINISHED, discard, hidden, hold, own, put_in_place, real, refuse_foreign
 from nlink._support.version import __version__
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism
-from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status
+from nlink.run.readout import IN_PLANE, IN_SPACE, EventRecord, knot_names, motion_names
+from nlink.run.run import Checkpoint, Run, Stats, Status
 from nlink.scenario import Scenario
 
-FORMAT, FORMAT_OF_CHAINS = 3, 2
-"""Runs of chains are written so that an earlier nlink reads them, too."""
+FORMAT, FORMAT_OF_MECHANISMS, FORMAT_OF_CHAINS = 4, 3, 2
+"""Runs of chains and mechanisms in the plane are written so that an earlier nlink reads them, too; those in space are new."""
 CHUNK = 8_192
 """Numbers in a chunk of the file, unless a row has more."""
 MOTION = {
@@ -46,8 +48,11 @@ OF_SLIDERS = {
     "alpha": "angular acceleration of a link in rad/s^2; acceleration of a slider in m/s^2",
 }
 """What these are if some bodies slide; they have no single unit then."""
-KNOTS = ("knot", *(f"knot_{name}" for name in MOTION))
-"""Names of the integrator's steps: time, theta, omega, alpha."""
+OF_SPACE = {
+    "position": ("", "coordinates, link by link: a direction (x, y, z), a rotation (w, x, y, z), or the angles of a joint in rad"),
+    "velocity": ("1/s", "rates of the coordinates"),
+    "acceleration": ("1/s^2", "second derivatives of the coordinates"),
+}
 
 
 class Variable(NamedTuple):
@@ -68,27 +73,38 @@ class Variable(NamedTuple):
 VARIABLES = {
     "time": Variable(("time",), "s", "time"),
     **{name: Variable(("time", "link"), *text) for name, text in MOTION.items()},
+    **{name: Variable(("time", "coordinate"), *text) for name, text in OF_SPACE.items()},
     "kinetic": Variable(("time",), "J", "kinetic energy"),
     "potential": Variable(("time",), "J", "potential energy of gravity and springs"),
     "violation": Variable(("time",), "", "distance from the constraints"),
     "pin_force": Variable(("time", "axis"), "N", "force of the pin on the last tip", optional=True),
     "knot": Variable(("knot",), "s", "times of the integrator's steps"),
     **{
-        f"knot_{name}": Variable(("knot", "link"), unit, f"{text}, at the integrator's steps")
-        for name, (unit, text) in MOTION.items()
+        f"knot_{name}": Variable(("knot", dimension), unit, f"{text}, at the integrator's steps")
+        for dimension, motion in (("link", MOTION), ("coordinate", OF_SPACE))
+        for name, (unit, text) in motion.items()
     },
     "event_time": Variable(("event",), "s", "times of the events"),
     "event_theta": Variable(("event", "link"), "rad", "angles at the events"),
     "event_omega": Variable(("event", "link"), "rad/s", "rates at the events"),
+    "event_position": Variable(("event", "coordinate"), "", "coordinates at the events"),
+    "event_velocity": Variable(("event", "coordinate"), "1/s", "rates of the coordinates at the events"),
     "event_text": Variable(("sign",), "", "names and details of the events, a line of JSON each", "u1"),
     "link": Variable(("link",), "", "link, counted from the pivot", "i8"),
+    "coordinate": Variable(("coordinate",), "", "coordinate, counted from the first link", "i8"),
     "kind": Variable(("link",), "", "what the body is: 0 a link, 1 a slider", "u1", optional=True),
     "checkpoint": Variable(
         ("slot", "part", "state"), "", "two slots of a state, and its rates, from which the run goes on", optional=True
     ),
     "log": Variable(("letter",), "", "what the run says of itself, lines of JSON; the last one counts", "u1"),
 }
-"""What a run file holds, but for the work of the loads."""
+"""What a run file holds, in the plane or in space, but for the work of the loads."""
+
+
+def known_names(spatial: bool) -> list[str]:
+    """Return the names of the variables that a run in space, or in the plane, may hold, but for the work of the loads."""
+    others = IN_PLANE if spatial else (*IN_SPACE, "coordinate")
+    return [name for name in VARIABLES if name.removeprefix("knot_").removeprefix("event_") not in others]
 
 
 class RunFileError(OSError):
@@ -107,13 +123,19 @@ def attributes(scenario: Scenario, meta: dict[str, Any]) -> dict[str, Any]:
     kind = "mechanism" if isinstance(scenario.chain, Mechanism) else "chain"
     title = scenario.title or f"{scenario.chain.n}-link {kind}"
     text = json.dumps({"scenario": scenario.to_dict(), "meta": meta})
-    version = FORMAT if isinstance(scenario.chain, Mechanism) else FORMAT_OF_CHAINS
+    version = FORMAT_OF_MECHANISMS if isinstance(scenario.chain, Mechanism) else FORMAT_OF_CHAINS
+    version = FORMAT if scenario.chain.spatial else version
     return {"title": title, "nlink_format": version, "nlink_version": __version__, "nlink": text}
 
 
-def event_columns(events: list[EventRecord]) -> dict[str, np.ndarray]:
-    """Return times, angles and rates of events: name in the file -> values."""
-    names = {"event_time": "t", "event_theta": "theta", "event_omega": "omega"}
+def event_names(chain: Multibody) -> dict[str, str]:
+    """Return the names of times, coordinates and rates of events in a file, and the fields that hold them."""
+    position, velocity, _ = motion_names(chain)
+    return {"event_time": "t", f"event_{position}": "position", f"event_{velocity}": "velocity"}
+
+
+def event_columns(events: list[EventRecord], names: dict[str, str]) -> dict[str, np.ndarray]:
+    """Return times, coordinates and rates of events: name in the file -> values."""
     return {name: np.array([getattr(event, field) for event in events], float) for name, field in names.items()}
 
 
@@ -194,7 +216,8 @@ class RunWriter:
         import h5py
 
         self.path, self.attributes, self.commits = real(path), attributes(scenario, meta), 0
-        names = (*columns, *KNOTS, *event_columns([]), "event_text")
+        self._event_names = event_names(scenario.chain)
+        names = (*columns, *knot_names(scenario.chain), *self._event_names, "event_text")
         self.sums = {name: hashlib.sha256() for name in names}
         _refuse_place(self.path)
         self._file: Any = None
@@ -204,7 +227,7 @@ class RunWriter:
             self.part, self._lock = hidden(self.path)
         try:
             with self._told():
-                self.part.write_bytes(self._image(tuple(scenario.chain.slides.tolist()), size, names, points))
+                self.part.write_bytes(self._image(scenario.chain, size, names, points))
                 self._file = h5py.File(self.part, "r+", libver="latest", locking=False)
                 self._file.swmr_mode = True  # one writer, many readers
                 self._data = {str(name): self._file[name] for name in self._file}  # held open: closing writes, and hides what fails
@@ -231,7 +254,8 @@ class RunWriter:
         """Append events."""
         if events:
             lines = "".join(json.dumps({"name": e.name, "info": e.info}) + "\n" for e in events)
-            self.append(event_columns(events) | {"event_text": np.frombuffer(lines.encode(), np.uint8)})
+            columns = event_columns(events, self._event_names)
+            self.append(columns | {"event_text": np.frombuffer(lines.encode(), np.uint8)})
 
     def commit(self, status: Status, stats: Stats, point: Checkpoint | None, **more: float | None) -> None:
         """Bring all that was appended to the file, and then the line that makes it count."""
@@ -298,11 +322,12 @@ class RunWriter:
         with contextlib.suppress(OSError, RuntimeError):
             self._file.close()
 
-    def _image(self, slides: tuple[bool, ...], size: int, names: tuple[str, ...], points: int) -> bytes:
+    def _image(self, chain: Multibody, size: int, names: tuple[str, ...], points: int) -> bytes:
         """Return the bytes of the file as it is before the first point: made in memory, so that HDF5 meets no full disk."""
         import h5py
 
-        image = io.BytesIO(empty(slides, size, names, min(points, CHUNK)))
+        kinds, coordinates = tuple(chain.slides.tolist()), chain.size if chain.spatial else 0
+        image = io.BytesIO(empty(kinds, coordinates, size, names, min(points, CHUNK)))
         with h5py.File(image, "r+", libver="latest") as file:
             file.attrs.update(self.attributes)
         return image.getvalue()
@@ -332,19 +357,23 @@ class RunWriter:
 
 
 @functools.lru_cache(maxsize=8)
-def empty(slides: tuple[bool, ...], size: int, names: tuple[str, ...], points: int) -> bytes:
-    """Return the bytes of a file of these variables without values and attributes, for bodies that slide or do not; h5netcdf takes
-    20 ms for it, so that they are kept for the next runs of the kind.
+def empty(slides: tuple[bool, ...], coordinates: int, size: int, names: tuple[str, ...], points: int) -> bytes:
+    """Return the bytes of a file of these variables without values and attributes, for bodies that slide or do not, or in space
+    for so many coordinates; h5netcdf takes 20 ms for it, so that they are kept for the next runs of the kind.
     """
     import h5netcdf
 
     n, sliders = len(slides), any(slides)
     sizes = {"time": None, "link": n, "axis": 2, "knot": None, "event": None, "sign": None, "letter": None}
+    sizes |= {"coordinate": coordinates} if coordinates else {}
     sizes |= {"slot": 2, "part": 2, "state": size} if size else {}
     image = io.BytesIO()
     with h5netcdf.File(image, "w", libver="latest") as file:
         file.dimensions = {dim: size for dim, size in sizes.items() if dim != "axis" or "pin_force" in names}
         file.create_variable("link", ("link",), data=np.arange(1, n + 1)).attrs.update(variable("link").attributes)
+        if coordinates:
+            numbers, attributes = np.arange(1, coordinates + 1), variable("coordinate").attributes
+            file.create_variable("coordinate", ("coordinate",), data=numbers).attrs.update(attributes)
         if sliders:
             file.create_variable("kind", ("link",), data=np.array(slides, np.uint8)).attrs.update(variable("kind").attributes)
         for name in (*names, "log", *(["checkpoint"] if size else [])):

@@ -21,6 +21,7 @@ import numpy as np
 from nlink.integrators.base import Integrator
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointSpring
+from nlink.run.readout import motion_names
 from nlink.run.run import Run, Status, columns_of
 from nlink.simulation.statuses import refined
 
@@ -41,7 +42,7 @@ class Balance:
     """Largest values of a run so far: its energies, residual, angles, rates and violation."""
 
     def __init__(self, chain: Multibody) -> None:
-        self.chain = chain
+        self.chain, self.names = chain, motion_names(chain)
         self.start: float | None = None
         self.residual = self.energy = self.kinetic = self.work = self.angle = self.rate = self.violation = 0.0
         self.low, self.high = np.inf, -np.inf
@@ -60,13 +61,14 @@ class Balance:
         self.kinetic = max(self.kinetic, float(kinetic.max()))
         self.low, self.high = min(self.low, float(potential.min())), max(self.high, float(potential.max()))
         self.work = max(self.work, sum(float(np.abs(values).max()) for values in works))
-        self.angle = max(self.angle, float(np.abs(columns["theta"]).max()))
-        self.rate = max(self.rate, float(np.abs(columns["omega"]).max()))
+        self.angle = max(self.angle, float(np.abs(columns[self.names[0]]).max()))
+        self.rate = max(self.rate, float(np.abs(columns[self.names[1]]).max()))
         self.violation = max(self.violation, float(columns["violation"].max()))
 
     def follow(self, run: Run) -> None:
         """Take the points of an earlier run, some at a time."""
-        series = {name: values for name, values in columns_of(run).items() if name not in ("time", "alpha", "pin_force")}
+        unused = ("time", self.names[2], "pin_force")
+        series = {name: values for name, values in columns_of(run).items() if name not in unused}
         for k in range(0, len(run.t), BLOCK):
             self.take({name: np.asarray(values[k : k + BLOCK]) for name, values in series.items()})
 

@@ -24,10 +24,12 @@ from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk, Stepper
 from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, flip_room
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import wrapped
+from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.kinematics import turns as turns_of
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.mechanics.system import System
-from nlink.run.run import EventRecord
+from nlink.run.readout import EventRecord, event_record
 
 LOOKS = 4
 """Times a step is looked at, so that two changes of sign close together are seen. Flips are looked for at the steps alone:
@@ -57,7 +59,8 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Event:
-    """A user's function of (t, theta, omega) whose sign changes are recorded; `terminal` ends the run there.
+    """A user's function of (t, theta, omega) whose sign changes are recorded; `terminal` ends the run there. Of a chain in space
+    it is a function of (t, direction, omega), both (N, 3) in world axes.
 
     direction +1 counts changes from minus to plus only, -1 from plus to minus, 0 both.
     """
@@ -182,7 +185,7 @@ class Watches:
     def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
         self.system, n, slides = system, system.chain.n, system.chain.slides
         for event in events:
-            _check(event, slides)
+            _check(event, system.chain)
         compiled = events and stepper.powers and len(system.angle_rows)
         self._flips = [event for event in events if isinstance(event, Flip) and compiled]
         self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
@@ -192,8 +195,8 @@ class Watches:
             ends[links] = np.maximum(ends[links], flip.terminal)
         self.links = np.flatnonzero((ends >= 0) & ~slides)
         self.start = system.decode(state[None, : system.size])[0][0]
-        watched = ~slides & any(isinstance(event, Flip) for event in events)
-        self.leaving = np.flatnonzero(upside_down(self.start) & watched)
+        flips = any(isinstance(event, Flip) for event in events)
+        self.leaving = np.flatnonzero(upside_down(self.start) & ~slides) if flips else np.empty(0, int)
         rows = system.angle_rows[self.links] if len(self.links) else self.links
         self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
@@ -239,16 +242,23 @@ class Watches:
         links, ways = self.links[which[:, 0]].tolist(), which[:, 1].tolist()
         flips = list(enumerate(zip(t.tolist(), links, ways, strict=True)))
         return [
-            Occurrence(EventRecord(time, "flip", theta[k], omega[k], {"link": link, "direction": way}), states[k], event.terminal)
+            Occurrence(
+                event_record(self.system.chain, time, "flip", theta[k], omega[k], {"link": link, "direction": way}),
+                states[k],
+                event.terminal,
+            )
             for event in self._flips
             for k, (time, link, way) in flips
             if event.link in (None, link)
         ]
 
 
-def _check(event: object, slides: np.ndarray) -> None:
+def _check(event: object, chain: Multibody) -> None:
+    slides = chain.slides
     if not isinstance(event, Event | Flip):
         raise ModelError(f"events must be Event(...) or Flip(...) records, got {shown(event)}")
+    if isinstance(event, Flip):
+        refuse_space("Flip", chain)
     if isinstance(event, Flip) and event.link is not None:
         if event.link >= len(slides):
             raise ModelError(f"Flip.link must be below the number of links, {len(slides)}, got {event.link}")
@@ -261,6 +271,11 @@ def _too_many(chunk: Chunk) -> ModelError:
         f"too many links turn over about t = {chunk.t[-1]:g} s to keep the state at each; "
         "set run.flips = 'off', or watch one with Flip(link)"
     )
+
+
+def _columns(*values: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return arrays with a point in each row, (K, ...), with a point in each column, (..., K)."""
+    return tuple(np.moveaxis(each, 0, -1) for each in values)
 
 
 class Watch:
@@ -296,16 +311,23 @@ class Watch:
         if isinstance(self.event, Flip):
             angles = np.where(self.system.chain.slides, 0.0, theta)
             return turns(angles if self.event.link is None else angles[:, [self.event.link]])
-        signs = np.sign(self._values(t, theta, omega))
+        signs = np.sign(self._values(t, *self._seen(theta, omega)))
         known = np.isfinite(signs) & (signs != 0)
         last = np.maximum.accumulate(np.where(known, np.arange(len(t)), -1))
         return np.where(last >= 0, signs[last], before[0])[:, None]
+
+    def _seen(self, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the function is given: angles and rates (K, N); in space directions and angular velocities (K, N, 3)."""
+        if not self.system.chain.spatial:
+            return position, velocity
+        found = turns_of(self.system.chain, position, velocity)
+        return found.direction, found.omega
 
     def _values(self, t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
         """Return the values of the function: of all points at once, if it has given the same values so as point by point before."""
         assert isinstance(self.event, Event)
         if self._many:
-            return np.asarray(self.event.function(t, theta.T, omega.T), float)  # pyright: ignore[reportArgumentType]
+            return np.asarray(self.event.function(t, *_columns(theta, omega)), float)  # pyright: ignore[reportArgumentType]
         values = np.array([self._value(*point) for point in zip(t.tolist(), theta, omega, strict=True)])
         if self._many is None and len(t) > ENOUGH:
             self._many = self._agrees(t, theta, omega, values)
@@ -317,7 +339,7 @@ class Watch:
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                many = np.asarray(self.event.function(t, theta.T, omega.T), float)  # pyright: ignore[reportArgumentType]
+                many = np.asarray(self.event.function(t, *_columns(theta, omega)), float)  # pyright: ignore[reportArgumentType]
         except Exception:
             return False
         return many.shape == values.shape and bool(np.allclose(many, values, rtol=SAME, atol=0.0, equal_nan=True))
@@ -358,6 +380,6 @@ class Watch:
         theta, omega = self.system.decode(state[: self.system.size])
         if isinstance(self.event, Flip):
             link = int(column) if self.event.link is None else self.event.link
-            return EventRecord(t, "flip", theta.copy(), omega.copy(), {"link": link, "direction": sign})
+            return event_record(self.system.chain, t, "flip", theta.copy(), omega.copy(), {"link": link, "direction": sign})
         name = self.event.name or getattr(self.event.function, "__name__", "event")
-        return EventRecord(t, name, theta.copy(), omega.copy(), {"direction": sign})
+        return event_record(self.system.chain, t, name, theta.copy(), omega.copy(), {"direction": sign})

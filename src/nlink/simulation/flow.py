@@ -16,6 +16,7 @@ from nlink.formulations import formulate
 from nlink.integrators import method_for
 from nlink.integrators.base import ARRIVED, RUNNING, FixedStep, Integrator, Restart, Stepper, steps_of
 from nlink.mechanics.chain import Chain
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.mechanics.system import Formulation, System, beyond
 
 
@@ -27,6 +28,7 @@ class Flow:
     """The motion of a chain from (theta, omega) by a time t; see `flow`."""
 
     def __init__(self, system: System, integrator: str | Integrator | None = None, rtol: float = 1e-9, atol: float = 1e-9) -> None:
+        refuse_space("flow", system.chain)
         if system.chain.closed or system.formulation.constrained:
             raise ModelError("flow takes open chains in angles; use simulate for pins and constraints")
         self.system = copy.copy(system)

@@ -24,7 +24,10 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.equations import rates_many
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.rows import rows_of
 from nlink.mechanics.system import Formulation, System
+from nlink.models.starts import stated
 from nlink.run.run import Run, Status
 from nlink.run.writer import Claim
 from nlink.scenario import Scenario, Settings
@@ -72,9 +75,13 @@ def simulate(
 ) -> Run:
     """Simulate a chain from angles theta (N,) in rad and rates omega (N,) in rad/s (at rest if not given) to t_end.
 
+    A SpatialChain takes a pose in place of theta, by its shape: (N,) angles in the plane z = 0, (N, 2) inclination and azimuth,
+    (N, 3) directions, (N, 4) quaternions (w, x, y, z), or a list with one of these for each link; and omega (N,) about z, or (N, 3)
+    in world axes.
+
     Parameters
     ----------
-    chain_or_system : a Chain, a Mechanism, or the System that `formulate` returns
+    chain_or_system : a Chain, a Mechanism, a SpatialChain, or the System that `formulate` returns
     theta, omega : a number for every link, or one each
     t_end : s; negative runs backwards in time
     formulation, integrator : a name, a text like "RK4(step=0.001)", or a record
@@ -95,13 +102,14 @@ def simulate(
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
         if t_end is None:
             raise ModelError("simulate needs t_end, the time in s at which the run ends")
+        if system.chain.spatial and theta is not None and state is None:
+            theta, omega = stated(system.chain, theta, 0.0 if omega is None else omega)
         start, correction = _start(system, theta, omega, state, project)
-        angles, rates = system.decode(start.y[: system.size])
-        given = np.ravel([] if theta is None else np.where(system.chain.slides, 0.0, without_texts(theta)))
+        given = np.ravel([] if theta is None or system.chain.spatial else np.where(system.chain.slides, 0.0, without_texts(theta)))
         warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
-        scenario = Scenario(system.chain, tuple(angles.tolist()), tuple(rates.tolist()), settings)
+        scenario = Scenario(system.chain, *_stated(system, start, theta, omega), settings)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
@@ -206,13 +214,13 @@ def _claimed(file: File | None, going_on: bool = False) -> AbstractContextManage
 
 def _system(chain: object, formulation: str | Formulation, theta: ArrayLike | None = None) -> System:
     """Return the system of a model, of a mechanism as it is assembled at theta."""
-    if not isinstance(chain, Chain | Mechanism):
+    if not isinstance(chain, Chain | Mechanism | SpatialChain):
         remedies = {
             Scenario: "; a scenario has all that it needs: scenario.run()",
             str: "; a preset by its name: preset(name).run()",
         }
         remedy = next((text for kind, text in remedies.items() if isinstance(chain, kind)), "")
-        raise ModelError(f"simulate needs a Chain, a Mechanism or a System, got {type(chain).__name__}{remedy}")
+        raise ModelError(f"simulate needs a Chain, a Mechanism, a SpatialChain or a System, got {type(chain).__name__}{remedy}")
     if isinstance(chain, Mechanism) and theta is not None:
         chain = chain.as_assembled(theta)
     return formulate(chain, formulation)
@@ -238,6 +246,8 @@ def _start(
         raise ModelError("simulate needs a start: give theta (N angles in rad), or state, and not both")
     if state is not None:
         return _raw_start(system, np.asarray(state, float), project)
+    if system.chain.spatial:
+        return _at_zero(system, system.encode(theta, 0.0 if omega is None else omega)), {}
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
     angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
@@ -245,12 +255,22 @@ def _start(
     return _at_zero(system, system.encode(start.theta, start.omega)), correction
 
 
+def _stated(system: System, start: Restart, theta: Any, omega: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return a start as a scenario holds it: the angles and rates of the state; in space rows, those that are given as they are."""
+    if isinstance(system.chain, SpatialChain) and theta is not None:
+        return theta, omega
+    angles, rates = system.decode(start.y[: system.size])
+    if isinstance(system.chain, SpatialChain):
+        return rows_of(system.chain, angles, rates)
+    return tuple(angles.tolist()), tuple(rates.tolist())
+
+
 def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restart, Correction]:
     """Return the start from a raw state, brought onto its constraints if asked."""
     if state.shape != (system.size,) or not np.all(np.isfinite(state)):
         raise ModelError(f"state must hold {system.size} finite numbers for {system.formulation.name}, got shape {state.shape}")
     start = _at_zero(system, system.given(0.0, state))
-    if not system.formulation.constrained and not system.chain.closed:
+    if not system.formulation.constrained and not system.chain.closed and not system.chain.spatial:
         return start, {}
     states, gap, speed = system.settled(start.y[None], plain=True)
     correction: Correction = {"violation": gap, "rate_violation": speed, "projected": project}

@@ -17,7 +17,8 @@ from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes, save_times
 from nlink.mechanics.equations import rates_many
 from nlink.mechanics.system import System
-from nlink.run.run import Checkpoint, EventRecord, Run, Stats, Status, Trajectory, columns_of, fields_of
+from nlink.run.readout import EventRecord, Trajectory, motion_names, trajectory
+from nlink.run.run import Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.scenario import Scenario
 from nlink.simulation.balance import Balance
 from nlink.simulation.knots import KnotStore
@@ -155,18 +156,18 @@ class Record:
         if not self._knots.count or (isinstance(scenario.settings.save, float) and self.saved >= self._knots.count):
             return None
         t, y, f = self._knots.kept
-        return Trajectory(t, *decoded(self.system, y, f))
+        return trajectory(scenario.chain, t, *decoded(self.system, y, f))
 
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
-    """Return angles, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
+    """Return coordinates, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
     own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t) if system.chain.pin else 0, 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
         rates_many(t, np.ascontiguousarray(states), system.equations, rates, tip, system.scratch())
         own = system.given(t, own)
-        theta, omega, alpha = decoded(system, own, rates)
+        motion = zip(motion_names(system.chain), decoded(system, own, rates), strict=True)
         kinetic, potential = system.energy(own)
-        out = {"time": t, "theta": theta, "omega": omega, "alpha": alpha, "kinetic": kinetic, "potential": potential}
+        out = {"time": t, **dict(motion), "kinetic": kinetic, "potential": potential}
         out["violation"] = system.violation(own)
     out |= {"pin_force": tip} if system.chain.pin else {}
     return out | {f"work_{name}": states[:, system.size + system.rows_of_ledger.index(name)] for name in system.ledger}
@@ -185,7 +186,7 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
 
 
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return angles, rates and accelerations of states and their rates."""
+    """Return coordinates, rates and accelerations of states and their rates."""
     y, f = states[:, : system.size], rates[:, : system.size]
     with np.errstate(over="ignore", invalid="ignore"):
         return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
@@ -196,9 +197,9 @@ def joined(earlier: Run, later: Run) -> Run:
     points, knots = rows_before(earlier, later.scenario)
     before = columns_of(earlier)
     series = {name: np.concatenate([before[name][points], values]) for name, values in columns_of(later).items()}
-    parts = [Trajectory(*(values[knots] for values in earlier.knots))] if earlier.knots else []
+    parts: list[tuple[np.ndarray, ...]] = [tuple(values[knots] for values in earlier.knots)] if earlier.knots else []
     parts += [later.knots] if later.knots else []
-    track = Trajectory(*(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
+    track = trajectory(later.chain, *(np.concatenate(values) for values in zip(*parts, strict=True))) if parts else None
     events = earlier.events + [event for event in later.events if abs(event.t) > watched_until(earlier)]
     return replace(later, **fields_of(series), knots=track, events=events, stats=earlier.stats.plus(later.stats))
 

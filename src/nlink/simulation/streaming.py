@@ -20,8 +20,9 @@ from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes
 from nlink.mechanics.system import System
 from nlink.run.file import copy
+from nlink.run.readout import knot_names
 from nlink.run.run import Checkpoint, Run, Stats, Status
-from nlink.run.writer import KNOTS, RunFileError, RunWriter
+from nlink.run.writer import RunFileError, RunWriter
 from nlink.scenario import Scenario
 from nlink.simulation.knots import most_knots, thinned
 from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decoded, read_out, rows_before, watched_until
@@ -70,7 +71,7 @@ class StreamedRecord(Record):
         if rows:
             rows = fine[rows]
             track = t[rows], *decoded(self.system, y[rows], f[rows])
-            self.writer.append(dict(zip(KNOTS, track, strict=True)))
+            self.writer.append(dict(zip(knot_names(self.system.chain), track, strict=True)))
 
     def keep_up(self, cost: Stats, point: Restart) -> None:
         """Commit, if it is time; events of long chains are written at once, for each holds a state."""

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import tomli_w
 
-from nlink.mechanics.chain import STANDARD_GRAVITY, Body, Link, Multibody
+from nlink.mechanics.chain import STANDARD_GRAVITY, Jointed, Link, Multibody
 from nlink.mechanics.loads import Load
 from nlink.mechanics.mechanism import Mechanism
 from nlink.scenario import Scenario, Settings
@@ -79,7 +79,7 @@ def _link(link: Link) -> str:
     return f"nlink.Link.{shape}({link.length!r}, {link.mass!r})" if shape else f"nlink.{link!r}"
 
 
-def _body(body: Body) -> str:
+def _body(body: Jointed) -> str:
     """Return a body of a mechanism: a shape, and what is said of its joint."""
     if not isinstance(body, Link) or not shape_of(body):
         return _qualified(body)

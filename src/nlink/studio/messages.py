@@ -13,7 +13,7 @@ from nlink._support.records import record
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS, integrator_record
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Body, Link
+from nlink.mechanics.chain import Jointed, Link
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.mechanism import Slider
 from nlink.models.systems import JOINT_KEYS, LINK_KEYS
@@ -239,7 +239,7 @@ def page_model(scenario: Scenario) -> Json:
     return {"title": table.pop("title"), **first, **table, "start": start}
 
 
-def _row(link: Body) -> Json:
+def _row(link: Jointed) -> Json:
     """Return a link by its shape, with centre of mass and inertia only where no shape has them; a slider with what it has."""
     if isinstance(link, Slider):
         others = {name: getattr(link, name) for name in ("com", "offset", "inertia")}

@@ -17,6 +17,7 @@ from nlink._support.checks import LARGEST, SMALLEST, ModelError, number, whole
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import LOADS, Gravity, JointTorque, torques
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.refusals import refuse_space
 from nlink.view.packing import Content
 from nlink.view.page import asset, bundle, check_page, framed, page_text, write_text
 from nlink.view.style import cut, name_of
@@ -83,6 +84,7 @@ def live_page(
 @np.errstate(over="ignore", under="ignore")
 def _page(scenario: Scenario, copies: int, difference: float, theme: str | None) -> str:
     chain = scenario.chain
+    refuse_space("live pages", chain)
     _refuse(chain)
     from nlink.integrators.tableaus import DOP853_TABLEAU
     from nlink.mechanics.parameters import PARAMETERS  # the table is made once, and loads may be registered before

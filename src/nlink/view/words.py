@@ -39,6 +39,7 @@ def scenario_lines(scenario: Scenario) -> list[tuple[str, str]]:
         return _mechanism_lines(chain, np.array(scenario.theta))
     uniform = chain.links.count(chain.links[0]) == chain.n
     count = f"{chain.n} {'equal ' if uniform and chain.n > 1 else ''}link{'s' * (chain.n > 1)}"
+    count += " in space" if chain.spatial else ""
     total = f"{count}, {chain.length.sum():g} m and {chain.mass.sum():g} kg in all"
     pin = [("pin", f"at x = {chain.pin[0]:g} m, y = {chain.pin[1]:g} m, holds the last end")] if chain.pin else []
     return [("system", total), *pin, ("loads", "; ".join(map(load_text, chain.loads)))]
@@ -183,6 +184,8 @@ def load_text(load: Load) -> str:
     if isinstance(load, JointTorque):
         return f"{load.label} {_value_text(load.torque)}"
     values = {name: _value_text(getattr(load, name)) for name in load.parameters() if getattr(load, name) != 0.0}
+    if isinstance(load, TipForce) and load.fz:
+        values["fz"] = _value_text(load.fz)
     if len(load.parameters()) == 1 or list(values) == ["stiffness"]:
         return f"{load.label} {next(iter(values.values()), '0')}"
     return f"{load.label} {', '.join(f'{name} {value}' for name, value in values.items()) or '0'}"
@@ -218,11 +221,8 @@ def run_lines(run: Run) -> list[tuple[str, str]]:
         lines.append(("energy", _energy_text(run)))
     if run.events:
         lines.append(("events", _events_text(run)))
-    cycle = (
-        limit_cycle(run)
-        if not run.chain.slides.any() and any(run.chain.load(kind) for kind in (FollowerForce, JointTorque))
-        else None
-    )
+    driven = any(run.chain.load(kind) for kind in (FollowerForce, JointTorque))
+    cycle = limit_cycle(run) if driven and not run.chain.slides.any() and not run.chain.spatial else None
     if cycle:
         swing = f"the last link swings {np.degrees(cycle.amplitude[-1]):.4g} degrees to either side"
         lines.append(("cycle", f"settled on a limit cycle of {cycle.period:.6g} s: {swing}"))

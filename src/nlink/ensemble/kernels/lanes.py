@@ -48,11 +48,11 @@ MOTION, TANGENT = (), (0,)
 class Members(NamedTuple):
     """The members: their starts, their own numbers, and how they end."""
 
-    theta: np.ndarray
-    """(M, N)"""
-    omega: np.ndarray
+    position: np.ndarray
+    """(M, K): coordinates"""
+    velocity: np.ndarray
     values: np.ndarray
-    """(M, K): numbers of their own, at places (K, 2) among those of the chain"""
+    """(M, V): numbers of their own, at places (V, 2) among those of the chain"""
     places: np.ndarray
     status: np.ndarray
     """(M,)"""
@@ -187,8 +187,8 @@ def seat(k, number, n, members, limits, longest, own, tangent):
     member = number // (2 * n) if len(tangent) > 0 else number
     own.clocks[SEAT, k] = number
     for i in range(n):
-        own.y[OLD, i, k], own.y[OLD, n + i, k] = members.theta[member, i], members.omega[member, i]
-        own.levels[i, k] = 2.0 * math.pi * ((members.theta[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
+        own.y[OLD, i, k], own.y[OLD, n + i, k] = members.position[member, i], members.velocity[member, i]
+        own.levels[i, k] = 2.0 * math.pi * ((members.position[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
     for i in range(2 * n, len(own.y[OLD])):
         own.y[OLD, i, k] = 0.0
     for j in range(len(members.places)):

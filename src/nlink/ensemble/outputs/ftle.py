@@ -35,6 +35,6 @@ class FTLE(Keep):
 
         if run.status.ok:
             try:
-                results["ftle"][k] = ftle(run.chain, job.theta[k], job.omega[k], job.t_end).exponent
+                results["ftle"][k] = ftle(run.chain, job.position[k], job.velocity[k], job.t_end).exponent
             except FlowError:
                 results["ftle"][k] = np.nan

@@ -212,5 +212,6 @@ IN_LOOPS = Series(
     polynomials=chain_polynomials,
     powers=chain_ledger,
     size=CHAIN_SIZE,
+    ones=(X,),
 )
 SERIES[RecursiveParameters] = dict.fromkeys((ORDER_BY_ORDER, LINK_BY_LINK, UNROLLED), IN_LOOPS) | {ONE_VECTOR: IN_ONE_VECTOR}

@@ -279,12 +279,15 @@ def couplings(links, lx, ly, qx, qy, inertia):
     return mass, skew
 
 
-def inverted(rows):
-    """Write down the rows of the inverse of a symmetric matrix: the elimination of Gauss and Jordan."""
+def inverted(rows, parts=1):
+    """Write down the rows of the inverse of a symmetric matrix: the elimination of Gauss and Jordan. A number of the matrix stands
+    in so many lanes as it has parts.
+    """
     rows = list(rows)
     for k in range(len(rows)):
-        row = rows[k].taking(1.0, [k]) * (1.0 / rows[k].number(k))
-        rows = [row if i == k else each.taking(0.0, [k]) - row * each.lane(k) for i, each in enumerate(rows)]
+        lanes = range(parts * k, parts * (k + 1))
+        row = rows[k].taking(1.0, lanes) * (1.0 / rows[k].number(lanes[0]))
+        rows = [row if i == k else each.taking(0.0, lanes) - row * each.lane(lanes[0]) for i, each in enumerate(rows)]
     return rows
 
 

@@ -16,14 +16,15 @@ from nlink.mechanics.loads.gravity import Gravity
 from nlink.mechanics.loads.joint_damper import JointDamper
 from nlink.mechanics.loads.joint_spring import JointSpring
 from nlink.mechanics.loads.joint_torque import JointTorque, Sine, Sum, Table, kinks, torques
+from nlink.mechanics.loads.joint_torsion import JointTorsion
 from nlink.mechanics.loads.link_damper import LinkDamper
 from nlink.mechanics.loads.points import PointForce, PointSpring
 from nlink.mechanics.loads.tip import FollowerForce, TipForce
 
 __all__ = [
-    "LOADS", "POINT_LOADS", "Drag", "Each", "FollowerForce", "Gravity", "JointDamper", "JointSpring", "JointTorque", "Law",
-    "LinkDamper", "Load", "Parameter", "PointForce", "PointSpring", "Sine", "Sum", "Table", "TipForce", "each", "kinks", "ledger",
-    "mechanism_ledger", "parameters_of", "register", "single", "torques",
+    "LOADS", "POINT_LOADS", "SPACE_LOADS", "Drag", "Each", "FollowerForce", "Gravity", "JointDamper", "JointSpring",
+    "JointTorque", "JointTorsion", "Law", "LinkDamper", "Load", "Parameter", "PointForce", "PointSpring", "Sine", "Sum", "Table",
+    "TipForce", "each", "kinks", "ledger", "mechanism_ledger", "parameters_of", "register", "single", "torques",
 ]  # fmt: skip
 
 BUILT_IN = (Gravity, JointSpring, JointDamper, LinkDamper, JointTorque, Drag, FollowerForce, TipForce)
@@ -31,6 +32,8 @@ LOADS: dict[str, type] = {kind.name: kind for kind in BUILT_IN}
 """The loads by their names in model files."""
 POINT_LOADS: dict[str, type[Load]] = {kind.name: kind for kind in (PointSpring, PointForce)}
 """Loads at points of bodies, which a Mechanism takes besides."""
+SPACE_LOADS: dict[str, type[Load]] = {JointTorsion.name: JointTorsion}
+"""Loads that a SpatialChain takes besides."""
 CONSTRAINTS = "constraints"
 """The row of the ledger for the constraints of a formulation that has some."""
 FIRST_ROWS = (*(kind.name for kind in (JointTorque, JointDamper, LinkDamper, Drag, FollowerForce, TipForce)), CONSTRAINTS)

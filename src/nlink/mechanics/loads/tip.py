@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nlink._support.checks import whole
+from nlink._support.checks import number, whole
 from nlink.mechanics.loads.base import Load, single
 
 
@@ -37,10 +37,19 @@ class FollowerForce(AtTip):
 
 @dataclass(frozen=True)
 class TipForce(AtTip):
-    """A constant force (fx, fy) at a tip, in N. `link` may be any link of a Mechanism; the last if not given."""
+    """A constant force (fx, fy) at a tip, in N; in space (fx, fy, fz). `link` may be any link of a Mechanism; the last if not
+    given.
+    """
 
     name: ClassVar[str] = "tip_force"
     label: ClassVar[str] = "tip force"
     fx: float = single("N", "To the right", "F_x", odd=True, slider=(-20, 20, 0.1))
     fy: float = single("N", "Up", "F_y", usual=0.0, slider=(-20, 20, 0.1))
     link: int | None = None
+    fz: float | None = None
+    """to the viewer, in space only"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fz is not None:
+            object.__setattr__(self, "fz", number("TipForce.fz", self.fz))

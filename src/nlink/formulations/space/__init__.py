@@ -1,0 +1,1 @@
+"""Formulations of chains in space: sweeps of lines, of bodies on ball joints and on any joint, and natural coordinates."""

@@ -1,0 +1,225 @@
+"""One chain of few lines in space: the three numbers of each line side by side in one vector, all orders unrolled.
+
+With A_ij = (C^-1)_ij e_i.e_j, inverted once a step, p the products of lower order (of order 0 the loads), and s that of e.e,
+
+    q = C^-1 p     lambda = A^-1 g     g = -(k+1)(k+2) s/2 - e.q     (k+1)(k+2) e_{k+2} = q + C^-1 (lambda e)
+
+C^-1 (A^-1 g e) is one matrix G of numbers G g, made once a step, so that the next order waits for q, one sum over the parts of a
+line and G alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from nlink.compiled.interpreted import padded
+from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.tracing import Cells, Number, fields, gathered, scattered
+from nlink.formulations.series.one_vector import inverted, total
+from nlink.formulations.space.series.rows import LINE_SIZE
+from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS
+from nlink.mechanics.series import Series, layout_of
+
+LINE = 0
+"""The row of coefficients of unit vectors."""
+FALL, COLUMN = range(2)
+"""Rows of `w`, the same for a run: the acceleration without pulls; from the second on, a column of C^-1 each."""
+PARTS, MOST = 3, 10
+"""Numbers of a line, and up to how many lines, by measurement."""
+TURN = 0.75
+
+
+def begin(p, room):
+    """Fill the rows that are the same for a run."""
+    invert_masses(room.chain, room.terms[LINE], room.w)
+
+
+@kernel
+def invert_masses(p, matrix, w):
+    """Fill the columns of C^-1, and C^-1 times the weights: the elimination of Gauss and Jordan, in rows that are free so far."""
+    n, behind = p.n, 0.0
+    for j in range(n):
+        i = n - 1 - j
+        length = p.links[LENGTH, i]
+        level = p.links[MASS, i] * p.links[COM, i] + behind * length
+        for k in range(i + 1):
+            reach = p.links[LENGTH, k] * level if k < i else p.links[HINGE_INERTIA, i] + behind * length * length
+            matrix[i, k] = matrix[k, i] = reach
+        matrix[i, n] = -p.g * level
+        behind += p.links[MASS, i]
+    for k in range(n):
+        eliminate(k, n, matrix)
+    for i in range(n):
+        for part in range(PARTS):
+            at = PARTS * i + part
+            w[FALL, at] = matrix[i, n] if part == 1 else 0.0
+            for j in range(n):
+                w[COLUMN + j, at] = matrix[i, j]
+
+
+@kernel
+def eliminate(k, n, matrix):
+    """Turn column k of the matrix, whose column n is a right-hand side, into that of its inverse."""
+    inverse = 1.0 / matrix[k, k]
+    matrix[k, k] = 1.0
+    for j in range(n + 1):
+        matrix[k, j] *= inverse
+    for i in range(n):
+        if i != k:
+            share = matrix[i, k]
+            matrix[i, k] = 0.0
+            for j in range(n + 1):
+                matrix[i, j] -= share * matrix[k, j]
+
+
+def series(t, bound, ahead, y, p, room, order):
+    """Find all coefficients; see `nlink.mechanics.series`."""
+    return in_one_vector(room, y)
+
+
+def arrival(h, y, p, room, order, new):
+    """Sum the series of unit vectors and rates."""
+    summed(room, h, new)
+
+
+def accelerations(p, room, f):
+    """Fill the second half of f with the accelerations of the unit vectors at the start."""
+    half = PARTS * room.chain.n
+    for i in range(half):
+        f[half + i] = 2.0 * room.terms[LINE, 2, i]
+
+
+def polynomials(p, room, order, q):
+    """Fill q (order, m): the coefficients of unit vectors and rates from the first power on."""
+    half = PARTS * room.chain.n
+    for k in range(order):
+        for i in range(half):
+            q[k, i] = room.terms[LINE, k + 1, i]
+            q[k, half + i] = (k + 2.0) * room.terms[LINE, k + 2, i] if k + 2 <= order else 0.0
+
+
+def in_one_vector_in_python(room: Any, y: Any) -> tuple[float, float, float]:
+    """Do what `in_one_vector` does."""
+    n, width = room.chain.n, room.wide.numbers.shape[-1]
+    e, v = (padded(y[first : first + PARTS * n], width) for first in (0, PARTS * n))
+    return vector_series(layout_of(room).links, len(room.order), e, v, room.wide, room.v)
+
+
+@intrinsic(python=in_one_vector_in_python)
+def in_one_vector(_typing, room, y):
+    """Find the coefficients of a chain of few lines with gravity alone; see `series` for what is returned."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        links, order = layout_of(room).links, parts["order"][0].count
+        wide, v = (Cells(context, builder, *parts[name]) for name in ("wide", "v"))
+        size = context.get_constant(types.int64, PARTS * links)
+        e, rate = (gathered(context, builder, y, args[1], first, size, PARTS * links, wide.width) for first in (0, 1))
+        found = vector_series(links, order, e, rate, wide, v)
+        return context.make_tuple(builder, sig.return_type, [each.value for each in found])
+
+    return types.UniTuple(types.float64, 3)(room, y), build
+
+
+def vector_series(links, order, e, rate, wide, w):
+    """Write down all orders from unit vectors and rates; return the sizes of the last two coefficients and the largest rate."""
+    inverse_masses = [w[COLUMN + j, 0] for j in range(links)]
+    pulls = inverted([column * parted(e * of(e, j, links), links) for j, column in enumerate(inverse_masses)], PARTS)
+    swings = [applied(inverse_masses, pull * e, links) for pull in pulls]
+    terms, lam = [e, rate], []
+    for k in range(order - 1):
+        scale = (k + 1.0) * (k + 2.0)
+        q = applied(inverse_masses, total(lam, terms[k:0:-1]), links) if k else w[FALL, 0]
+        g = -parted(e * q + scale * half_square(k + 2, terms), links)
+        lam.append(applied(pulls, g, links))
+        terms.append((q + applied(swings, g, links)) * (1.0 / scale))
+    for k, term in enumerate(terms):
+        wide[LINE, k, 0] = term
+    last, before = (parted(abs(terms[k]), links).largest() for k in (order, order - 1))
+    return last, before, (parted(rate * rate, links).root() * TURN).largest()
+
+
+def parted(vector, links):
+    """Write down the sum of the parts of each line, in all its lanes."""
+    return (vector + vector.at(turned(1, links, len(vector)))) + vector.at(turned(2, links, len(vector)))
+
+
+def turned(by, links, width):
+    """Return the lanes of a vector with the parts of each line `by` further on."""
+    return [lane - lane % PARTS + (lane + by) % PARTS if lane < PARTS * links else lane for lane in range(width)]
+
+
+def of(vector, j, links):
+    """Write down a vector that has the parts of line j in the lanes of all lines."""
+    return vector.at([PARTS * j + lane % PARTS if lane < PARTS * links else lane for lane in range(len(vector))])
+
+
+def applied(columns, vector, links):
+    """Write down the product of a matrix and a vector."""
+    return total(columns, [of(vector, j, links) for j in range(links)])
+
+
+def half_square(k, terms):
+    """Write down half of what coefficient k of the square of a series has without its first coefficient, part by part."""
+    found = total(terms[1 : (k + 1) // 2], terms[k - 1 : k // 2 : -1])
+    return found + 0.5 * (terms[k // 2] * terms[k // 2]) if k % 2 == 0 else found
+
+
+def summed_in_python(room: Any, h: float, new: Any) -> None:
+    """Do what `summed` does."""
+    links, half = layout_of(room).links, PARTS * layout_of(room).links
+    found = vector_arrival(links, len(room.order), h, room.wide)
+    new[:half], new[half : 2 * half] = (each[:half] for each in found)
+
+
+@intrinsic(python=summed_in_python)
+def summed(_typing, room, h, new):
+    """Fill the state at the time h."""
+
+    def build(context, builder, sig, args):
+        parts = fields(builder, sig.args[0], args[0])
+        links, order = layout_of(room).links, parts["order"][0].count
+        found = vector_arrival(links, order, Number(builder, args[1]), Cells(context, builder, *parts["wide"]))
+        for first, each in zip((0, PARTS * links), found, strict=True):
+            scattered(context, builder, new, args[2], first, each, PARTS * links)
+        return context.get_dummy_value()
+
+    return types.void(room, h, new), build
+
+
+def vector_arrival(links, order, h, wide):
+    """Write down unit vectors and rates at the time h: four sums side by side, of every fourth coefficient, on the spheres."""
+    hh = h * h
+    sums = [every_fourth(hh * hh, wide, order, first) for first in range(4)]
+    (e0, d0), (e1, d1), (e2, d2), (e3, d3) = sums
+    e, rate = (e0 + h * e1) + hh * (e2 + h * e3), (d0 + h * d1) + hh * (d2 + h * d3)
+    e = e * (1.0 / parted(e * e, links).root())
+    return e, rate - e * parted(e * rate, links)
+
+
+def every_fourth(hhhh, wide, order, first):
+    """Write down the sum of every fourth coefficient as a polynomial of h^4, and that of the coefficients of the rates."""
+    value, top = None, order - (order - first) % 4
+    for m in range(top, -1, -4):
+        value = wide[LINE, m, 0] if value is None else value * hhhh + wide[LINE, m, 0]
+    slope, top = None, order - 1 - (order - 1 - first) % 4
+    for m in range(top, -1, -4):
+        term = (m + 1.0) * wide[LINE, m + 1, 0]
+        slope = term if slope is None else slope * hhhh + term
+    return value, slope
+
+
+IN_ONE_VECTOR = Series(
+    begin=begin,
+    series=series,
+    horizon=lambda h, p, room, order: h,
+    arrival=arrival,
+    accelerations=accelerations,
+    polynomials=polynomials,
+    powers=lambda p, room, order, q: None,
+    size=LINE_SIZE,
+    parts=PARTS,
+    most=MOST,
+)

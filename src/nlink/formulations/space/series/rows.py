@@ -1,0 +1,28 @@
+"""Names of the rows in which a series of lines in space is computed.
+
+The speed of the centres of mass and its first power of time have the rows that they have in the plane: `resistance` serves both.
+"""
+
+from __future__ import annotations
+
+from nlink.formulations.series.rows import FIRST as FIRST
+from nlink.formulations.series.rows import SPEED_SIZE as SPEED_SIZE
+from nlink.mechanics.series import SeriesSize
+
+X, Y, Z, LAM, SPEEDX, SPEEDY, SPEEDZ = range(7)
+"""Arrays (order + 2, links) of coefficients: unit vectors, pulls along them, velocities of the centres of mass."""
+COSINE, ROOT1, ROOT2, ROOT3, ROOT4, PAIR1, PAIR2, ALL, SMALL, SUM5, SUM4, SUM3, SUM2, SUM1, SUM0, RATIO = range(10, 26)
+"""Of springs: the cosine of the bend, those of its half to its sixteenth, their products, sin^2 of a part, sums of Horner's rule,
+bend over sine."""
+SERIES_ROWS, SERIES_ROWS_OF_GRAVITY = 26, 4
+V11, V12, V13, V22, V23, V33, W11, W12, W13, W21, W22, W23, W31, W32, W33, YX, YY, YZ, KX, KY, KZ, INVERSE = range(22)
+"""Rows of `w`, the same for a step: X - y y^T/s, y k^T/s - C X, y/s, k/s, 1/s of the sweep."""
+REACH, SHARE, HALF1, HALF2, HALF3, HALF4, OVER = range(23, 30)
+"""Length and its inverse; half the inverse of each root of a spring at the start of a step, and the inverse of their product."""
+SCRATCH = 30
+PX, PY, PZ, BENT, CX, CY, CZ, BX, BY, BZ, FREEX, FREEY, FREEZ, PULL, AX, AY, AZ, QX, QY, QZ = range(20)
+"""Rows of `u`, of one order: couples of the forces, length times the bend of the path, what is known of the bias, bias, free
+acceleration and pull, acceleration of the hinge, forces of the loads."""
+ENDX, ENDY, ENDZ, RATEX, RATEY, RATEZ, LAST, BEFORE = range(8)
+"""Rows of `u` at the end of a step: unit vectors and their rates; sizes of the last two coefficients."""
+LINE_SIZE = SeriesSize(SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SCRATCH)
