@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 
 class Whole(NamedTuple):
-    count: int
+    number: int
     yes: bool
     part: Part
     none: tuple[int, ...]
@@ -41,7 +41,7 @@ class Whole(NamedTuple):
 def weighed(place, x, i):
     """Return a number that hangs on all of a record."""
     p, x = record_at(place), contiguous(x)
-    total = p.scale * x[i] * p.count + len(p.none)
+    total = p.scale * x[i] * p.number + len(p.none)
     for j in range(len(p.part.rows)):
         total += p.part.table[p.part.rows[j], i] * (1.0 if p.yes else -1.0)
     return total
@@ -68,7 +68,7 @@ def record(yes: bool, none: tuple[int, ...] = ()) -> Whole:
 
 def weight(p: Whole, x: np.ndarray, i: int) -> float:
     """Return what `weighed` does."""
-    return p.scale * x[i] * p.count + len(p.none) + p.part.table[p.part.rows, i].sum() * (1.0 if p.yes else -1.0)
+    return p.scale * x[i] * p.number + len(p.none) + p.part.table[p.part.rows, i].sum() * (1.0 if p.yes else -1.0)
 
 
 def test_a_caller_is_compiled_once_for_all_functions():
