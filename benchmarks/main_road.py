@@ -27,7 +27,7 @@ from numba import njit
 
 import nlink
 from nlink.mechanics.contract import rhs
-from nlink.mechanics.system import rates
+from nlink.mechanics.equations import rates
 
 TOLERANCE = 1e-9
 COMMAND = Path(sys.executable).with_name("nlink")

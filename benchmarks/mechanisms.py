@@ -16,7 +16,7 @@ from main_road import best, repeat
 
 import nlink
 from nlink import GROUND, At, Gravity, JointTorque, Link, Mechanism, Pin, PointSpring, Slider
-from nlink.mechanics.system import rates_many
+from nlink.mechanics.equations import rates_many
 
 SIZES = (5, 15, 63, 255, 1000)
 WORK = 1_000_000

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import nlink
-from nlink.mechanics.system import rates
+from nlink.mechanics.equations import rates
 
 from .cases import Case
 

@@ -33,9 +33,10 @@ from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics import linearised, loop_closure
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.equations import rates_many
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.mechanism import Mechanism
-from nlink.mechanics.system import System, rates_many
+from nlink.mechanics.system import System
 
 STAGES = 5
 TURN, FAR = 0.4, 1.5
@@ -110,7 +111,8 @@ class Engine:
     def derivative(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return A (K, 2N, 2N) at states (K, m) of the motion."""
         chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
-        rates_many(t, np.ascontiguousarray(states), self.system.parameters, rates, tip, self.motion.scratch)
+        pulled = tip if chain.pin else tip[:0]
+        rates_many(t, np.ascontiguousarray(states), self.system.equations, rates, pulled, self.motion.scratch)
         theta, omega = self.system.decode(states[:, : self.system.size])
         return state_matrix(chain, t, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
 

@@ -176,11 +176,22 @@ def _estimate(words: str, first: Part) -> float | None:
     times = Times.read()
     parts = times.waits.get(words, {})
     if first.name not in parts:
-        return USUAL.get(words)
+        usual = USUAL.get(words)
+        return None if usual is None else max(usual - _shared(words, first, times), 1.0)
     usual = times.seconds.get(f"{first.name} {parts[first.name]}", 0.0)
     own = times.seconds.get(f"{first.name} {first.types}", usual)
     rest = [f"{name} {types}" for name, types in _missing(parts).items() if name != first.name]
     return own + sum(times.seconds.get(part, 0.0) for part in rest)
+
+
+def _shared(words: str, first: Part, times: Times) -> float:
+    """Return the seconds of parts that the cache holds because another formulation has been integrated by the same method."""
+    method = words.split(" in ")[0]
+    waits = [parts for other, parts in times.waits.items() if other.startswith(f"{method} in ")]
+    parts = {name: types for each in waits for name, types in each.items()}
+    missing = _missing(parts)
+    known = (f"{name} {types}" for name, types in parts.items() if name not in missing and name != first.name)
+    return sum(times.seconds.get(part, 0.0) for part in known)
 
 
 def _about(seconds: float | None) -> str:

@@ -18,10 +18,11 @@ from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
 from nlink.formulations.tree import TreeFormulation
 from nlink.mechanics import tree_kinematics
+from nlink.mechanics.equations import rates
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.points import At, Distance, Gear, Pin, ends
-from nlink.mechanics.system import System, rates
+from nlink.mechanics.system import System
 
 BLOCKED = 1e-3
 """Distance to a dead position below which a linkage that is driven through all of its freedom is at the end of its way."""
@@ -61,7 +62,7 @@ class ClosedSweep(TreeFormulation):
         """Return why the motion is not determined at a state, and what to try; None if it is."""
         chain, w = system.chain, system.scratch()
         assert isinstance(chain, Mechanism)
-        rates(float(t), y, system.parameters, np.empty(system.full_size), w)
+        rates(float(t), y, system.equations, np.empty(system.full_size), w)
         if w[INFO, UNDETERMINED] == RESTING:
             where = "a loop is on a dead position, and without speed nothing says on which branch to go on"
             return where, "start with a speed along one of them, or elsewhere"

@@ -13,8 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from nlink.compiled.jit import kernel
+from nlink.compiled.addresses import by_address, contiguous
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.jit import COMPILING, apart, entry, kernel
+from nlink.compiled.simd import VecArray
 from nlink.integrators.polynomials import copy_row, horner, horner_at
 
 PARTS = 8
@@ -44,6 +48,8 @@ class FlipRoom(NamedTuple):
     """(K, m): the states"""
     q: np.ndarray
     """(powers, m): the polynomial of a step"""
+    finder: int
+    """the address of `note_flips`; 0 if there is nothing to look for"""
 
 
 def flip_room(angles: np.ndarray, ends: np.ndarray, m: int, powers: int) -> FlipRoom:
@@ -51,7 +57,7 @@ def flip_room(angles: np.ndarray, ends: np.ndarray, m: int, powers: int) -> Flip
     count = max(min(max(MOST_FLIPS, 2 * MOST_IN_A_STEP * len(angles)), MOST_FLIP_NUMBERS // m), 1) if len(angles) else 0
     return FlipRoom(
         angles.astype(np.int64), ends.astype(np.bool_), np.empty(count), np.empty((count, 2), np.int64), np.empty((count, m)),
-        np.empty((powers if count else 0, m)),
+        np.empty((powers if count else 0, m)), compile_finder(0) if count and COMPILING else 0,
     )  # fmt: skip
 
 
@@ -94,6 +100,37 @@ def note_flips(room, t, h, target, y, new, count):
             mark += way
             count += 1
     return count
+
+
+@apart
+def note_at(room, t, h, target, y, new, count):
+    """Write down the flips of a step; see `note_flips`."""
+    states, q = contiguous(room.y), contiguous(room.q)
+    found = FlipRoom(room.angles, room.ends, contiguous(room.t), room.which, states, q, room.finder)
+    return note_flips(found, t, h, target, contiguous(y), contiguous(new), count)
+
+
+ROW, ROWS, WHOLE, NUMBER = VecArray(1, 1), VecArray(1, 2), types.int64, types.float64
+ROOM = types.NamedTuple(
+    (types.Array(WHOLE, 1, "C"), types.Array(types.boolean, 1, "C"), ROW, types.Array(WHOLE, 2, "C"), ROWS, ROWS, WHOLE), FlipRoom
+)
+address_of_finder, call_finder = by_address(note_at, lambda _: (ROOM, NUMBER, NUMBER, NUMBER, ROW, ROW, WHOLE), WHOLE)
+
+
+@entry("flips")
+def compile_finder(none):
+    """Return the address of what writes down flips: it is compiled once for all methods, when flips are first asked for."""
+    return address_of_finder(none)
+
+
+def finder_at_address(room, t, h, target, y, new, count):
+    """Call `note_flips`."""
+    return call_finder(room.finder, (room, t, h, target, y, new, count))
+
+
+@dispatched(lambda _: finder_at_address if COMPILING else note_flips, "room")
+def find_flips(room, t, h, target, y, new, count):
+    """Write down the flips of a step; see `note_flips`."""
 
 
 @kernel

@@ -14,11 +14,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink.compiled.jit import kernel, outlined, summing
+from nlink.compiled.jit import kernel, summing
 from nlink.integrators.base import NOT_FINITE, RUNNING, STEP_TOO_SMALL, Adaptive, FixedStep, Restart, Stepper
+from nlink.integrators.polynomials import copy_row
 from nlink.integrators.steps import REJECTED, STEPS, CompiledStepper, StepKernels, aim
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
-from nlink.mechanics.contract import rhs, settled
+from nlink.mechanics.contract import settled
+from nlink.mechanics.equations import evaluate
+from nlink.mechanics.stages import Sums, combine
 from nlink.mechanics.system import System
 
 
@@ -79,8 +82,8 @@ class RungeKuttaStepper(CompiledStepper):
     """Drives the compiled steps; fixed = 0 means adaptive."""
 
     def __init__(self, system: System, point: Restart, t_end: float, record: RungeKutta | RK4) -> None:
-        super().__init__(system.parameters, system.full_size, record.tableau.powers)
-        self.system = system
+        super().__init__(system.equations, system.full_size, record.tableau.powers)
+        self.system, self._numbers = system, system.parameters  # whose arrays the equations read
         adaptive = isinstance(record, RungeKutta)
         control = (record.rtol, record.atol, min(record.max_step, system.longest_step)) if adaptive else (1.0, 1.0, math.inf)
         cap, m = np.where(system.turning, 1.0, np.inf), system.full_size
@@ -118,36 +121,9 @@ class RungeKuttaStepper(CompiledStepper):
 
 
 @kernel
-def combine(tab, row, y, h, stages, out):
-    """Fill out = y + h sum_j weight_j stage_j, four stages at a time, the first eight together where there are more."""
-    blocks = tab.blocks[row]
-    if blocks == 0:
-        return
-    i0, i1, i2, i3 = tab.pick[row, 0], tab.pick[row, 1], tab.pick[row, 2], tab.pick[row, 3]
-    a0, a1, a2, a3 = h * tab.weight[row, 0], h * tab.weight[row, 1], h * tab.weight[row, 2], h * tab.weight[row, 3]
-    if blocks == 1:
-        for i in range(len(out)):
-            out[i] = y[i] + (a0 * stages[i0, i] + a1 * stages[i1, i] + a2 * stages[i2, i] + a3 * stages[i3, i])
-        return
-    i4, i5, i6, i7 = tab.pick[row, 4], tab.pick[row, 5], tab.pick[row, 6], tab.pick[row, 7]
-    a4, a5, a6, a7 = h * tab.weight[row, 4], h * tab.weight[row, 5], h * tab.weight[row, 6], h * tab.weight[row, 7]
-    for i in range(len(out)):
-        first = a0 * stages[i0, i] + a1 * stages[i1, i] + a2 * stages[i2, i] + a3 * stages[i3, i]
-        out[i] = y[i] + (first + (a4 * stages[i4, i] + a5 * stages[i5, i] + a6 * stages[i6, i] + a7 * stages[i7, i]))
-    for block in range(2, blocks):
-        j = 4 * block
-        i0, i1, i2, i3 = tab.pick[row, j], tab.pick[row, j + 1], tab.pick[row, j + 2], tab.pick[row, j + 3]
-        a0, a1, a2, a3 = h * tab.weight[row, j], h * tab.weight[row, j + 1], h * tab.weight[row, j + 2], h * tab.weight[row, j + 3]
-        for i in range(len(out)):
-            out[i] += a0 * stages[i0, i] + a1 * stages[i1, i] + a2 * stages[i2, i] + a3 * stages[i3, i]
-
-
-@outlined
-def run_stages(tab, p, t, h, y, first, last, stages, point, w):
-    """Evaluate the stages first..last-1; `point` is left at the last stage's state."""
-    for s in range(first, last):
-        combine(tab, s, y, h, stages, point)
-        rhs(t + tab.c[s] * h, point, p, stages[s], w)
+def sums_of(tab):
+    """Return the sums of a method."""
+    return Sums(tab.c, tab.pick, tab.weight, tab.blocks)
 
 
 @summing
@@ -212,7 +188,7 @@ def attempt(method, p, clock, knots, k, bound, last):
     aim(clock, proposed if clock.fixed else clock.sign * min(abs(proposed), method.max_step), bound, last)
     for i in range(len(y)):
         stages[0, i] = knots.f[k, i]
-    run_stages(tab, p, clock.t, clock.h, y, 1, tab.stages + 1, stages, new, w)
+    evaluate(sums_of(tab), p, clock.t, clock.h, y, 1, tab.stages + 1, stages, new, w)
     clock.nfev += tab.stages
     if clock.fixed:
         if not all_finite(new):
@@ -227,16 +203,27 @@ def attempt(method, p, clock, knots, k, bound, last):
     for i in range(len(y)):
         f[i] = stages[tab.stages, i]
     if settled(new, p, w):
-        rhs(clock.target, new, p, f, w)
+        rates_anew(method, p, clock.target, new, f)
         clock.nfev += 1
     return RUNNING
+
+
+@kernel
+def rates_anew(method, p, t, y, f):
+    """Fill f with the rates of a state that has been changed; the stages stay, which the dense output needs."""
+    stages, spare = method.stages, method.spare
+    copy_row(stages[0], spare)
+    evaluate(sums_of(method.tableau), p, t, 0.0, y, 0, 1, stages, y, method.w)
+    copy_row(stages[0], f)
+    copy_row(spare, stages[0])
 
 
 def interpolate(method, p, clock, knots, k):
     """Evaluate the stages that the dense output needs beyond those of the step."""
     tab = method.tableau
     if tab.total > tab.stages + 1:
-        run_stages(tab, p, clock.t, clock.h, knots.y[k], tab.stages + 1, tab.total, method.stages, method.spare, method.w)
+        first, last = tab.stages + 1, tab.total
+        evaluate(sums_of(tab), p, clock.t, clock.h, knots.y[k], first, last, method.stages, method.spare, method.w)
         clock.nfev += tab.total - tab.stages - 1
 
 
@@ -246,7 +233,7 @@ def polynomial(method, p, clock, q):
     for power in range(tab.powers):
         for i in range(len(q[power])):
             q[power, i] = 0.0
-        combine(tab, tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
+        combine(sums_of(tab), tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 
 
 def point(method, p, clock, knots, k, time, out):
@@ -259,7 +246,7 @@ def point(method, p, clock, knots, k, time, out):
         for power in range(tab.powers - 1, -1, -1):
             total = u * (total + tab.weight[first + power, j])
         tab.weight[row, j] = total
-    combine(tab, row, knots.y[k], clock.h, method.stages, out)
+    combine(sums_of(tab), row, knots.y[k], clock.h, method.stages, out)
 
 
 STEPS[RungeKuttaStep] = StepKernels(attempt, polynomial, point, interpolate)

@@ -21,7 +21,7 @@ from nlink.compiled.dispatch import ByClass, dispatched
 from nlink.compiled.jit import entry, for_types_of, kernel
 from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, RUNNING, Restart, Stepper
-from nlink.integrators.flips import any_flip, full, note_flips
+from nlink.integrators.flips import any_flip, find_flips, full
 from nlink.integrators.polynomials import PolynomialChunk, copy_row
 from nlink.integrators.sampling import Sampling, no_sampling, save_time
 
@@ -171,7 +171,7 @@ def sample(method, p, clock, knots, k, sampling, saved, flips):
         polynomial(method, p, clock, knots.q[k])
     if turned:
         polynomial(method, p, clock, room.q)
-        flips = note_flips(room, clock.t, clock.target - clock.t, clock.target, y, new, flips)
+        flips = find_flips(room, clock.t, clock.target - clock.t, clock.target, y, new, flips)
     for i in range(saved, min(len(states), times.total - first)):
         time = save_time(times, first + i)
         if (time - clock.target) * clock.sign > 0.0:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, sincos
 from nlink.mechanics.chain import LINK, Chain, Link, Multibody
@@ -79,6 +80,10 @@ class ChainParameters(NamedTuple):
         return self.n
 
 
+class UnloadedChain(ChainParameters):
+    """A chain on which nothing but gravity acts: with this type no load is compiled."""
+
+
 class BareParameters(NamedTuple):
     """The parameters of a formulation that needs nothing besides the chain."""
 
@@ -138,8 +143,17 @@ def turn(theta, n, w):
         w[C, i] = c
 
 
-@kernel
+@dispatched(lambda kind: no_loads if kind is UnloadedChain else all_loads)
 def apply_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
+    """Fill FX, FY, MZ from the loads, and the rows of the ledger; see `all_loads`."""
+
+
+def no_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
+    """Fill nothing: there are none."""
+
+
+@kernel
+def all_loads(t, theta, omega, at, p, w, power, row, tipx, tipy):
     """Fill FX, FY, MZ from the loads (S and C are filled) and power[row:] with the power of each row of the ledger.
 
     (tipx, tipy) is the constant force at the tip in the frame in which S and C are meant.

@@ -18,7 +18,8 @@ from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain, Multibody
-from nlink.mechanics.contract import residual, rhs
+from nlink.mechanics.contract import residual
+from nlink.mechanics.equations import equations_of, rates
 from nlink.mechanics.kernels import chain_parameters, energies, turn
 from nlink.mechanics.loads import CONSTRAINTS, LOADS, MOTION, POINT_LOADS, JointTorque, kinks, ledger, mechanism_ledger
 from nlink.mechanics.mechanism import Mechanism
@@ -39,21 +40,6 @@ TURN = 0.5
 def residual_of(t, z, rate, p, y, out, w):
     """Evaluate the residual once."""
     residual(t, views(z), views(rate), views(p), views(y), views(out), views(w))
-
-
-@entry("the equations of motion")
-def rates_many(t, y, p, out, tip, w):
-    """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), if the chain is closed."""
-    t, y, p, out, tip, w = views(t), views(y), views(p), views(out), views(tip), views(w)
-    for k in range(len(t)):
-        rhs(t[k], y[k], p, out[k], w)
-        if p.chain.closed:
-            tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
-
-
-def rates(t: float, y: np.ndarray, p: Any, out: np.ndarray, w: np.ndarray) -> None:
-    """Evaluate the right-hand side once; `w` is left as it leaves it."""
-    rates_many(np.array([t]), y[None], p, out[None], np.empty((1, 2)), w)
 
 
 @entry("energies")
@@ -286,6 +272,18 @@ class System:
         """Length of a state with its ledger."""
         return self.size + self._rows
 
+    @property
+    def equations(self) -> Any:
+        """The equations of motion with its parameters, as machine code; see `equations`."""
+        made = self.__dict__.get("_equations")
+        if made is None or made[0] is not self.parameters:
+            made = self._equations = (self.parameters, equations_of(self.parameters))
+        return made[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the machine code, which has the addresses of these very parameters."""
+        return {name: value for name, value in self.__dict__.items() if name != "_equations"}
+
     def begin(self, state: np.ndarray) -> None:
         """Make ready for a run from a state."""
         self.parameters = self.formulation.begun(self.chain, self.parameters, state)
@@ -329,7 +327,7 @@ class System:
     def rates(self, t: float, y: np.ndarray, strict: bool = True) -> np.ndarray:
         """Return the rates of a state with its ledger; what a torque function raises comes out, or, if not strict, is kept."""
         out = np.empty(self.full_size)
-        rates(float(t), y, self.parameters, out, self._w)
+        rates(float(t), y, self.equations, out, self._w)
         if strict and self.callback and not np.isfinite(out).all():
             if self.failed:
                 raise self.callback.taken()

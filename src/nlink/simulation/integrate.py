@@ -22,10 +22,11 @@ from nlink.integrators.base import Integrator, Restart, Stepper, steps_of
 from nlink.integrators.save_times import save_times
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.equations import rates_many
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.rows import rows_of
-from nlink.mechanics.system import Formulation, System, rates_many
+from nlink.mechanics.system import Formulation, System
 from nlink.models.starts import stated
 from nlink.run.run import Run, Status
 from nlink.run.writer import Claim
@@ -231,7 +232,7 @@ def _compile(system: System, stepper: Stepper, t_end: float, dense: bool) -> Non
     chunk = stepper.advance(np.array([t_end]), 0)
     if dense:
         chunk.at(none)
-    rates_many(none, np.empty((0, m)), system.parameters, np.empty((0, m)), np.empty((0, 2)), system.scratch())
+    rates_many(none, np.empty((0, m)), system.equations, np.empty((0, m)), np.empty((0, 2)), system.scratch())
     system.energy(np.empty((0, system.size)))
     if system.projected:
         system.settled(np.empty((0, m)))

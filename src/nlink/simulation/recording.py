@@ -15,7 +15,8 @@ from nlink._support.checks import ModelError
 from nlink._support.version import __version__
 from nlink.integrators.base import Restart
 from nlink.integrators.save_times import SaveTimes, save_times
-from nlink.mechanics.system import System, rates_many
+from nlink.mechanics.equations import rates_many
+from nlink.mechanics.system import System
 from nlink.run.readout import EventRecord, Trajectory, motion_names, trajectory
 from nlink.run.run import Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.scenario import Scenario
@@ -160,9 +161,9 @@ class Record:
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
     """Return coordinates, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
-    own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t), 2))
+    own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t) if system.chain.pin else 0, 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
-        rates_many(t, np.ascontiguousarray(states), system.parameters, rates, tip, system.scratch())
+        rates_many(t, np.ascontiguousarray(states), system.equations, rates, tip, system.scratch())
         own = system.given(t, own)
         motion = zip(motion_names(system.chain), decoded(system, own, rates), strict=True)
         kinetic, potential = system.energy(own)

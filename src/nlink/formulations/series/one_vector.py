@@ -20,6 +20,7 @@ from typing import Any
 
 from numba import types
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.interpreted import padded
 from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.simd import alike, polynomial_sincos
@@ -72,7 +73,17 @@ def lasting(p, w):
         w[INERTIA, i] = 1.0
     for i in range(len(w[INERTIA])):
         w[VALUE, i] = w[SLOPE, i] = 0.0
-    for i in range(p.n if p.loaded else 0):
+
+
+@dispatched(lambda layout: moments_of_run if layout.moments else nothing, "room", of=layout_of)
+def lasting_moments(p, room):
+    """Fill the rows of the moments that are the same for a run, if there are any."""
+
+
+def moments_of_run(p, room):
+    """Fill them."""
+    w = room.w
+    for i in range(p.n):
         w[REST, i], w[STIFF, i], w[DAMP, i] = JOINTS.affine(i, 0.0, p)
         w[PUSH, i], _, w[BRAKE, i] = LINKS.affine(i, 0.0, p)
         w[CONSTANT, i], w[SIZE, i] = p.links[parameters.TORQUE, i], p.links[parameters.AMPLITUDE, i]
@@ -82,11 +93,12 @@ def lasting(p, w):
 def begin(p, room):
     """Fill what stays the same for a run."""
     lasting(room.chain, room.w)
+    lasting_moments(room.chain, room)
 
 
 def series(t, bound, ahead, y, p, room, order):
     """Find all coefficients; see `nlink.mechanics.series`."""
-    tables(t, bound, ahead, room.chain, room.w)
+    torques_ahead(t, bound, ahead, room)
     return in_one_vector(room, t, y)
 
 
@@ -135,6 +147,38 @@ def polynomials_of_rates(n, rate, order, q):
         for i in range(n):
             q[k, i] = rate[k, i] * (1.0 / (k + 1))
             q[k, n + i] = rate[k + 1, i] if k + 1 < order else zero
+
+
+@dispatched(lambda layout: tables_ahead if layout.moments else no_tables, "room", of=layout_of)
+def torques_ahead(t, bound, ahead, room):
+    """Fill what torques from tables do from time t on, if there can be any."""
+
+
+def tables_ahead(t, bound, ahead, room):
+    """Fill it."""
+    tables(t, bound, ahead, room.chain, room.w)
+
+
+def no_tables(t, bound, ahead, room):
+    """Fill nothing."""
+
+
+def nothing(p, room):
+    """Fill nothing."""
+
+
+@dispatched(lambda layout: chain_ledger if layout.moments else no_ledger, "room", of=layout_of)
+def ledger_of_moments(p, room, order, q):
+    """Fill the ledger, if there is one: under gravity alone nothing of it is compiled."""
+
+
+def no_ledger(p, room, order, q):
+    """Fill nothing."""
+
+
+def powers(p, room, order, q):
+    """Fill the coefficients of the ledger."""
+    ledger_of_moments(p, room, order, q)
 
 
 @kernel
@@ -304,6 +348,6 @@ IN_ONE_VECTOR = Series(
     arrival=arrival,
     accelerations=accelerations,
     polynomials=polynomials,
-    powers=chain_ledger,
+    powers=powers,
     size=CHAIN_SIZE,
 )
