@@ -1,5 +1,6 @@
 """Settings of the random tests: no deadlines (kernels are compiled on first use), the same cases every time in CI."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,6 +13,9 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ.setdefault("NLINK_QUIET", "1")  # else what a command says would depend on what is compiled already
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process that a test starts translates all of nlink anew
+
+gc.set_threshold(50_000, 20, 20)  # the compiler makes so many objects that looking through them takes 5 % of the time
 
 collect_ignore = ["extended_load.py"]  # a program: a load is registered before kernels are compiled
 

@@ -6,11 +6,11 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import worked
 from test_cli import COMMAND, call
 from test_notebook import logistic, made_points
 
@@ -48,7 +48,7 @@ def test_ctrl_c_keeps_the_exponents(tmp_path: Path) -> None:
         [COMMAND, "lyapunov", "point-2", "--until", "1e7", "--json"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"},
     )  # fmt: skip
-    time.sleep(6)
+    worked(3.0, process.pid)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

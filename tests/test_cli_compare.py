@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from helpers import worked
 from test_cli import COMMAND, call
 
 import nlink
@@ -135,7 +135,7 @@ def test_a_reference_that_fails_is_told(tmp_path: Path) -> None:
 def test_an_interrupt_ends_the_comparison(tmp_path: Path) -> None:
     arguments = ["compare", "chaotic-15", *TWO, "--until", "1e5", "--set", "run.save=10"]
     process = subprocess.Popen([COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4.0)
+    worked(3.0, process.pid)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
