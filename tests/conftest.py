@@ -2,7 +2,9 @@
 
 import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from browsing import browser as browser
@@ -34,3 +36,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.partition("[")[0].removeprefix("tests/") in SLOW:
             item.add_marker("slow")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
+    """Call the command in this process: quicker than one of its own."""
+    from nlink.cli import main
+
+    def called(*arguments: str, cwd: Path) -> SimpleNamespace:
+        for name, value in (("NO_COLOR", "1"), ("COLUMNS", "120")):
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr("sys.argv", ["nlink", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        told = capfd.readouterr()
+        return SimpleNamespace(returncode=left.value.code, stdout=told.out, stderr=told.err)
+
+    return called
