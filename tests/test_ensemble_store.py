@@ -14,7 +14,7 @@ import pytest
 from helpers import worked
 from made_ensemble import arguments
 
-from nlink import Chain, Final, FlipTime, Samples, Threads, simulate_many
+from nlink import Chain, EnergyDrift, Extremes, Final, FlipTime, Samples, Threads, simulate_many
 from nlink._support.files import hold
 from nlink.ensemble import backends, make_job
 from nlink.ensemble.backends import CALLER, block_size
@@ -65,7 +65,7 @@ def plain():
 
 
 def test_store_holds_the_same_bits_and_is_read_only_where_looked_at(tmp_path, plain):
-    keep = (Final(), FlipTime(), Samples([0.5, 1.0]))
+    keep = (Final(), Samples([0.5, 1.0]), FlipTime(), EnergyDrift(), Extremes())
     found = simulate_many(**arguments(1000, 2.0), keep=keep, store=tmp_path / "x.zarr", backend=Counted())
     assert found["sample_theta"].dims == ("member", "time", "link")
     assert found["time"].values.tolist() == [0.5, 1.0]
