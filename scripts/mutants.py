@@ -244,6 +244,10 @@ def prepared(folder: Path) -> None:
     os.environ |= {"NUMBA_DISABLE_JIT": "1", "NLINK_CACHE_DIR": str(folder / "cache"), "CI": "1"}
     sys.path.insert(0, str(TESTS))
     import conftest  # noqa: F401, the settings of the random tests
+    from hypothesis import Phase, settings
+
+    settings.register_profile("mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
+    settings.load_profile("mutants")  # a failure is enough, however large its case
     import numba  # noqa: F401
     import scipy.integrate  # noqa: F401
     import sympy  # noqa: F401
