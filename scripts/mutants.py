@@ -33,12 +33,20 @@ from types import ModuleType
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = (
-    "mechanics/kinematics.py", "mechanics/kernels.py", "mechanics/moments.py", "mechanics/torques.py", "formulations/recursive.py",
-    "formulations/series/loads.py", "formulations/series/motion.py", "formulations/series/resistance.py",
-    "formulations/series/one_vector.py", "formulations/series/unrolled.py", "formulations/series/sweep.py",
-)  # fmt: skip
-TESTS = ROOT / "tests" / "uncompiled.py"
+TESTS = ROOT / "tests"
+CHAINS = ("uncompiled",)
+TREES = ("uncompiled_trees", "test_mechanism")
+LOOPS = ("uncompiled_loops",)
+FILES = {
+    "mechanics/kinematics.py": CHAINS, "mechanics/kernels.py": CHAINS, "mechanics/moments.py": CHAINS,
+    "mechanics/torques.py": CHAINS, "mechanics/tree.py": TREES,
+    "formulations/recursive.py": CHAINS, "formulations/tree.py": TREES, "formulations/tree_projection.py": TREES,
+    "formulations/rows.py": LOOPS, "formulations/factors.py": LOOPS,
+    "formulations/series/loads.py": CHAINS, "formulations/series/motion.py": CHAINS, "formulations/series/resistance.py": CHAINS,
+    "formulations/series/one_vector.py": CHAINS, "formulations/series/unrolled.py": CHAINS, "formulations/series/sweep.py": CHAINS,
+    "formulations/series/tree.py": TREES, "formulations/series/tree_loads.py": TREES, "formulations/series/prescribed.py": TREES,
+}  # fmt: skip
+"""What is changed, and the modules of tests that must notice."""
 KNOWN = ROOT / "docs" / "mutants.md"
 COMPILE_TIME = {"intrinsic"}
 """Decorators of functions that only the compiler runs."""
@@ -175,34 +183,43 @@ def known() -> set[str]:
 
 
 class Bench:
-    """Runs the tests on the copy of the sources; the test that has noticed the last mutant comes first."""
+    """Runs tests on the copy of the sources; of each group, the test that has noticed the last mutant comes first."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.limit, self.first = folder, 600.0, 0
+        self.folder = folder
+        self.limits: dict[tuple[str, ...], float] = {}
+        self.first: Counter[tuple[str, ...]] = Counter()
 
-    def passed(self) -> bool:
+    def measured(self, modules: tuple[str, ...]) -> None:
+        """Run the tests of some modules on the unchanged sources; a mutant may take five times as long."""
+        start = time.monotonic()
+        if not self.passed(modules):
+            sys.exit(f"the unchanged sources do not pass {' and '.join(modules)}")
+        self.limits[modules] = 10 + 5 * (time.monotonic() - start)
+
+    def passed(self, modules: tuple[str, ...]) -> bool:
         """Run the tests in a process of its own; return whether all pass."""
         child = os.fork()
         if child == 0:
-            os._exit(self._status())
+            os._exit(self._status(modules))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        self.first = status - 1 if status > 0 else self.first
+        self.first[modules] = status - 1 if status > 0 else self.first[modules]
         return status == 0
 
-    def _status(self) -> int:
-        """Return 0, or 1 + the number of the test that fails."""
-        signal.setitimer(signal.ITIMER_REAL, self.limit)
+    def _status(self, modules: tuple[str, ...]) -> int:
+        """Return 0, or 1 + the number of the test that fails, as far as a status can tell."""
+        signal.setitimer(signal.ITIMER_REAL, self.limits.get(modules, 600.0))
         gc.disable()
         sys.dont_write_bytecode = True
-        sys.path[:0] = [str(self.folder), str(TESTS.parent)]
+        sys.path.insert(0, str(self.folder))
         warnings.simplefilter("error")
-        number = self.first
+        number = first = self.first[modules]
         try:
-            tests = list(calls(importlib.import_module(TESTS.stem)))
-            for number in sorted(range(len(tests)), key=lambda k: k != self.first):
+            tests = [test for module in modules for test in calls(importlib.import_module(module))]
+            for number in sorted(range(len(tests)), key=lambda k: k != first):
                 tests[number]()
         except BaseException:
-            return number + 1
+            return min(number + 1, 255)
         return 0
 
 
@@ -212,8 +229,8 @@ def calls(module: ModuleType) -> Iterator[Callable[[], object]]:
         marks = [mark.args for mark in getattr(function, "pytestmark", []) if mark.name == "parametrize"]
         for values in itertools.product(*(given for _, given in marks)):
             options: dict[str, object] = {}
-            for (names, _), value in zip(marks, values, strict=True):
-                options |= {names: value} if isinstance(names, str) else dict(zip(names, value, strict=True))
+            for (names, _), given in zip(marks, values, strict=True):
+                options |= {names: given} if isinstance(names, str) else dict(zip(names, given, strict=True))
             yield partial(function, **options)
 
 
@@ -224,11 +241,16 @@ def prepared(folder: Path) -> None:
     for path in FILES:
         for compiled in (folder / "nlink" / path).parent.glob(f"__pycache__/{Path(path).stem}.*"):
             compiled.unlink()
-    os.environ |= {"NUMBA_DISABLE_JIT": "1", "NLINK_CACHE_DIR": str(folder / "cache")}
-    import hypothesis  # noqa: F401
+    os.environ |= {"NUMBA_DISABLE_JIT": "1", "NLINK_CACHE_DIR": str(folder / "cache"), "CI": "1"}
+    sys.path.insert(0, str(TESTS))
+    import conftest  # noqa: F401, the settings of the random tests
+    from hypothesis import Phase, settings
+
+    settings.register_profile("mutants", settings.get_profile("ci"), phases=(Phase.explicit, Phase.generate))
+    settings.load_profile("mutants")  # a failure is enough, however large its case
     import numba  # noqa: F401
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
+    import scipy.integrate  # noqa: F401
+    import sympy  # noqa: F401
 
 
 def survivors(chosen: list[Mutant], bench: Bench) -> Iterator[Mutant]:
@@ -237,7 +259,7 @@ def survivors(chosen: list[Mutant], bench: Bench) -> Iterator[Mutant]:
         place = bench.folder / "nlink" / each.path
         original = place.read_bytes()
         place.write_bytes(each.source)
-        passed = bench.passed()
+        passed = bench.passed(FILES[each.path])
         place.write_bytes(original)
         if passed:
             yield each
@@ -259,16 +281,16 @@ def main() -> int:
     given = arguments()
     found = [each for path in FILES for each in mutants(path) if given.only in each.name]
     chosen = found if given.all or len(found) <= given.sample else random.Random(given.seed).sample(found, given.sample)
-    chosen.sort(key=lambda each: (FILES.index(each.path), each.line))
+    order = list(FILES)
+    chosen.sort(key=lambda each: (order.index(each.path), each.line))
     if given.list:
         print(*(f"{each.line}: {each.name}" for each in chosen), sep="\n")
         return 0
     with tempfile.TemporaryDirectory(prefix="nlink-mutants-") as name:
         bench, start = Bench(Path(name)), time.monotonic()
         prepared(bench.folder)
-        if not bench.passed():
-            sys.exit(f"the unchanged sources do not pass {TESTS}")
-        bench.limit = 10 + 5 * (time.monotonic() - start)
+        for modules in sorted({FILES[each.path] for each in chosen}):
+            bench.measured(modules)
         left, expected = [], known()
         for each in survivors(chosen, bench):
             left.append(each)

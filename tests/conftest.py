@@ -1,7 +1,10 @@
 """Settings of the random tests: no deadlines (kernels are compiled on first use), the same cases every time in CI."""
 
+import gc
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from browsing import browser as browser
@@ -12,6 +15,9 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ.setdefault("NLINK_QUIET", "1")  # else what a command says would depend on what is compiled already
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each process that a test starts translates all of nlink anew
+
+gc.set_threshold(50_000, 20, 20)  # the compiler makes so many objects that looking through them takes 5 % of the time
 
 collect_ignore = ["extended_load.py"]  # a program: a load is registered before kernels are compiled
 
@@ -30,3 +36,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.nodeid.partition("[")[0].removeprefix("tests/") in SLOW:
             item.add_marker("slow")
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
+    """Call the command in this process: quicker than one of its own."""
+    from nlink.cli import main
+
+    def called(*arguments: str, cwd: Path) -> SimpleNamespace:
+        for name, value in (("NO_COLOR", "1"), ("COLUMNS", "120")):
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr("sys.argv", ["nlink", *arguments])
+        with pytest.raises(SystemExit) as left:
+            main()
+        told = capfd.readouterr()
+        return SimpleNamespace(returncode=left.value.code, stdout=told.out, stderr=told.err)
+
+    return called

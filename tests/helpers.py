@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -402,3 +403,20 @@ def _negative(torque):
 def relative_difference(a, b) -> float:
     """Return the largest difference over the largest value."""
     return float(np.max(np.abs(np.subtract(a, b))) / max(np.max(np.abs(b)), 1e-300))
+
+
+# Processes -----------------------------------------------------------------------------------------------------------
+
+
+def worked(seconds: float, *processes: int) -> None:
+    """Wait until processes have used the processor for some seconds more, together."""
+    start = used(*processes)
+    while used(*processes) - start < seconds:
+        time.sleep(0.01)
+
+
+def used(*processes: int) -> float:
+    """Return for how many seconds processes have used the processor, together."""
+    told = [Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in processes]
+    assert all(state != "Z" for state, *_ in told), "a process has ended"
+    return sum(int(ticks) for each in told for ticks in each[11:13]) / os.sysconf("SC_CLK_TCK")

@@ -9,7 +9,16 @@ import numpy as np
 from nlink import Chain, Dask, EnsembleInterrupted, Final, Threads, simulate_many
 from nlink.ensemble.backends import Sink
 
-BACKENDS = {"threads": lambda: Threads(1), "dask": Dask}
+
+class Telling(Threads):
+    """Threads that tell when they begin to compute blocks: from then on Ctrl-C keeps what is done."""
+
+    def run(self, *given):
+        print("running", flush=True)
+        yield from super().run(*given)
+
+
+BACKENDS = {"threads": lambda: Telling(1), "dask": Dask}
 
 
 class Unpacked(Final):

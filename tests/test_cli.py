@@ -14,6 +14,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,11 +142,11 @@ def test_options_reach_the_run(tmp_path: Path) -> None:
     assert run.chain.load(nlink.JointSpring) == nlink.JointSpring(2.5)
 
 
-def test_dry_run_checks_and_writes_nothing(tmp_path: Path) -> None:
-    done = call("run", "nice-3", "--dry-run", cwd=tmp_path)
+def test_dry_run_checks_and_writes_nothing(tmp_path: Path, here: Any) -> None:
+    done = here("run", "nice-3", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0
     assert "2001 points" in done.stdout
-    assert call("run", "nice-3", "--integrator", "Euler", "--dry-run", cwd=tmp_path).returncode == 3
+    assert here("run", "nice-3", "--integrator", "Euler", "--dry-run", cwd=tmp_path).returncode == 3
     assert list(tmp_path.iterdir()) == []
 
 
@@ -175,8 +176,8 @@ def test_dry_run_checks_and_writes_nothing(tmp_path: Path) -> None:
         (["fly"], 2, "fly"),
     ],
 )
-def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
-    done = call(*arguments, cwd=tmp_path)
+def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str, here: Any) -> None:
+    done = here(*arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -236,17 +237,17 @@ def test_a_killed_run_leaves_no_half_file(tmp_path: Path) -> None:
     assert not (tmp_path / "long.nc").exists()
 
 
-def test_presets_and_show(tmp_path: Path) -> None:
-    listed = call("presets", cwd=tmp_path).stdout.splitlines()
+def test_presets_and_show(tmp_path: Path, here: Any) -> None:
+    listed = here("presets", cwd=tmp_path).stdout.splitlines()
     assert [line.split()[0] for line in listed] == nlink.presets()
     assert all(len(line.split(maxsplit=1)[1]) > 10 for line in listed)
     for name in nlink.presets():
-        text = call("show", name, cwd=tmp_path).stdout
+        text = here("show", name, cwd=tmp_path).stdout
         assert "length m" in text
         sketch = text[text.index("at the start") :].partition("\n")[2]
         assert "+" in sketch
         assert ("X" if nlink.preset(name).chain.closed else "O") in sketch
-    assert json.loads(call("show", "nice-3", "--json", cwd=tmp_path).stdout)["links"] == 3
+    assert json.loads(here("show", "nice-3", "--json", cwd=tmp_path).stdout)["links"] == 3
 
 
 @pytest.fixture(scope="module")
@@ -283,14 +284,14 @@ def test_one_dead_position_is_told() -> None:
     assert dict(run_lines(run))["events"] == "1 dead position, at t = 0.25 s"
 
 
-def test_plots_of_a_closed_chain(closed: tuple[Path, str], saved: Path, tmp_path: Path) -> None:
-    done = call("plot", str(closed[0]), "-o", "all", cwd=tmp_path)
+def test_plots_of_a_closed_chain(closed: tuple[Path, str], saved: Path, tmp_path: Path, here: Any) -> None:
+    done = here("plot", str(closed[0]), "-o", "all", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert {"coupler.png", "reactions.png"} < {Path(line).name for line in done.stdout.split()}
     assert not (tmp_path / "all" / "tip.png").exists()
-    done = call("plot", str(closed[0]), "coupler", "--format", "svg", "-o", "one", cwd=tmp_path)
+    done = here("plot", str(closed[0]), "coupler", "--format", "svg", "-o", "one", cwd=tmp_path)
     assert [path.name for path in (tmp_path / "one").iterdir()] == ["coupler.svg"]
-    done = call("plot", str(saved), "coupler", "-o", "none", cwd=tmp_path)
+    done = here("plot", str(saved), "coupler", "-o", "none", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr.strip() == "nlink: the plot 'coupler' needs a closed chain of three links or more: one with a pin"
     assert not (tmp_path / "none").exists()
@@ -350,9 +351,9 @@ def test_plot_and_animate_write_files(saved: Path, tmp_path: Path) -> None:
     assert call("plot", str(saved), "--size", "big", cwd=tmp_path).returncode == 2
 
 
-def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
+def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path, here: Any):
     options = ("--links", "1,2-3", "--from", "0.1", "--size", "column", "--theme", "dark", "--dpi", "100")
-    done = call("plot", str(saved), "phase", *options, "-o", "pictures", cwd=tmp_path)
+    done = here("plot", str(saved), "phase", *options, "-o", "pictures", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     with Image.open(tmp_path / "pictures" / "phase.png") as image:
         assert image.size == (340, 260)
@@ -361,12 +362,12 @@ def test_plots_of_some_links_and_times_for_a_column(saved, tmp_path):
         with pytest.raises(ModelError, match="--trace must be a link from 1 to 3 and a place on it in m, like 2 or"):
             point_of(text, 3)
     assert (point_of("2", 3), point_of("3,0.5,-1", 3)) == (At(1), At(2, 0.5, -1.0))
-    done = call("plot", str(saved), "paths", "angles", "--trace", "2", "--trace", "3,0.5,0.1", "-o", "traced", cwd=tmp_path)
+    done = here("plot", str(saved), "paths", "angles", "--trace", "2", "--trace", "3,0.5,0.1", "-o", "traced", cwd=tmp_path)
     assert (done.returncode, len(list((tmp_path / "traced").iterdir()))) == (0, 2), done.stderr
     for text in ("0", "1-", "4", "2-1", "a", "1-2-3"):
-        done = call("plot", str(saved), "phase", "--links", text, cwd=tmp_path)
+        done = here("plot", str(saved), "phase", "--links", text, cwd=tmp_path)
         assert (done.returncode, "--links must be links from 1 to 3, like 1 or 1,3-5, got" in done.stderr) == (2, True)
-    assert "the run has no saved point from 1e+06" in call("plot", str(saved), "phase", "--from", "1e6", cwd=tmp_path).stderr
+    assert "the run has no saved point from 1e+06" in here("plot", str(saved), "phase", "--from", "1e6", cwd=tmp_path).stderr
 
 
 def test_a_closed_start_is_told(tmp_path):
@@ -393,8 +394,8 @@ def test_the_force_of_a_pin_is_exported_by_its_name(tmp_path: Path) -> None:
         (["nice-3", "--until", "3", "--rtol", "1e-8"], "3 unit rods, all at 45 degrees, at rest: a nice, nearly uniform swing"),
     ],
 )
-def test_a_title_tells_of_the_model_as_it_is(arguments: list[str], title: str, tmp_path: Path) -> None:
-    done = call("run", *arguments, "--dry-run", cwd=tmp_path)
+def test_a_title_tells_of_the_model_as_it_is(arguments: list[str], title: str, tmp_path: Path, here: Any) -> None:
+    done = here("run", *arguments, "--dry-run", cwd=tmp_path)
     assert done.stdout.split("\n")[0] == title, done.stderr
 
 
@@ -414,8 +415,8 @@ def test_a_title_tells_of_the_model_as_it_is(arguments: list[str], title: str, t
         (["compare", "nice-3", "-o", "x.png"], "--output must be a folder for the plots, got x.png; give x --format png"),
     ],
 )
-def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
-    done = call(*arguments, cwd=tmp_path)
+def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp_path: Path, here: Any) -> None:
+    done = here(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"nlink: {said}")
     assert list(tmp_path.iterdir()) == []
@@ -438,8 +439,8 @@ def test_names_of_other_formats_are_refused(arguments: list[str], said: str, tmp
         (["run", "nice-3", "--title", "long " * 201], 2, "--title must have at most 1,000 letters, got 1,005"),
     ],
 )
-def test_messages_have_their_remedy(arguments: list[str], code: int, said: str, tmp_path: Path) -> None:
-    done = call(*arguments, cwd=tmp_path)
+def test_messages_have_their_remedy(arguments: list[str], code: int, said: str, tmp_path: Path, here: Any) -> None:
+    done = here(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr.startswith(f"nlink: {said}")
 
@@ -477,10 +478,10 @@ def test_a_report_draws_in_its_theme_and_size(tmp_path: Path) -> None:
     assert (plain.size, dark.size) == ((1430, 650), (442, 728))
 
 
-def test_a_run_is_animated_with_another_title_in_the_dark(saved: Path, tmp_path: Path) -> None:
+def test_a_run_is_animated_with_another_title_in_the_dark(saved: Path, tmp_path: Path, here: Any) -> None:
     dark = "--theme", "dark"
     for name, *look in (("a.gif", *dark), ("b.gif", *dark, "--title", "Another"), ("c.html", "--title", "<b>")):
-        done = call("animate", str(saved), "-o", name, "--fps", "2", "--size", "200x200", *look, cwd=tmp_path)
+        done = here("animate", str(saved), "-o", name, "--fps", "2", "--size", "200x200", *look, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     with Image.open(tmp_path / "a.gif") as one, Image.open(tmp_path / "b.gif") as two:
         first, second = one.convert("RGB"), two.convert("RGB")
@@ -489,11 +490,11 @@ def test_a_run_is_animated_with_another_title_in_the_dark(saved: Path, tmp_path:
     assert "<title>&lt;b&gt;</title>" in (tmp_path / "c.html").read_text(encoding="utf-8")
 
 
-def test_a_second_run_tells_its_file_and_a_resumed_one_needs_an_end(tmp_path: Path) -> None:
-    assert "saved      nice-3.nc\n" in call("run", "nice-3", "--until", "0.1", cwd=tmp_path).stdout
-    again = call("run", "nice-3", "--until", "0.1", cwd=tmp_path)
+def test_a_second_run_tells_its_file_and_a_resumed_one_needs_an_end(tmp_path: Path, here: Any) -> None:
+    assert "saved      nice-3.nc\n" in here("run", "nice-3", "--until", "0.1", cwd=tmp_path).stdout
+    again = here("run", "nice-3", "--until", "0.1", cwd=tmp_path)
     assert "saved      nice-3-2.nc (nice-3.nc is there already)\n" in again.stdout
-    done = call("run", "--resume", "nice-3.nc", cwd=tmp_path)
+    done = here("run", "--resume", "nice-3.nc", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == "nlink: nice-3.nc has reached its end, t = 0.1 s; give a later one with --until\n"
 

@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from helpers import worked
 from test_cli import COMMAND, call
 from test_notebook import logistic, made_points
 
@@ -19,8 +20,8 @@ from nlink.cli.chaos import _period_lines
 from nlink.run.run import Status
 
 
-def test_exponents(tmp_path: Path) -> None:
-    done = call("lyapunov", "point-2", "--until", "100", "-o", "exponents.png", "--csv", "exponents.csv", cwd=tmp_path)
+def test_exponents(tmp_path: Path, here: Any) -> None:
+    done = here("lyapunov", "point-2", "--until", "100", "-o", "exponents.png", "--csv", "exponents.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for text in ("exponents ", "+- ", "volumes change by", "chaotic: neighbours part tenfold every", "balance closed to"):
         assert text in done.stdout
@@ -30,14 +31,14 @@ def test_exponents(tmp_path: Path) -> None:
     assert rows["time"][-1] == 100.0
 
 
-def test_exponents_as_json(tmp_path: Path) -> None:
-    done = call("lyapunov", "nice-3", "--links", "1", "--until", "50", "--json", cwd=tmp_path)
+def test_exponents_as_json(tmp_path: Path, here: Any) -> None:
+    done = here("lyapunov", "nice-3", "--links", "1", "--until", "50", "--json", cwd=tmp_path)
     data = json.loads(done.stdout)
     assert data["chaotic"] is False
     assert len(data["exponents"]) == len(data["errors"]) == 2
     assert data["sum"] == pytest.approx(data["divergence"], abs=1e-9)
     assert data["status"] == "finished"
-    short = json.loads(call("lyapunov", "nice-3", "--count", "1", "--until", "1", "--json", cwd=tmp_path).stdout)
+    short = json.loads(here("lyapunov", "nice-3", "--count", "1", "--until", "1", "--json", cwd=tmp_path).stdout)
     assert len(short["exponents"]) == 1
     assert short["pairing"] == []
 
@@ -48,7 +49,7 @@ def test_ctrl_c_keeps_the_exponents(tmp_path: Path) -> None:
         [COMMAND, "lyapunov", "point-2", "--until", "1e7", "--json"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"},
     )  # fmt: skip
-    time.sleep(6)
+    worked(3.0, process.pid)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -58,9 +59,9 @@ def test_ctrl_c_keeps_the_exponents(tmp_path: Path) -> None:
     assert data["exponents"][0] > 0.3
 
 
-def test_a_section(tmp_path: Path) -> None:
+def test_a_section(tmp_path: Path, here: Any) -> None:
     options = ["--set", "start.angle=60", "--until", "60", "--starts", "4", "--section", "link=2, angle=30deg, direction=-1"]
-    done = call("poincare", "point-2", *options, "-o", "section.svg", "--csv", "section.csv", cwd=tmp_path)
+    done = here("poincare", "point-2", *options, "-o", "section.svg", "--csv", "section.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Link 2 passes 30\N{DEGREE SIGN} downwards" in done.stdout
     assert "from 4 starts" in done.stdout
@@ -68,28 +69,28 @@ def test_a_section(tmp_path: Path) -> None:
     rows = np.genfromtxt(tmp_path / "section.csv", delimiter=",", names=True)
     assert set(rows["start"]) == {1, 2, 3, 4}
     assert np.abs(np.sin((rows["theta_2"] - np.pi / 6) / 2)).max() < 1e-10
-    data = json.loads(call("poincare", "point-2", *options, "--json", cwd=tmp_path).stdout)
+    data = json.loads(here("poincare", "point-2", *options, "--json", cwd=tmp_path).stdout)
     assert data["section"] == {"kind": "section", "link": 1, "angle": pytest.approx(np.pi / 6), "direction": -1}
     assert len(data["t"]) == len(rows)
     assert data["status"] == ["finished"] * 4
 
 
-def test_a_driven_chain_is_seen_once_a_period(tmp_path: Path) -> None:
-    done = call("poincare", "driven-1", "--until", "300", "--transient", "100", "-o", "attractor.png", cwd=tmp_path)
+def test_a_driven_chain_is_seen_once_a_period(tmp_path: Path, here: Any) -> None:
+    done = here("poincare", "driven-1", "--until", "300", "--transient", "100", "-o", "attractor.png", cwd=tmp_path)
     assert "Every 3.0091 s" in done.stdout
     assert "from 1 start\n" in done.stdout
     assert (tmp_path / "attractor.png").stat().st_size > 10_000
 
 
-def test_a_bifurcation_diagram(tmp_path: Path) -> None:
+def test_a_bifurcation_diagram(tmp_path: Path, here: Any) -> None:
     options = ["--vary", "loads.joint_torque.amplitude", "--from", "1.055", "--to", "1.075", "--points", "5", "--until", "600"]
-    done = call("bifurcation", "driven-1", *options, "-o", "diagram.png", "--csv", "diagram.csv", cwd=tmp_path)
+    done = here("bifurcation", "driven-1", *options, "-o", "diagram.png", "--csv", "diagram.csv", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "1.055 to 1.065         repeats after 1 point" in done.stdout
     assert "repeats after 2 points" in done.stdout
     assert (tmp_path / "diagram.png").stat().st_size > 10_000
     assert np.genfromtxt(tmp_path / "diagram.csv", delimiter=",", names=True)["value"][0] == 1.055
-    data = json.loads(call("bifurcation", "driven-1", *options, "--json", cwd=tmp_path).stdout)
+    data = json.loads(here("bifurcation", "driven-1", *options, "--json", cwd=tmp_path).stdout)
     assert [row["period"] for row in data["values"]] == [1, 1, 1, 2, 2]
     assert [row["settling"] for row in data["values"]] == [0] * 5
 
@@ -124,8 +125,8 @@ def test_what_a_diagram_says_of_motions_that_do_not_repeat_yet() -> None:
         ),
     ],
 )
-def test_wrong_input(tmp_path: Path, arguments: list[str], message: str) -> None:
-    done = call(*arguments, cwd=tmp_path)
+def test_wrong_input(tmp_path: Path, arguments: list[str], message: str, here: Any) -> None:
+    done = here(*arguments, cwd=tmp_path)
     assert done.returncode == (2 if message.startswith("--") else 3), done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from test_cli import COMMAND, call
+from helpers import worked
+from test_cli import COMMAND
 
 import nlink
 
 TWO = ["--formulation", "recursive", "--formulation", "momentum"]
 
 
-def test_the_table_tells_the_seeds_story(tmp_path: Path) -> None:
-    done = call("compare", "chaotic-3", *TWO, "--rtol", "1e-3", "--atol", "1e-6", "--integrator", "RK45", cwd=tmp_path)
+def test_the_table_tells_the_seeds_story(tmp_path: Path, here: Any) -> None:
+    done = here("compare", "chaotic-3", *TWO, "--rtol", "1e-3", "--atol", "1e-6", "--integrator", "RK45", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "recursive   RK45(rtol=0.001, atol=1e-06)" in done.stdout
     assert "momentum    RK45(rtol=0.001, atol=1e-06)" in done.stdout
@@ -28,7 +29,7 @@ def test_the_table_tells_the_seeds_story(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_follows_the_options(tmp_path: Path) -> None:
+def test_json_follows_the_options(tmp_path: Path, here: Any) -> None:
     options = [
         "--rtol",
         "1e-6",
@@ -43,7 +44,7 @@ def test_json_follows_the_options(tmp_path: Path) -> None:
         "--angle",
         "0.01",
     ]
-    done = call("compare", "nice-3", *TWO, *options, "--json", cwd=tmp_path)
+    done = here("compare", "nice-3", *TWO, *options, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     table = json.loads(done.stdout)
     assert (table["links"], table["t_end"], table["angle"]) == (4, -2.0, 0.01)
@@ -58,28 +59,28 @@ def test_json_follows_the_options(tmp_path: Path) -> None:
     assert table["trusted_until"] == -2.0
 
 
-def test_one_atol_serves_every_rtol(tmp_path: Path) -> None:
+def test_one_atol_serves_every_rtol(tmp_path: Path, here: Any) -> None:
     options = ["--rtol", "1e-6", "--rtol", "1e-8", "--atol", "1e-9", "--until", "0.1", "--formulation", "recursive"]
-    rows = json.loads(call("compare", "nice-3", *options, "--json", cwd=tmp_path).stdout)["rows"]
+    rows = json.loads(here("compare", "nice-3", *options, "--json", cwd=tmp_path).stdout)["rows"]
     assert [(row["rtol"], row["atol"]) for row in rows if row["rtol"]] == [(1e-6, 1e-9), (1e-8, 1e-9)]
-    rows = json.loads(call("compare", "nice-3", *options[4:], "--json", cwd=tmp_path).stdout)["rows"]
+    rows = json.loads(here("compare", "nice-3", *options[4:], "--json", cwd=tmp_path).stdout)["rows"]
     assert [(row["rtol"], row["atol"]) for row in rows if row["rtol"]] == [(1e-9, 1e-9)]
 
 
-def test_plots_are_written_quietly(tmp_path: Path) -> None:
-    done = call(
+def test_plots_are_written_quietly(tmp_path: Path, here: Any) -> None:
+    done = here(
         "compare", "nice-3", *TWO, "--until", "1", "-q", "-o", "plots", "--overlay", "positions", "--link", "1", cwd=tmp_path
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert sorted(path.name for path in (tmp_path / "plots").iterdir()) == ["differences.png", "overlay-positions.png"]
-    done = call("compare", "nice-3", *TWO, "--until", "1", "--overlay", "angles", cwd=tmp_path)
+    done = here("compare", "nice-3", *TWO, "--until", "1", "--overlay", "angles", cwd=tmp_path)
     assert "wrote nice-3-compare/overlay-angles.png" in done.stderr
     assert "wrote" not in done.stdout
     assert (tmp_path / "nice-3-compare" / "overlay-angles.png").stat().st_size > 5000
 
 
-def test_a_refused_variant_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
-    done = call("compare", "nice-3", *TWO, "--until", "1", "--integrator", "Gauss", cwd=tmp_path)
+def test_a_refused_variant_is_told_and_the_rest_goes_on(tmp_path: Path, here: Any) -> None:
+    done = here("compare", "nice-3", *TWO, "--until", "1", "--integrator", "Gauss", cwd=tmp_path)
     assert done.returncode == 0
     assert "Gauss needs Hamilton's form of the equations, which momentum does not have" in done.stdout
     assert done.stdout.splitlines()[-1] == "trusted until t = 1 s (angles within 0.001 rad)"
@@ -107,8 +108,8 @@ def test_a_refused_variant_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
         (["nice-3", "--until", "0"], 3, "t_end must not be 0"),
     ],
 )
-def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str) -> None:
-    done = call("compare", *arguments, cwd=tmp_path)
+def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str, here: Any) -> None:
+    done = here("compare", *arguments, cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert said in done.stderr
     assert "Traceback" not in done.stderr
@@ -116,17 +117,17 @@ def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: l
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_in_the_place_of_the_folder_is_refused_first(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_refused_first(tmp_path: Path, here: Any) -> None:
     (tmp_path / "plots").write_text("mine")
-    done = call("compare", "nice-3", "-o", "plots", cwd=tmp_path)
+    done = here("compare", "nice-3", "-o", "plots", cwd=tmp_path)
     assert done.returncode == 5
     assert done.stderr == "nlink: plots is a file; give a folder for the plots with --output\n"
     assert (tmp_path / "plots").read_text() == "mine"
 
 
-def test_a_reference_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_reference_that_fails_is_told(tmp_path: Path, here: Any) -> None:
     """A force beyond all measure needs steps too small to change the time."""
-    done = call("compare", "nice-3", *TWO, "--set", "loads.tip_force=[1e40, 0.0]", cwd=tmp_path)
+    done = here("compare", "nice-3", *TWO, "--set", "loads.tip_force=[1e40, 0.0]", cwd=tmp_path)
     assert done.returncode == 4, done.stderr
     assert "nlink: the reference run failed: the steps became too small" in done.stderr
     assert "Traceback" not in done.stderr
@@ -135,7 +136,7 @@ def test_a_reference_that_fails_is_told(tmp_path: Path) -> None:
 def test_an_interrupt_ends_the_comparison(tmp_path: Path) -> None:
     arguments = ["compare", "chaotic-15", *TWO, "--until", "1e5", "--set", "run.save=10"]
     process = subprocess.Popen([COMMAND, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4.0)
+    worked(3.0, process.pid)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
@@ -143,21 +144,21 @@ def test_an_interrupt_ends_the_comparison(tmp_path: Path) -> None:
     assert errors.splitlines()[-1] == "nlink: interrupted"
 
 
-def test_run_trust_states_the_time_and_keeps_it(tmp_path: Path) -> None:
-    done = call("run", "chaotic-3", "--trust", "-o", "run.nc", cwd=tmp_path)
+def test_run_trust_states_the_time_and_keeps_it(tmp_path: Path, here: Any) -> None:
+    done = here("run", "chaotic-3", "--trust", "-o", "run.nc", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     run = nlink.load(tmp_path / "run.nc")
     assert run.trusted_until is not None
     assert 6.0 < run.trusted_until < 8.25  # the run departs by 1e-3 at 8.25 s
     assert f"  trusted    until t = {run.trusted_until:.4g} s (angles within 0.001 rad)\n" in done.stdout
-    table = json.loads(call("run", "nice-3", "--until", "1", "--trust", "--json", cwd=tmp_path).stdout)
+    table = json.loads(here("run", "nice-3", "--until", "1", "--trust", "--json", cwd=tmp_path).stdout)
     assert table["trusted_until"] == 1.0
 
 
-def test_run_without_trust_states_none(tmp_path: Path) -> None:
-    done = call("run", "nice-3", "--until", "1", cwd=tmp_path)
+def test_run_without_trust_states_none(tmp_path: Path, here: Any) -> None:
+    done = here("run", "nice-3", "--until", "1", cwd=tmp_path)
     assert "trusted" not in done.stdout
     assert nlink.load(tmp_path / "nice-3.nc").trusted_until is None
-    done = call("run", "--resume", "nice-3.nc", "--until", "2", "--trust", "-q", cwd=tmp_path)
+    done = here("run", "--resume", "nice-3.nc", "--until", "2", "--trust", "-q", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert nlink.load(tmp_path / "nice-3.nc").trusted_until == 2.0

@@ -7,9 +7,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,22 +15,6 @@ import pytest
 from test_cli import call
 
 import nlink
-from nlink.cli import main
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Call the command in this process: quicker than one of its own."""
-
-    def inside(*arguments: str, cwd: Path) -> SimpleNamespace:
-        monkeypatch.chdir(cwd)
-        monkeypatch.setattr("sys.argv", ["nlink", *arguments])
-        with pytest.raises(SystemExit) as left:
-            main()
-        told = capfd.readouterr()
-        return SimpleNamespace(returncode=left.value.code, stdout=told.out, stderr=told.err)
-
-    return inside
 
 
 @pytest.fixture(scope="module")

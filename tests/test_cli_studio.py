@@ -9,10 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from helpers import worked
 from studio_server import children, gone, started, stopped
 
 from nlink.cli import main
@@ -95,7 +95,7 @@ def test_a_killed_studio_leaves_no_orphans(tmp_path):
         socket.send(json.dumps({"type": "start", "job": "j1", "kind": "compare", "request": {"model": model}}))
         while "started" not in str(socket.recv()):
             pass
-        time.sleep(2.0)  # busy, not waiting at its pipe
+        worked(0.5, *workers)  # busy, not waiting at its pipe
         os.kill(process.pid, signal.SIGKILL)
         process.communicate(timeout=20)
         assert gone(workers)

@@ -346,7 +346,7 @@ def test_members_move_as_alone(law, monkeypatch):
 
 def test_outputs_between_steps_in_lanes():
     """A flip and a sample are evaluated in single lanes, whose numbers lie apart."""
-    keep = (nlink.FlipTime(), nlink.Samples([0.3, 0.9]), nlink.Extremes(), nlink.EnergyDrift(), Final())
+    keep = (Final(), nlink.Samples([0.3, 0.9]), nlink.FlipTime(), nlink.EnergyDrift(), nlink.Extremes())
     fast, theta = np.array([[2.0, 1.0], [3.0, -2.0], [1.0, 3.0]]), np.tile([1.0, 2.0], (3, 1))
     one, other = (
         simulate_many(chain, theta, 4 * fast, t_end=1.0, keep=keep, integrator=DOP853(1e-11, 1e-11))

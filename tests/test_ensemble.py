@@ -46,7 +46,11 @@ LOADS = {
     "table": (JointTorque(nlink.Table((0.0, 0.5, 1.0), (0.0, 1.0, 0.0))),),
 }
 BOTH = pytest.mark.parametrize("method", [None, DOP853(1e-10, 1e-10)], ids=["series", "stages"])
+FINE = DOP853(1e-12, 1e-12)
+"""By which a member is followed alone: compiled once for all chains and loads."""
+
 ALL = (Final(), Samples((0.0, 0.25, 0.7, 1.0)), FlipTime(), EnergyDrift(), Extremes())
+"""Tests use the same outputs where they can: a loop is compiled for each set of them."""
 
 
 def starts(members: int, n: int, seed: int = 1) -> np.ndarray:
@@ -62,7 +66,7 @@ def test_members_are_as_if_alone(loads, n, t_end):
     many = simulate_many(chain, theta, 0.3, t_end=t_end, keep=(Final(), Samples(times), EnergyDrift()))
     assert many.status.values.tolist() == [0] * 5
     for k in range(5):
-        run = simulate(chain, theta[k], 0.3, t_end=t_end, save=(*times, t_end), rtol=1e-11, atol=1e-11)
+        run = simulate(chain, theta[k], 0.3, t_end=t_end, save=(*times, t_end), integrator=FINE)
         np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-7)
         np.testing.assert_allclose(many.sample_omega[k], run.omega[:3], atol=1e-7)
     assert many.energy_drift.max() < 1e-6
@@ -73,13 +77,13 @@ def test_series_of_long_chains_are_as_if_alone(loads):
     chain, theta = Chain.uniform(11).with_loads(*LOADS[loads]), starts(9, 11)
     many = simulate_many(chain, theta, 0.3, t_end=0.7, integrator=Taylor(1e-15))
     for k in range(9):
-        run = simulate(chain, theta[k], 0.3, t_end=0.7, save=(0.7,), integrator=Taylor(1e-15))
+        run = simulate(chain, theta[k], 0.3, t_end=0.7, save=(0.7,), integrator=DOP853(1e-13, 1e-13))
         np.testing.assert_allclose(many.theta[k], run.theta[-1], atol=1e-9)
         np.testing.assert_allclose(many.omega[k], run.omega[-1], atol=1e-8)
 
 
 @pytest.mark.parametrize("loads", LOADS)
-@pytest.mark.parametrize("n", [1, 3, 9])
+@pytest.mark.parametrize("n", [1, 2, 9])
 @pytest.mark.parametrize("t_end", [1.5, -0.8])
 def test_stages_agree_with_series_run_one_by_one(loads, n, t_end):
     chain, theta = Chain.uniform(n).with_loads(*LOADS[loads]), starts(20, n)
@@ -100,7 +104,7 @@ def test_stages_agree_with_series_run_one_by_one(loads, n, t_end):
 
 def test_stages_converge_with_their_order():
     chain, theta = Chain.uniform(3), starts(16, 3)
-    exact = simulate_many(chain, theta, t_end=1.0, integrator=Taylor(1e-17, order=22)).theta.values
+    exact = simulate_many(chain, theta, t_end=1.0, integrator=Taylor(1e-17)).theta.values
     steps, errors = [], []
     for tol in (1e-6, 1e-8, 1e-10):
         many = simulate_many(chain, theta, t_end=1.0, integrator=DOP853(tol, tol))
@@ -115,7 +119,7 @@ def test_stages_end_steps_where_a_table_has_a_kink():
     theta = starts(20, 2)
     many = simulate_many(chain, theta, t_end=1.0, keep=(Final(), Samples((0.1, 0.15, 0.9))), integrator=DOP853(1e-10, 1e-10))
     for k in range(0, 20, 4):
-        run = simulate(chain, theta[k], t_end=1.0, save=(0.1, 0.15, 0.9, 1.0), rtol=1e-12, atol=1e-12)
+        run = simulate(chain, theta[k], t_end=1.0, save=(0.1, 0.15, 0.9, 1.0), integrator=FINE)
         np.testing.assert_allclose(many.sample_theta[k], run.theta[:3], atol=1e-9)
         np.testing.assert_allclose(many.theta[k], run.theta[3], atol=1e-8)
         alone = simulate(chain, theta[k], t_end=1.0, integrator=DOP853(1e-10, 1e-10))
@@ -126,10 +130,10 @@ def test_stages_end_steps_where_a_table_has_a_kink():
 @pytest.mark.parametrize("n", [2, 5, 7])
 def test_a_member_does_not_depend_on_its_company(n, method):
     chain, theta = Chain.uniform(n), starts(70, n)
-    whole = simulate_many(chain, theta, t_end=2.0, keep=ALL[:1] + ALL[2:], backend=Threads(2), integrator=method)
-    turned = simulate_many(chain, theta[::-1], t_end=2.0, keep=ALL[:1] + ALL[2:], backend=Threads(1), integrator=method)
-    alone = simulate_many(chain, theta[17:18], t_end=2.0, keep=ALL[:1] + ALL[2:], integrator=method)
-    for name in ("theta", "omega", "flip_time", "energy_drift", "largest_theta", "steps"):
+    whole = simulate_many(chain, theta, t_end=2.0, keep=ALL, backend=Threads(2), integrator=method)
+    turned = simulate_many(chain, theta[::-1], t_end=2.0, keep=ALL, backend=Threads(1), integrator=method)
+    alone = simulate_many(chain, theta[17:18], t_end=2.0, keep=ALL, integrator=method)
+    for name in ("theta", "omega", "sample_theta", "flip_time", "energy_drift", "largest_theta", "steps"):
         assert np.array_equal(whole[name].values, turned[name].values[::-1], equal_nan=True), name
         assert np.array_equal(whole[name].values[17:18], alone[name].values, equal_nan=True), name
 
@@ -166,8 +170,8 @@ def test_flip_times_of_the_reference(case):
 @BOTH
 def test_flips_agree_with_events(method):
     chain, theta = Chain.uniform(3), starts(40, 3, seed=4)
-    many = simulate_many(chain, theta, t_end=3.0, keep=(FlipTime(), Final()), integrator=method)
-    mirrored = simulate_many(chain, -theta, t_end=3.0, keep=(FlipTime(), Final()), integrator=method)
+    many = simulate_many(chain, theta, t_end=3.0, keep=ALL, integrator=method)
+    mirrored = simulate_many(chain, -theta, t_end=3.0, keep=ALL, integrator=method)
     assert np.array_equal(many.flip_time, mirrored.flip_time, equal_nan=True)
     for k in range(40):
         run = simulate(chain, theta[k], t_end=3.0, events=Flip(terminal=True), save=(3.0,))
@@ -206,7 +210,7 @@ def test_extremes_are_those_of_the_motion(method, n, t_end):
     chain, theta = Chain.uniform(n).with_loads(JointSpring(1.0)), starts(5, n)
     many = simulate_many(chain, theta, 0.3, t_end=t_end, keep=Extremes(), integrator=method)
     for k in range(5):
-        run = simulate(chain, theta[k], 0.3, t_end=t_end, save=abs(t_end) / 30000, rtol=1e-11, atol=1e-11)
+        run = simulate(chain, theta[k], 0.3, t_end=t_end, save=abs(t_end) / 30000, integrator=FINE)
         for name in ("theta", "omega"):
             for which, want in zip(("least", "largest"), peaks(run, name), strict=True):
                 np.testing.assert_allclose(many[f"{which}_{name}"][k], want, atol=2e-7, err_msg=f"{which} {name}")

@@ -17,6 +17,7 @@ from nlink import (
     Chain,
     Dask,
     EnergyDrift,
+    Extremes,
     Final,
     FlipTime,
     JointTorque,
@@ -50,7 +51,7 @@ def client():
 
 
 def test_same_bits_as_threads_whatever_the_blocks(client):
-    keep = (Final(), Samples([0.5, 2.0]), FlipTime(), EnergyDrift())
+    keep = (Final(), Samples([0.5, 2.0]), FlipTime(), EnergyDrift(), Extremes())
     vary = {"mass[2]": np.linspace(0.5, 2.0, 1000), "joint_damper.damping": np.linspace(0.0, 0.1, 1000)}
     given = arguments(1000, 2.0) | {"keep": keep, "vary": vary}
     expected = simulate_many(**given, backend=Threads(1))

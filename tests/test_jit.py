@@ -8,12 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import python, random_chain
+from helpers import python, random_chain, worked
 
 import nlink
 from nlink.compiled import cache_folder, jit
@@ -176,7 +175,7 @@ def started(folder):
 
 def test_first_runs_side_by_side_and_a_kill_while_compiling_do_no_harm(tmp_path):
     killed = started(tmp_path)
-    time.sleep(2.5)
+    worked(2.0, killed.pid)
     killed.kill()
     killed.communicate()
     both = [started(tmp_path) for _ in range(2)]

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from itertools import product
 
 import numpy as np
@@ -22,6 +21,7 @@ from helpers import (
     settings,
     start_angles,
     torques_at,
+    worked,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -667,7 +667,7 @@ def test_ctrl_c_stops_a_long_run_in_a_process_of_its_own():
     process = subprocess.Popen([sys.executable, "-c", LONG_RUN], stdout=subprocess.PIPE, text=True, env=os.environ)
     try:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1.0)
+        worked(0.3, process.pid)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=20)
     finally:

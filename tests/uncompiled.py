@@ -38,11 +38,12 @@ from nlink import (
 from nlink.compiled.interpreted import DualVector, Vector, Vectors
 from nlink.formulations import recursive
 from nlink.formulations.series import loads, motion, one_vector, resistance, rows, sweep, unrolled
-from nlink.mechanics import kernels, kinematics, moments
+from nlink.mechanics import kernels, kinematics, moments, torques
 from nlink.mechanics.kernels import turn
 from nlink.mechanics.loads import Law
 from nlink.mechanics.moments import LEDGER
-from nlink.mechanics.scratch import LOAD_ROWS, S
+from nlink.mechanics.parameters import TORQUE
+from nlink.mechanics.scratch import LOAD_ROWS, TQ, S
 from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES_ROWS, SERIES_SCRATCH, UNROLLED, SeriesRoom, series_layout
 from nlink.mechanics.torque_callback import torque_signature
 from nlink.mechanics.torques import from_table, piece
@@ -166,6 +167,37 @@ def test_torques_of_the_state():
     regulator = lqr(Chain.uniform(2))
     assert regulator.torque(0.0, regulator.theta + 2 * math.pi, np.zeros(2)) == (0.0, 0.0)
     assert linearize(Chain.uniform(2).with_loads(JointTorque(regulator.torque)), math.pi).stable
+
+
+@numba.cfunc(torque_signature)
+def coupled_in_c(t, theta, omega, torque, n):
+    for i in range(n):
+        torque[i] = t * (1.0 + theta[i] * omega[(i + 1) % n])
+
+
+def test_torques_of_the_state_in_one_chain_and_in_lanes():
+    """They come on top of those that are there. The rates begin at any place of a state."""
+    n, lanes, at, t = 3, 4, 2, 0.4
+    p = formulate(Chain.uniform(n).with_loads(JointTorque(coupled_in_c))).parameters.chain
+    p.links[TORQUE] = 1.0, 2.0, 3.0
+    theta, omega = each(-2, 2, (n, lanes)), each(-2, 2, (at + n, lanes), 4)
+    wanted = p.links[TORQUE][:, None] + t * (1.0 + theta * np.roll(omega[at:], -1, 0))
+    w = np.full((LOAD_ROWS, n, lanes), LEFT)
+    torques.drive(t, Vectors(theta), Vectors(omega), at, p, Vectors(w))
+    close(w[TQ], wanted)
+    for k in range(lanes):
+        w = np.full((LOAD_ROWS, n), LEFT)
+        torques.drive(t, theta[:, k].copy(), omega[:, k].copy(), at, p, w)
+        close(w[TQ], wanted[:, k])
+
+
+def test_derivatives_of_torques_of_the_state():
+    n, times, states = 3, np.array([0.4, 1.5]), each(-2, 2, (2, 2, 3))
+    address = formulate(Chain.uniform(n).with_loads(JointTorque(coupled_in_c))).parameters.chain.callback
+    out = np.full((2, n, 2 * n), LEFT)
+    torques.differences_many(address, times, states, 1e-3, np.empty((2, n)), np.empty(n), out)
+    for t, (theta, omega), found in zip(times, states, out, strict=True):
+        close(found, t * np.hstack([np.diag(np.roll(omega, -1)), np.roll(np.diag(theta), 1, 1)]), 1e-10)
 
 
 def test_python_torques_that_fail():
@@ -462,6 +494,9 @@ def residuals(chain, y, t, q, h):
 def check_series(chain, theta, omega, t, bound, order, way=motion.IN_LOOPS, spare=1):
     n, y = chain.n, np.concatenate([theta, omega])
     room, sizes, q = made_series(chain, theta, omega, t, bound, order, way, spare)
+    f = np.full(2 * n, np.nan)
+    way.accelerations(None, room, f)
+    close(f[n:], Mechanics(chain, theta, omega, t).accelerations(), 1e-10)
     h = math.copysign(SHARE * sizes[0] ** (-1 / order), bound - t)
     *both, works = zip(*(residuals(chain, y, t, q, step) for step in (h, h / 2)), strict=True)
     for errors in both:

@@ -157,13 +157,15 @@ def test_series_of_random_mechanisms(case, ahead):
     model, n, order = with_series(model), model.n, 12
     assume(model.as_chain() is None)
     y = np.concatenate([q, v])
-    system, _, sizes, terms = made(model, y, t, ahead, order)
+    system, room, sizes, terms = made(model, y, t, ahead, order)
     h = span(system, sizes, t, ahead, order, 0.05)
-    here = Tree(model, q, v, t)
+    here, f = Tree(model, q, v, t), np.full(2 * n, np.nan)
     wanted = here.accelerations()
     assume(np.linalg.cond(here.free_mass()) < 1e4)
     scale = 1.0 + np.abs(wanted).max()
     np.testing.assert_allclose(terms[0, : 2 * n], [*v, *wanted], atol=1e-9 * scale)
+    WAY.accelerations(system.parameters, room, f)
+    np.testing.assert_allclose(f[n:], wanted, atol=1e-9 * scale)
     rates, steps, works = residuals(system, y, t, terms, h)
     assert np.abs(rates).max() <= 1e-8 * (scale + np.abs(v).max())
     assert np.abs(steps).max() <= 1e-8 * scale

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._support.checks import ModelError, listed, number, number_or_each, shown
-from nlink.mechanics.loads.joint_torque import Sine, Table
+from nlink._support.checks import ModelError, listed, number, shown
+from nlink.mechanics.loads.joint_torque import Interpolation, Sine, Table
 
 
 @dataclass(frozen=True)
@@ -30,24 +29,13 @@ class Ramp:
 
 
 @dataclass(frozen=True)
-class Spline:
+class Spline(Interpolation):
     """The natural cubic spline through (times, values), continued by straight lines; its knots are step boundaries."""
 
-    times: tuple[float, ...]
-    values: tuple[float, ...]
-
     def __post_init__(self) -> None:
-        for name in ("times", "values"):
-            if not listed(getattr(self, name)):
-                raise ModelError(f"Spline.{name} must be a list of numbers, got {shown(getattr(self, name))}")
-            object.__setattr__(self, name, number_or_each(f"Spline.{name}", getattr(self, name)))
-        if len(self.times) != len(self.values):
-            raise ModelError(f"Spline.values must be as long as Spline.times ({len(self.times)}), got {len(self.values)}")
+        super().__post_init__()
         if len(self.times) < 2:
             raise ModelError("Spline.times needs at least two times; use Ramp or a Sine for less")
-        for i, (a, b) in enumerate(pairwise(self.times)):
-            if b <= a:
-                raise ModelError(f"Spline.times must increase, got {a:g} then {b:g} at [{i + 1}]")
 
     @cached_property
     def pieces(self) -> np.ndarray:

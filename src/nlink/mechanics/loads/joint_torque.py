@@ -34,22 +34,28 @@ class Sine:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A function of time by straight lines through (times, values), held at both ends; its knots are step boundaries."""
+class Interpolation:
+    """A function of time through points (times, values); its knots are step boundaries."""
 
     times: tuple[float, ...]
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        kind = type(self).__name__
         for name in ("times", "values"):
             if not listed(getattr(self, name)):
-                raise ModelError(f"Table.{name} must be a list of numbers, got {shown(getattr(self, name))}")
-            object.__setattr__(self, name, number_or_each(f"Table.{name}", getattr(self, name)))
+                raise ModelError(f"{kind}.{name} must be a list of numbers, got {shown(getattr(self, name))}")
+            object.__setattr__(self, name, number_or_each(f"{kind}.{name}", getattr(self, name)))
         if len(self.times) != len(self.values):
-            raise ModelError(f"Table.values must be as long as Table.times ({len(self.times)}), got {len(self.values)}")
+            raise ModelError(f"{kind}.values must be as long as {kind}.times ({len(self.times)}), got {len(self.values)}")
         for i, (a, b) in enumerate(pairwise(self.times)):
             if b <= a:
-                raise ModelError(f"Table.times must increase, got {a:g} then {b:g} at [{i + 1}]")
+                raise ModelError(f"{kind}.times must increase, got {a:g} then {b:g} at [{i + 1}]")
+
+
+@dataclass(frozen=True)
+class Table(Interpolation):
+    """A function of time by straight lines through (times, values), held at both ends; its knots are step boundaries."""
 
 
 @dataclass(frozen=True)
