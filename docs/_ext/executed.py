@@ -1,7 +1,7 @@
 """Run every code block of a page when the site is built, and show what it prints and draws.
 
-The blocks of a page run one after another in a process and a folder of their own (`runner.py`): Python in one namespace, `sh` by bash
-with the command `nlink`, TOML as a model file. A block that fails ends the build. A comment before a fence changes that:
+The blocks of a page run one after another in a process and a folder of their own (`runner.py`): Python in one namespace, `sh` by
+bash with the command `nlink`, TOML as a model file. A block that fails ends the build. A comment before a fence changes that:
 
     <!-- not run: why -->          the block is shown only
     <!-- file: mine.toml -->       the block is first written to this file
@@ -23,7 +23,10 @@ from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parents[1]
 SHOWN = DOCS / "_build" / "shown"
-FENCE = re.compile(r"(?:^<!-- (?P<order>not run|file|hidden): (?P<what>[^\n]*?) -->\n)?^```(?P<kind>python|sh|toml)\n(?P<text>.*?)^```\n", re.M | re.S)
+FENCE = re.compile(
+    r"(?:^<!-- (?P<order>not run|file|hidden): (?P<what>[^\n]*?) -->\n)?^```(?P<kind>python|sh|toml)\n(?P<text>.*?)^```\n",
+    re.M | re.S,
+)
 
 
 def sources() -> str:

@@ -1,7 +1,7 @@
 """Make the gallery: run each script of examples/ and write a page with its prose, its code, what it printed and drew.
 
-A script NN_name.py begins with a docstring: the first line is the title, the rest the prose. It leaves its pictures (.png, .webp) and
-pages (.html) in the folder that is its first argument.
+A script NN_name.py begins with a docstring: the first line is the title, the rest the prose. It leaves its pictures (.png, .webp)
+and pages (.html) in the folder that is its first argument.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ from sphinx.errors import ExtensionError
 
 EXAMPLES, PAGES = DOCS.parent / "examples", DOCS / "gallery"
 GROUPS = {
-    "1": ("The seeds", "The cases of five course notes and projects, each run again. What agreed, what did not, and why."),
-    "2": ("What else there is", "Maps, columns, long chains, loops, exponents, control."),
+    range(30): (
+        "The seeds",
+        "nlink grew from five documents on chains of links: two student projects, two notes and a worksheet. Here is each of their "
+        "cases, run again: what it did, what agrees, what was wrong there and why.",
+    ),
+    range(30, 100): ("What none of the seeds has", "Maps, columns, long chains, loops, exponents, control, mechanisms."),
 }
 
 
@@ -90,14 +94,16 @@ def card(each: Shown) -> str:
     """Return the entry of a page in the list: its first picture and its title."""
     pictures = [name for name in each.files if not name.endswith(".html")]
     place = f"../_build/shown/gallery-{each.name}/{pictures[0]}"
-    return f":::{{figure}} {place}\n:target: {each.name}.html\n:alt: {each.title}\n:class: card\n\n[{each.title}]({each.name}.md)\n:::"
+    return (
+        f":::{{figure}} {place}\n:target: {each.name}.html\n:alt: {each.title}\n:class: card\n\n[{each.title}]({each.name}.md)\n:::"
+    )
 
 
 def index(pages: list[Shown]) -> str:
     """Return the list of all pages in their groups."""
     parts = ["# Gallery", "Every picture here was made by the program when these pages were built. Each page has its script."]
-    for digit, (title, words) in GROUPS.items():
-        inside = [each for each in pages if each.name.startswith(digit)]
+    for numbers, (title, words) in GROUPS.items():
+        inside = [each for each in pages if int(each.name[:2]) in numbers]
         parts += [f"## {title}", words, "::::{container} cards", *map(card, inside), "::::"]
         parts.append("```{toctree}\n:hidden:\n\n" + "\n".join(each.name for each in inside) + "\n```")
     return "\n\n".join(parts) + "\n"
@@ -112,7 +118,7 @@ def write(path: Path, text: str) -> None:
 def make(app: Any) -> None:
     """Run all scripts and write their pages."""
     PAGES.mkdir(exist_ok=True)
-    pages = [shown(script) for script in sorted(EXAMPLES.glob("[1-9]*_*.py"))]
+    pages = [shown(script) for script in sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))]
     wanted = {f"{each.name}.md": page(each) for each in pages} | {"index.md": index(pages)}
     for path in PAGES.glob("*.md"):
         if path.name not in wanted:

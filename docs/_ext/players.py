@@ -22,7 +22,7 @@ class Player(SphinxDirective):
         place = f"{'../' * page.count('/')}_static/{page.replace('/', '-')}/{self.arguments[0]}"
         title, height = self.options["title"], self.options.get("height", 560)
         text = (
-            f'<iframe class="player" src="{place}" title="{title}" height="{height}" loading="lazy"></iframe>'
+            f'<iframe class="player" src="{place}#play" title="{title}" height="{height}" loading="lazy"></iframe>'
             f'<p class="player-link"><a href="{place}">Open it alone: {title}</a></p>'
         )
         return [nodes.raw("", text, format="html")]

@@ -64,7 +64,7 @@ def commands() -> str:
     """Return the reference of the command."""
     from nlink.cli import COMMANDS
 
-    head = f"# Command reference\n\n{NOTE} `nlink COMMAND --help` prints the same. Exit codes are listed under\n[files, codes and compiling](files.md).\n\n"
+    head = f"# Command reference\n\n{NOTE} `nlink COMMAND --help` prints the same.\n[Exit codes](files.md#exit-codes-of-the-command).\n\n"
     return head + "\n\n".join(section(name) for name in COMMANDS) + "\n"
 
 

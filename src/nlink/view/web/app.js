@@ -9,7 +9,7 @@ async function boot() {
   try {
     const content = await decoded(page);
     if (page.kind === "map") new Field(root, content);
-    else new Player(root, content, { autoplay: window.parent === window });
+    else new Player(root, content, { autoplay: window.parent === window || location.hash === "#play" });
   } catch (error) {
     root.textContent = `This page cannot be shown: ${error.message}`;
     throw error;
