@@ -10,7 +10,8 @@ Lagrange's equations, "because they dissipate energy and therefore energy is not
 **What was wrong there.** Friction can be used. Rayleigh's function F, half the power that friction takes, stands beside the
 Lagrangian:
 
-$$\frac{d}{dt}\frac{\partial L}{\partial \dot\theta_i} - \frac{\partial L}{\partial \theta_i} = -\frac{\partial F}{\partial \dot\theta_i},
+$$\frac{d}{dt}\frac{\partial L}{\partial \dot\theta_i} -
+\frac{\partial L}{\partial \theta_i} = -\frac{\partial F}{\partial \dot\theta_i},
 \qquad F = \frac{1}{2} \sum_i c_i (\dot\theta_i - \dot\theta_{i-1})^2$$
 
 Here `lagrange`, derived in symbols, and `recursive`, Newton and Euler link by link, follow the same motion to rounding. And

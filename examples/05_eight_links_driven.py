@@ -14,6 +14,7 @@ ledger says how much the torques put in and the friction took out. And it is no 
 import sys
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 import nlink
@@ -33,6 +34,5 @@ run.html(folder / "run.html")
 for load, work in run.energy().work.items():
     print(f"work of {load:<13} {work[-1]:+9.4f} J")
 print(f"balance open by {abs(run.energy().residual).max():.0e} J")
-print(
-    f"it comes to rest with its last link at {rest.theta[-1] / 3.14159265 * 180:.0f} degrees; the steps took {run.stats.wall * 1e3:.0f} ms"
-)
+print(f"it comes to rest with its last link at {np.degrees(rest.theta[-1]):.0f} degrees")
+print(f"the steps took {run.stats.wall * 1e3:.0f} ms")

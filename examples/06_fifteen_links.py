@@ -35,7 +35,6 @@ right.legend()
 figure.savefig(folder / "paths-and-energy.png", dpi=130)
 tight.html(folder / "run.html")
 
-print(
-    f"balance open by {abs(loose.energy().residual).max():.0f} J at ode45's defaults, {abs(tight.energy().residual).max():.0e} J at 1e-12"
-)
+print(f"balance open by {abs(loose.energy().residual).max():.0f} J at ode45's defaults")
+print(f"balance open by {abs(tight.energy().residual).max():.0e} J at 1e-12")
 print(f"within 0.001 rad of the exact motion until {trusted_until(tight):.1f} s")

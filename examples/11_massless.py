@@ -25,7 +25,7 @@ run = case.run()
 mass, length, inertia, g = 1.0, 1.0, 0.1, 9.81
 print(f"the angles of the links differ by at most {np.ptp(run.theta, axis=1).max():.0e} rad in 10 s")
 print(f"first accelerations {run.alpha[0]}, by the formula {-mass * g * length / (inertia + 3 * mass * length**2):.8f} rad/s^2")
-near = nlink.simulate(case.chain, np.array(case.theta) + [1e-6, 0.0, 0.0], t_end=10.0, rtol=1e-12, atol=1e-12)
+near = nlink.simulate(case.chain, np.add(case.theta, [1e-6, 0.0, 0.0]), t_end=10.0, rtol=1e-12, atol=1e-12)
 print(f"with one link 1e-6 rad off the line they differ by at most {np.ptp(near.theta, axis=1).max():.1e} rad")
 run.plot("angles", links=[0]).savefig(folder / "angle.png")
 run.html(folder / "run.html")

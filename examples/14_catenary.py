@@ -40,6 +40,5 @@ right.semilogy(run.t, np.maximum(np.abs(run.theta - rest.theta).max(axis=1), 1e-
 right.set(xlabel="time (s)", ylabel="angles less those at rest (rad)")
 figure.savefig(folder / "catenary.png", dpi=130)
 run.html(folder / "run.html")
-print(
-    f"after 60 s {np.abs(run.theta[-1] - rest.theta).max():.0e} rad from rest; at rest up to {np.abs(hinges[:, 1] - curve).max() * 1e3:.2f} mm from the curve"
-)
+print(f"after 60 s {np.abs(run.theta[-1] - rest.theta).max():.0e} rad from rest")
+print(f"at rest up to {np.abs(hinges[:, 1] - curve).max() * 1e3:.2f} mm from the curve")

@@ -11,7 +11,8 @@ The Lagrangian is KE - PE of the whole chain, the same in each equation, and pos
 
 $$\begin{bmatrix} 2 & \cos(\theta_1-\theta_2) \\ \cos(\theta_1-\theta_2) & 1 \end{bmatrix}
 \begin{bmatrix} \ddot\theta_1 \\ \ddot\theta_2 \end{bmatrix} =
-\begin{bmatrix} -\sin(\theta_1-\theta_2)\,\dot\theta_2^2 - 2 g \sin\theta_1 \\ \sin(\theta_1-\theta_2)\,\dot\theta_1^2 - g \sin\theta_2 \end{bmatrix}$$
+\begin{bmatrix} -\sin(\theta_1-\theta_2)\,\dot\theta_2^2 - 2 g \sin\theta_1 \\
+\sin(\theta_1-\theta_2)\,\dot\theta_1^2 - g \sin\theta_2 \end{bmatrix}$$
 
 for m = l = 1, here checked at random states.
 

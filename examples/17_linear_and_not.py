@@ -38,6 +38,5 @@ ax.legend()
 figure.savefig(folder / "growth.png", dpi=130)
 whole.html(folder / "run.html")
 cycle = np.ptp(whole.theta[whole.t > 20.0], axis=0) / 2
-print(
-    f"the whole chain ends with amplitudes of {np.round(cycle, 3)} rad; the linear one has {np.abs(linear.theta[-1]).max():.1e} rad by then"
-)
+print(f"the whole chain ends with amplitudes of {np.round(cycle, 3)} rad")
+print(f"the linear one has {np.abs(linear.theta[-1]).max():.1e} rad by then")

@@ -1,4 +1,4 @@
-"""When does a double pendulum flip?
+"""When a double pendulum flips.
 
 Two equal rods start at rest from every pair of angles. The colour says when a link first turns over. In the grey region none can:
 the energy does not suffice. For two equal rods that is where 3 cos(theta1) + cos(theta2) > 2; nlink finds the rule for any open

@@ -20,7 +20,6 @@ for ax, first in zip(figure.subplots(1, 2), (0.0, np.radians(120.0)), strict=Tru
     found = nlink.chaos_map(chain, "flip", x="theta2", y="theta3", at=[first, 0.0, 0.0], size=(240, 240))
     found.plot(ax=ax)
     ax.set_title(f"first rod at {np.degrees(first):.0f} degrees", loc="left")
-    print(
-        f"first rod at {np.degrees(first):3.0f} degrees: {np.isfinite(found.values).mean():.1%} flip, {found.forbidden.mean():.1%} cannot"
-    )
+    flips = np.isfinite(found.values).mean()
+    print(f"first rod at {np.degrees(first):3.0f} degrees: {flips:.1%} flip, {found.forbidden.mean():.1%} cannot")
 figure.savefig(folder / "slices.png", dpi=130)

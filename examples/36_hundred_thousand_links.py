@@ -37,9 +37,8 @@ ax.set(xlabel="depth below the pivot (m)", ylabel="displacement (mm)")
 ax.legend()
 figure.savefig(folder / "waves.png", dpi=130)
 down = depth[np.argmax(np.cumsum(length * np.sin(run.theta[-1])) * (depth > 21.0))]
-print(
-    f"the wave down is at {down:.2f} m after 0.05 s; a wave on a string is at {1000 - (np.sqrt(980.0) - np.sqrt(9.81) * 0.025) ** 2:.2f} m"
-)
+print(f"the wave down is at {down:.2f} m after 0.05 s")
+print(f"a wave on a string is at {1000 - (np.sqrt(980.0) - np.sqrt(9.81) * 0.025) ** 2:.2f} m")
 print(
     f"{run.stats.steps} steps in {taken:.1f} s of processor time; energy balance open by {abs(run.energy().residual).max():.0e} J"
 )

@@ -31,10 +31,7 @@ def limited(torque):
 
 @numba.njit
 def controller(t, theta, omega):
-    off = np.empty(4)
-    for i in range(2):  # to the nearest turn
-        off[i] = (theta[i] - upright[i] + math.pi) % (2 * math.pi) - math.pi
-        off[2 + i] = omega[i]
+    off = np.concatenate(((theta - upright + math.pi) % (2 * math.pi) - math.pi, omega))  # to the nearest turn
     if off @ (cost @ off) < NEAR:
         first, second = hold(t, theta, omega)
         return limited(first), limited(second)

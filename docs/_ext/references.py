@@ -64,7 +64,8 @@ def commands() -> str:
     """Return the reference of the command."""
     from nlink.cli import COMMANDS
 
-    head = f"# Command reference\n\n{NOTE} `nlink COMMAND --help` prints the same.\n[Exit codes](files.md#exit-codes-of-the-command).\n\n"
+    codes = "[Exit codes](files.md#exit-codes-of-the-command)"
+    head = f"# Command reference\n\n{NOTE} `nlink COMMAND --help` prints the same. {codes}.\n\n"
     return head + "\n\n".join(section(name) for name in COMMANDS) + "\n"
 
 
