@@ -1,5 +1,6 @@
 """The site: `make docs` builds it into docs/_build/html, warnings being errors."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from nlink._support.version import __version__  # noqa: E402
 
 project, author, release, version = "nlink", "The nlink developers", __version__, __version__
 copyright = "2026, The nlink developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "executed", "players", "gallery", "references"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "executed", "players", "gallery", "notebooks", "references"]
 exclude_patterns = ["_build", "_ext"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
@@ -39,6 +40,8 @@ def rewrite(app, page, source):
     """Lead links to files that are pages of the site to these pages; leave out pages that are not there yet."""
     for file, here in ELSEWHERE.items():
         source[0] = source[0].replace(file, here)
+    source[0] = re.sub(r"\]\((?:\.\./)+examples/(\d\d_\w+)\.py\)", r"](/gallery/\1.md)", source[0])
+    source[0] = re.sub(r"\]\((?:\.\./)+examples\)", "](/gallery/index.md)", source[0])
     if page == "index":
         source[0] = "\n".join(line for line in source[0].split("\n") if line != "space" or (HERE / "space.md").exists())
 

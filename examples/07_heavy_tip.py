@@ -7,7 +7,7 @@ resulting motion is extremely uniform and matches that of a single pendulum."
 
 **What can be added.** The difference is not numerical: it is the inertia of the four light rods, and it does not go away with
 tighter tolerances. The light links also quiver against each other, fast and with a small amplitude, which is why `ode45` needs
-more steps here than for all other cases of three to six links. [Links without mass](12_massless.md) shows when the match is
+more steps here than for all other cases of three to six links. [Links without mass](11_massless.md) shows when the match is
 exact.
 """
 

@@ -1,4 +1,4 @@
-r"""Friction by Rayleigh's function: at links or at joints?
+r"""Friction by Rayleigh's function, at links or at joints.
 
 **The seed.** A note of 2024: four point masses on massless links, Euler and Lagrange, and Rayleigh's dissipation function for
 friction "at the joints". It ends with wishes: rigid links, Newton and Euler, three dimensions.

@@ -48,12 +48,16 @@ def run_python(text: str, names: dict[str, Any], folder: Path, result: dict[str,
     result["text"] += told.getvalue()
 
 
-def run_shell(text: str, result: dict[str, Any]) -> None:
-    """Run the lines of a block by bash; a failure ends the page."""
+def run_shell(text: str, folder: Path, result: dict[str, Any]) -> None:
+    """Run the lines of a block by bash, and show the pictures that they leave; a failure ends the page."""
+    before = set(Path.cwd().glob("*.png"))
     done = subprocess.run(["bash", "-e", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{text}\n{done.stdout}")
     result["text"] += done.stdout
+    for path in sorted(set(Path.cwd().glob("*.png")) - before):
+        shutil.copy(path, folder)
+        result["pictures"].append((path.name, f"The picture {path.name} that the command has drawn"))
 
 
 def run(block: dict[str, str], names: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def run(block: dict[str, str], names: dict[str, Any], folder: Path) -> dict[str,
     if block["kind"] == "python":
         run_python(block["text"], names, folder, result)
     elif block["kind"] == "sh":
-        run_shell(block["text"], result)
+        run_shell(block["text"], folder, result)
     else:
         from nlink import Scenario
 
