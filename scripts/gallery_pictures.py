@@ -27,5 +27,7 @@ if __name__ == "__main__":
         with tempfile.TemporaryDirectory() as here:
             subprocess.run([sys.executable, EXAMPLES / f"{script}.py", here], check=True)
             with Image.open(Path(here) / f"{name}.png") as picture:
-                small = picture.convert("RGB").resize((WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS)
+                small = picture.convert("RGB").resize(
+                    (WIDTH, round(picture.height * WIDTH / picture.width)), Image.Resampling.LANCZOS
+                )
                 small.save(folder / f"{name}.webp", quality=80)

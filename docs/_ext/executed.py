@@ -10,6 +10,7 @@ bash with the command `nlink`, TOML as a model file. A block that fails ends the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -29,12 +30,13 @@ FENCE = re.compile(
 )
 
 
+@functools.cache
 def sources() -> str:
-    """Return a digest of all that a result depends on besides the block: nlink and this folder."""
-    digest = hashlib.sha256()
-    for folder in (DOCS.parent / "src" / "nlink", Path(__file__).parent):
-        for path in sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".toml", ".js", ".html", ".css")):
-            digest.update(path.read_bytes())
+    """Return a digest of all that a result depends on besides the block: nlink, what runs blocks, what they call."""
+    digest, package = hashlib.sha256(), DOCS.parent / "src" / "nlink"
+    parts = [path for path in package.rglob("*") if path.suffix in (".py", ".toml", ".js", ".html", ".css")]
+    for path in (*sorted(parts), *(Path(__file__).with_name(name) for name in ("runner.py", "signs.py"))):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -79,7 +79,9 @@ def draw() -> Figure:
         hinges, _ = chain(ax := next(axes), title, law)
         moment(ax, hinges[1], 0.45, -30.0, f"{text}: on 2", 1)
         moment(ax, hinges[1], 0.45, 150.0, "on 1", -1)
-    hinges, centres = chain(ax := next(axes), "LinkDamper($\\kappa$), $\\omega_2>0$", "$-\\kappa\\,\\omega_2$ on link 2, against the ground")
+    hinges, centres = chain(
+        ax := next(axes), "LinkDamper($\\kappa$), $\\omega_2>0$", "$-\\kappa\\,\\omega_2$ on link 2, against the ground"
+    )
     moment(ax, centres[1], 0.4, -30.0, "$\\kappa$", -1)
     hinges, centres = chain(ax := next(axes), "Drag(c1, c2)", "$-(c_1+c_2|v|)\\,v$ at each centre of mass")
     for centre, v in zip(centres, ((0.35, 0.2), (0.5, 0.45)), strict=True):
