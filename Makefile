@@ -8,7 +8,7 @@ OLDEST_TESTS := $(patsubst %,tests/test_%.py,\
 
 PARALLEL := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup system demo test test-all test-oldest torture mutants lint format bench clean
+.PHONY: help setup system demo test test-all test-oldest torture mutants lint format bench docs wheel clean
 
 help:
 	@echo "make demo    set up, simulate five rods, leave the run, plots, an animation and a page in demo/"
@@ -17,6 +17,8 @@ help:
 	@echo "make test-oldest  run part of the tests with the lowest versions that pyproject.toml admits"
 	@echo "make torture attack nlink with hostile inputs, faults and signals; write docs/reliability.md"
 	@echo "make mutants change the mechanics one small thing at a time; list what no test notices"
+	@echo "make docs    build the site into docs/_build/html; its code blocks and examples are run, warnings are errors"
+	@echo "make wheel   build the package into dist/"
 	@echo "make lint    style, types and layers"
 	@echo "make bench   compare the speed with other packages"
 
@@ -32,6 +34,10 @@ $(VENV)/dev: $(VENV)/core
 
 $(VENV)/bench: $(VENV)/core
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+$(VENV)/docs: $(VENV)/core
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
 	@touch $@
 
 setup: $(VENV)/dev
@@ -97,5 +103,14 @@ bench: $(VENV)/bench
 	$(BIN)/python benchmarks/studio.py
 	PYTHONPATH=benchmarks $(BIN)/python -m peers.speed
 
+docs: $(VENV)/docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+wheel: $(VENV)/core
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
 clean:
+	rm -rf docs/_build docs/gallery docs/commands.md docs/api.md
 	rm -rf $(VENV) $(OLDEST) demo dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import json
+import os
 import re
 import subprocess
 import sys
@@ -14,36 +17,85 @@ from nlink import Scenario
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MADE = {"commands.md", "api.md"}
+"""Pages that are made when the site is built."""
+PAGES = [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in MADE)]
+PAGES += [*sorted((ROOT / "docs" / "howto").glob("*.md")), ROOT / "docs" / "notebooks" / "index.md"]
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+LONGEST = 60
+SHOWN_ONLY = "<!-- not run: "
+LOAD_OF_ONE_S_OWN = "extending.md"
+"""Its blocks register a load, which compiles all kernels anew: `test_extending` runs them."""
 
 
-def blocks(language: str) -> list[tuple[str, str]]:
-    pages = [page for page in PAGES if page.name != "mechanisms.md"]  # its blocks stand on each other: see test_mechanism_page
-    found = [(page.name, text) for page in pages for text in re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.S)]
-    assert found
-    return found
+def blocks(page: Path, language: str) -> list[str]:
+    """Return the code blocks of a page that are run when the site is built."""
+    found = re.findall(rf"(<!-- [^\n]* -->\n)?```{language}\n(.*?)```", page.read_text(), re.S)
+    return [text for order, text in found if not order.startswith(SHOWN_ONLY)]
+
+
+def run(program: str, folder: Path, *words: str) -> str:
+    """Run a program, or fail with what it said; return what it printed."""
+    places = f"{ROOT / 'docs' / '_ext'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *words],
+        cwd=folder, env={**os.environ, "PYTHONPATH": places, "MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_example_runs(path: Path, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-W", "error", path], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
+def test_example_runs_and_leaves_a_picture(path: Path, tmp_path: Path) -> None:
+    assert run(path.read_text(), tmp_path, str(tmp_path))
+    assert list(tmp_path.glob("*.png"))
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("python"))
-def test_python_in_the_pages_runs(page: str, text: str, tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", text], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_example_is_short_and_begins_with_prose(path: Path) -> None:
+    assert re.fullmatch(r"\d\d_\w+\.py", path.name)
+    assert len(path.read_text().splitlines()) <= LONGEST
+    title, _, prose = (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")
+    assert len(title) < 80
+    assert len(prose) > 200
 
 
-@pytest.mark.parametrize(("page", "text"), blocks("toml"))
-def test_models_in_the_pages_load(page: str, text: str) -> None:
-    table = tomllib.loads(text)
-    assert Scenario.from_dict(table).chain.n >= 1
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_python_in_the_pages_runs(page: Path, tmp_path: Path) -> None:
+    """The blocks of a page stand on those before them."""
+    if page.name == LOAD_OF_ONE_S_OWN:
+        pytest.skip("see test_extending")
+    for file, text in re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", page.read_text(), re.S):
+        (tmp_path / file).write_text(text)
+    run("\n".join(blocks(page, "python")), tmp_path)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
+def test_notebook_runs(path: Path, tmp_path: Path) -> None:
+    notebook = json.loads(path.read_text())
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+    run("\n".join("".join(cell["source"]) for cell in cells), tmp_path)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")], ids=lambda page: page.name)
+def test_models_in_the_pages_load(page: Path) -> None:
+    for text in blocks(page, "toml"):
+        assert Scenario.from_dict(tomllib.loads(text)).chain.n >= 1
+
+
+def test_every_preset_of_the_seeds_has_its_page() -> None:
+    """The table of seed cases: each preset is run by an example of the gallery."""
+    code = "\n".join(path.read_text() for path in EXAMPLES)
+    cases = """
+        nice-3 nice-5 nice-6 chaotic-3 chaotic-5 chaotic-6 chaotic-15 chaotic-3-springs chaotic-3-springs-friction
+        chaotic-8-driven heavy-tip-5 massless-3 four-bar five-bar catenary-50 point-2 point-3 follower-5 offaxis-double
+        rayleigh-4
+    """
+    assert [name for name in cases.split() if f'"{name}"' not in code] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_and_pictures_of_the_pages_are_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S))
     local = [link.partition("#") for link in links if not link.startswith("http")]

@@ -56,7 +56,7 @@ export function errorNote(id) {
 
 // A table that scrolls: heads of the columns, rows as elements.
 export function grid(heads, rows) {
-  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => el("th", { scope: "col" }, head)))), el("tbody", {}, ...rows)));
+  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, ...heads.map((head) => (head ? el("th", { scope: "col" }, head) : el("td", {}))))), el("tbody", {}, ...rows)));
 }
 
 // A labelled input. options: { path, kind, unit, slider: [least, most, step], value, changed(value), wide, hint, narrow: whether it shows few digits }

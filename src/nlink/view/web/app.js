@@ -6,5 +6,5 @@ import { boot } from "./boot.js";
 
 boot((root, { kind }, content) => {
   if (kind === "map") new Field(root, content);
-  else new Player(root, content, { autoplay: window.parent === window });
+  else new Player(root, content, { autoplay: window.parent === window || location.hash === "#play" });
 });

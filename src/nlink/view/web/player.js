@@ -48,7 +48,7 @@ export class Player {
     this.facts = el("div", {});
     this.about = dialog("Model and run", this.facts, el("p", { class: "made" }, content.about));
     this.root.classList.add("nlink");
-    this.root.replaceChildren(...(header ? [this.header()] : []), this.view(), this.panels.node, this.bar(), this.help, this.about, ...(header ? [this.keeping.node] : []), this.said);
+    this.root.replaceChildren(...(header ? [this.header()] : []), this.view(header), this.panels.node, this.bar(), this.help, this.about, ...(header ? [this.keeping.node] : []), this.said);
   }
 
   header() {
@@ -67,9 +67,9 @@ export class Player {
     return buttons;
   }
 
-  view() {
+  view(alone) {
     const tools = viewTools(this.stage, 1.3, "Save the frame as PNG (p)", () => this.save());
-    return el("main", { class: "stage", "aria-label": "Stage" }, this.stage.canvas, el("div", { class: "times" }, this.clock, this.note), tools);
+    return el(alone ? "main" : "section", { class: "stage", "aria-label": "Stage" }, this.stage.canvas, el("div", { class: "times" }, this.clock, this.note), tools);
   }
 
   bar() {

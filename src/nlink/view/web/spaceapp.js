@@ -3,4 +3,4 @@
 import { SpacePlayer } from "./spaceplayer.js";
 import { boot } from "./boot.js";
 
-boot((root, page, content) => new SpacePlayer(root, content, { autoplay: window.parent === window }));
+boot((root, page, content) => new SpacePlayer(root, content, { autoplay: window.parent === window || location.hash === "#play" }));

@@ -1,0 +1,86 @@
+"""Pages and the studio have no violation that axe finds: names, contrast, roles, keys, language, structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from browsing import DESK, PHONE
+from browsing import Tab as PageTab
+from made_loop import made_loop
+from made_run import made_run
+from studio_server import studio
+from studio_tab import MOTION, Tab, wait
+
+import nlink
+from nlink.view.map_page import Layer, map_page
+from nlink.view.modes_page import modes_page
+
+SCREENS = {
+    "desk": {"viewport": DESK},
+    "dark": {"viewport": DESK, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
+}
+PANES = ("Motion", "Copies", "Compare", "Modes", "Stability", "Map", "Equations", "Code")
+
+
+def violations(page: Any) -> list[str]:
+    """Return what axe finds on a page, each rule with the elements that break it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    return [f"{each['id']}: {[node['target'] for node in each['nodes']][:5]}" for each in found]
+
+
+def made_map(path: Path) -> None:
+    x, y = np.linspace(0, 1, 30), np.linspace(0, 2, 20)
+    map_page(x, y, [Layer("product", np.outer(y, x))], xlabel="x", ylabel="y", path=path)
+
+
+def made_modes(path: Path) -> None:
+    scenario = nlink.preset("nice-3")
+    found = nlink.linearize(scenario.chain)
+    modes_page(scenario, found, found.table(), path)
+
+
+PAGES = {
+    "run": lambda path: made_run().html(path),
+    "loop": lambda path: made_loop().html(path),
+    "live": lambda path: nlink.preset("chaotic-3").live(path, copies=3),
+    "map": made_map,
+    "modes": made_modes,
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("kind", PAGES)
+def test_a_page(browser, tmp_path, kind, screen):
+    PAGES[kind](tmp_path / "page.html")
+    with PageTab(browser, tmp_path / "page.html", **SCREENS[screen]) as page:
+        assert violations(page) == []
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory) -> Iterator[str]:
+    with studio(tmp_path_factory.mktemp("runs")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_the_studio(browser, address, screen):
+    with Tab(browser, address, **SCREENS[screen]) as page:
+        wait(page, f"Boolean({MOTION}.run)")
+        found = {}
+        for pane in PANES:
+            page.get_by_role("tab", name=pane, exact=True).click()
+            found[pane] = violations(page)
+        assert {pane: each for pane, each in found.items() if each} == {}
+
+
+def test_a_page_with_errors_is_noticed(browser, tmp_path):
+    path = tmp_path / "bad.html"
+    path.write_text("<!doctype html><html><head><title></title></head><body><h1>a</h1><img src='data:,'><button></button></body></html>")
+    with PageTab(browser, path) as page:
+        assert {each.partition(":")[0] for each in violations(page)} >= {"image-alt", "button-name", "html-has-lang"}
