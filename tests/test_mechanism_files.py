@@ -114,7 +114,7 @@ def test_what_closes_and_what_acts_at_points():
     )
     assert model.loads == (
         Gravity(9.81),
-        TipForce(1.0, 2.0, 1),
+        TipForce(1.0, 2.0, link=1),
         PointSpring(At(2), (1.0, 1.0), 5.0, 0.5),
         PointForce(At(0), 1.0, 0.0),
         PointForce(At(1), 0.0, 1.0),

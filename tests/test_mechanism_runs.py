@@ -137,7 +137,7 @@ def closed() -> Scenario:
     loads = [
         PointSpring(At(7), At(5, 0.5, 0.1), 20.0, 0.5, 0.2),
         PointForce(At(3, 0.2), 1.0, -2.0),
-        TipForce(0.5, 0.5, 6),
+        TipForce(0.5, 0.5, link=6),
         JointDamper(0.05),
         JointSpring((0.0,) * 7 + (50.0,)),
         JointTorque((0.0, 0.0, Sine(0.5, 1.0), 0.0, 0.0, Table((0.0, 0.5, 2.0), (0.0, 0.3, 0.0)), 0.0, 0.0)),

@@ -119,7 +119,7 @@ ACTING: dict[str, list[Load]] = {
     "table": [JointTorque(Table([-1.0, 1.5], [1.0, -2.0]))],
     "drag": [Drag(0.3)],
     "follower": [FollowerForce(2.0, 1)],
-    "tip": [TipForce(1.0, -0.5, 1)],
+    "tip": [TipForce(1.0, -0.5, link=1)],
     "point": [PointForce(At(1, 0.3, 0.2), 2.0, 1.0)],
 }
 ACTING["all"] = [

@@ -412,7 +412,9 @@ def refuse_forward(where: str, loads: tuple[Load, ...]) -> None:
     """Refuse a force out of the plane."""
     for load in loads:
         if isinstance(load, TipForce) and load.fz is not None:
-            raise ModelError(f"TipForce.fz must not be given for a {where}, which moves in the plane; use SpatialChain")
+            raise ModelError(
+                f"TipForce.fz must not be given for a {where}, which moves in the plane; use SpatialChain, and name a link by link="
+            )
 
 
 def check_lengths(load: Load, n: int) -> None:

@@ -45,9 +45,9 @@ class TipForce(AtTip):
     label: ClassVar[str] = "tip force"
     fx: float = single("N", "To the right", "F_x", odd=True, slider=(-20, 20, 0.1))
     fy: float = single("N", "Up", "F_y", usual=0.0, slider=(-20, 20, 0.1))
-    link: int | None = None
     fz: float | None = None
     """to the viewer, in space only"""
+    link: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
