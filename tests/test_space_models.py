@@ -181,7 +181,7 @@ def test_what_is_refused_says_where_and_what_to_do():
     )
     assert refused(links=1, run={"flips": "stop"}) == "run.flips takes chains in the plane, not in space; give run.flips = 'off'"
     assert refused(links=1, loads={"joint_spring": {"stiffness": 1.0, "rest": 0.5}}).startswith(
-        "JointSpring.rest must be 0 in space"
+        "loads.joint_spring.rest must be 0 in space"
     )
     assert refused(links=1, loads={"tip_force": [1.0]}) == "loads.tip_force: must be [fx, fy, fz], got [1.0]"
     with pytest.raises(ModelError, match="space must be true or false, got 1"):
