@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import TOLERANCE
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from space import Newton, lines_case, random_state, seeds
 
@@ -101,6 +101,7 @@ def test_projection_brings_lengths_back_and_keeps_a_ledger_of_it(n, seed):
 def test_power_of_the_loads_is_the_rate_of_energy(formulation, n, seed):
     """By a central difference of order 4 along the rates."""
     chain, c, v = lines_case(n, seed)
+    assume(kinematics.bend(chain, c).max() < 3.1)  # the moment has no direction at half a turn
     system = formulate(chain, formulation)
     state = system.formulation.encode(chain, c, v)
     rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
@@ -155,6 +156,7 @@ def test_friction_does_not_brake_a_bent_chain_that_turns_as_a_whole():
 def test_rates_are_smooth_off_the_spheres(n, seed):
     """What Runge-Kutta stages see: a sweep that normalises nothing changes by as much as its argument."""
     chain, c, v = lines_case(n, seed)
+    assume(kinematics.bend(chain, c).max() < 2.9)
     system, state = formulate(chain), np.concatenate([c, v])
     away = np.random.default_rng(seed).normal(size=len(state))
     slopes = [(system(0.0, state + h * away) - system(0.0, state - h * away)) / (2 * h) for h in (1e-4, 5e-5)]
