@@ -26,12 +26,17 @@ from nlink import (
     formulate,
 )
 from nlink.analysis.motion import Motion
+from nlink.compiled.jit import uncached
+from nlink.compiled.simd import aligned, columns
+from nlink.compiled.views import views
+from nlink.mechanics.contract import rhs, settled
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.poses import direction_of
 
 DATA = Path(__file__).parent / "data" / "space"
 REFERENCES = json.loads((DATA / "references.json").read_text(encoding="utf-8"))["cases"]
 FORMS = json.loads((DATA / "closed_forms.json").read_text(encoding="utf-8"))
+LANES = 4
 HANDLINGS = ("none", "Projection", "Baumgarte", "MultiplierFilter", "AugmentedLagrangian")
 counts = st.integers(1, 6)
 
@@ -173,6 +178,28 @@ def test_settling_scales_to_the_sphere_and_projects_the_rates():
     e, rate = y[:15].reshape(5, 3), y[15:30].reshape(5, 3)
     assert np.abs((e * rate).sum(1)).max() <= 1e-15
     np.testing.assert_allclose(y[:30], np.concatenate([c, v]), atol=1e-13)
+
+
+@uncached
+def in_lanes(y, p, out, w):
+    states, rates, rows = columns(y, 0, LANES), columns(out, 0, LANES), columns(w, 0, LANES)
+    rhs(0.0, states, views(p), rates, rows)
+    settled(states, views(p), rows)
+
+
+def test_every_lane_is_as_if_alone():
+    """The sweep with every load, and settling, on vectors: the same bits as one chain has."""
+    chain, _, _ = lines_case(4, 3)
+    system, rng = formulate(chain), np.random.default_rng(0)
+    y, out, w = (aligned(*shape, LANES) for shape in ((system.full_size,), (system.full_size,), system.scratch().shape))
+    y[:] = 0.0
+    for k in range(LANES):
+        y[: system.size, k] = 1.001 * np.concatenate(random_state(chain, rng))
+    alone = np.array([system.rates(0.0, np.ascontiguousarray(y[:, k])) for k in range(LANES)])
+    put_back, *_ = system.settled(np.ascontiguousarray(y.T))
+    in_lanes(y, system.parameters, out, w)
+    np.testing.assert_array_equal(out.T, alone)
+    np.testing.assert_array_equal(y.T, put_back)
 
 
 # Motions ----------------------------------------------------------------------------------------------------------
