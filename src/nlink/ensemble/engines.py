@@ -75,12 +75,13 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains and mechanisms without torque functions in Python, by DOP853, or by
-    Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
+    """Whether members can be computed in lanes: open chains, mechanisms and lines in space, without torque functions in Python, by
+    DOP853, or by Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.moves_joints:
+    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.apart:
         return False
-    rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
+    numbers = varied.flagged(system.parameters.chain)
+    rough = system.callback or numbers.force_level > 1 or len(system.breaks()) or (system.chain.spatial and numbers.damped)
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
 
 
@@ -169,7 +170,7 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     key = (kind, layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
         if layout is not None:
-            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER].size, record.tol, layout, record.order, width, tangent)
+            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER], record.tol, layout, record.order, width, tangent)
         else:
             rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)

@@ -28,7 +28,7 @@ INSTEAD = {
     "flow": "use simulate",
     "Gauss": "use Rattle, DOP853 or Taylor",
     "IDA": "use Rattle, DOP853 or Scipy",
-    "live pages": "give the run to animate",
+    "a live page": "give the run to animate",
     "the studio's plots of angles": "use inclination and azimuth",
 }
 """What to use in place of what is not offered in space."""
