@@ -107,7 +107,7 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     for k in range(job.members):
         with halted_by(lambda: bool(halt[0])):
             try:
-                run = simulate(job.varied.chain(k), job.position[k], job.velocity[k], **settings)
+                run = simulate(job.varied.chain(k), **_start(job, k), **settings)
             except ModelError as error:
                 raise ModelError(f"member {k}: {error}") from None
         if run.status.code == "interrupted":
@@ -117,6 +117,13 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
         for keep in job.keep:
             keep.read(run, job, k, results)
     return results
+
+
+def _start(job: Job, k: int) -> dict[str, Any]:
+    """Return the start of a member as `simulate` takes it: angles and rates; in space the state, which is on its spheres."""
+    if job.chain.spatial:
+        return {"state": np.concatenate([job.position[k], job.velocity[k]]), "project": False}
+    return {"theta": job.position[k], "omega": job.velocity[k]}
 
 
 def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
@@ -138,7 +145,7 @@ def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, A
     """Return the results by the names of the outputs."""
     results = {"status": members.status, "steps": members.steps}
     for keep, observer in zip((keep for keep in job.keep if keep.watches), observers, strict=True):
-        results |= dict(zip(keep.outputs(job.chain.n), observer, strict=False))
+        results |= keep.translated(job.chain, dict(zip(keep.outputs(job.chain.size), observer, strict=False)))
     return results
 
 

@@ -201,6 +201,8 @@ def _column(key: str, given: object, chain: Multibody, members: int) -> Column:
     links = [int(link) - 1] if link else range(n)
     if at.record is Link:
         links = [i for i in links if at.field in parameters_of(type(chain.links[i]))]
+        if not links and chain.spatial:
+            raise ModelError(f"vary {shown(key)}: {f'link {link}' if link else 'every link'} is a Body, whose numbers do not vary")
         if not links:
             raise ModelError(f"vary {shown(key)}: body {link} is a slider, which has no {name}; choose a link")
     return Column(at, links, _values(name, at.parameter, given, members))

@@ -16,6 +16,7 @@ from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
 from nlink.formulations.space.lines import LineParameters
 from nlink.integrators.save_times import save_times
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import energies, turn
 from nlink.mechanics.space.energy import line_energies
 from nlink.mechanics.tree import TreeParameters, tree_energies
@@ -43,6 +44,10 @@ class EnergyDrift(Keep):
         """Return one number."""
         meaning = "largest change of energy that no load explains"
         return {"energy_drift": Output((), (), "f8", "J", meaning, "energy", "largest energy residual")}
+
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return the same."""
+        return self.outputs(chain.n)
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
         """Return an array for the energies at the start."""

@@ -14,7 +14,8 @@ from nlink.compiled.jit import kernel
 from nlink.ensemble.kernels.lanes import AT, BETWEEN, OLD, SEAT, SPAN, T, half_of, member_in
 from nlink.ensemble.kernels.methods import interpolate
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
-from nlink.ensemble.outputs.base import Arrays, Keep, Output
+from nlink.ensemble.outputs.base import Arrays, Keep, Output, read_vectors, vectors
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -35,7 +36,7 @@ class SampledStates(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples(Keep):
-    """The states at times: sample_theta, sample_omega over `time`."""
+    """The states at times: sample_theta, sample_omega over `time`; in space sample_direction, sample_omega, sample_rotation."""
 
     observer: ClassVar[Any] = SampledStates
     times: tuple[float, ...]
@@ -55,6 +56,14 @@ class Samples(Keep):
             "sample_omega": Output(("time", "link"), shape, "f8", "rad/s", "rates at the times"),
         }
 
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return directions and rates over time, and rotations of bodies."""
+        return vectors(chain, (("time", len(self.times)),), "sample_", "at the times")
+
+    def translated(self, chain: Multibody, raw: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what the coordinates stand for."""
+        return read_vectors(chain, raw["sample_theta"], raw["sample_omega"], "sample_") if chain.spatial else raw
+
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
         """Return how many times each member has passed, its next time, and the times."""
         due = arrays.new((job.members,), "f8", self.times[0])
@@ -68,7 +77,9 @@ class Samples(Keep):
         """Take the points at the times."""
         at = np.isin(run.t, self.times)
         count = int(at.sum())
-        results["sample_theta"][k, :count], results["sample_omega"][k, :count] = run.theta[at], run.omega[at]
+        raw = {"sample_theta": run.position[at], "sample_omega": run.velocity[at]}
+        for name, values in self.translated(run.chain, raw).items():
+            results[name][k, :count] = values
 
     def coordinates(self) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
         """Return the times."""
