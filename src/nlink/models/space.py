@@ -30,15 +30,10 @@ SHAPES = {"rod": (), "point": (), "cylinder": ("radius",), "box": ("width", "dep
 """The shapes of links, and what else they need."""
 SIZES = ("radius", "width", "depth")
 KEYS = ("length", "mass", "shape", *SIZES, "com", "inertia", "joint", "spin")
-IN_PLANE = ("floating", "pin", "pins", "offset")
-"""Keys of models in the plane."""
 
 
 def read_space(table: dict[str, Any]) -> SpatialChain:
     """Return the chain of a model in space."""
-    wrong = next((key for key in IN_PLANE if table.get(key)), None)
-    if wrong:
-        raise ModelError(f"{wrong} belongs to models in the plane; leave it out, or space = true")
     rows = _rows(table)
     same = not isinstance(table["links"], list) and all(row == rows[0][1] for _, row in rows)
     links = (_link(*rows[0]),) * len(rows) if same else tuple(_link(where, row) for where, row in rows)
@@ -91,11 +86,12 @@ def _link(where: str, row: dict[str, Any]) -> Link | Body:
             raise ModelError(f"{where}.{key} {what}: the shape is {shape}")
     length, mass = row.get("length", 1.0), row.get("mass", 1.0)
     own = {key: row[key] for key in ("com", "inertia") if key in row}
-    with told_as(where, "Link", "Body", **{f"Body.{shape}: {key}": f"{where}.{key}" for key in SHAPES[shape]}):
+    sizes = [checks.number(f"{where}.{key}", row[key], above=0) for key in SHAPES[shape]]
+    with told_as(where, "Link", "Body"):
         if shape in ("rod", "point") and isinstance(joint, Ball) and not general:
             link = (Link.rod if shape == "rod" else Link.point)(length, mass)
             return replace(link, **own) if own else link
-        return _body(where, shape, joint, (length, mass, *(row[key] for key in SHAPES[shape])), own)
+        return _body(where, shape, joint, (length, mass, *sizes), own)
 
 
 def _body(where: str, shape: str, joint: Joint, sizes: tuple[Any, ...], own: dict[str, Any]) -> Body:
