@@ -16,9 +16,10 @@ FEW = 12
 """A cylinder of so few sides is small: it has a narrow stripe, and none on its ends."""
 LIGHT = np.array([-0.42, 0.64, 0.64])
 """Where the light comes from: to the right, upwards, towards the eye."""
-HALO, FINE, LONG = 1.3, 2.0, 8.0
-"""Pixels around a bar in the colour of the ground; half the width of a line below which it is not shaded, and how long it must then be,
-in these, to be set off at all."""
+HALO = 1.3
+"""Pixels around a bar in the colour of the ground."""
+FINE, LONG = 2.0, 8.0
+"""Half the width of a line below which it is not shaded, and how long it must then be, in these, to be set off."""
 
 Area = tuple[np.ndarray, np.ndarray]
 """Corners (K, 2) in pixels, and a colour (3,)."""
