@@ -352,7 +352,7 @@ def test_what_takes_chains_in_the_plane_alone_refuses_by_its_name():
         "lqr": lambda: nlink.lqr(chain, [0.0, 0.0]),
         "flow": lambda: nlink.flow(chain),
         "limit_cycle": lambda: nlink.limit_cycle(run),
-        "live pages": lambda: run.scenario.live(),
+        "a live page": lambda: run.scenario.live(),
     }
     for name, call in calls.items():
         with pytest.raises(ModelError, match=f"^{name} takes chains in the plane, not in space; "):

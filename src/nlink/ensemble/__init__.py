@@ -28,6 +28,8 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism, a_model
 from nlink.mechanics.mobility import check_start
+from nlink.mechanics.space.many import starts
+from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.system import System
 
 if TYPE_CHECKING:
@@ -60,6 +62,9 @@ def simulate_many(
     progress: bool = False,
 ) -> xarray.Dataset:
     """Simulate many members of a chain or mechanism from angles theta (members, N), rates omega (members, N) (0 if not given).
+
+    A SpatialChain takes a pose for each member, as `simulate` does: (members, N), (members, N, 2), (members, N, 3) or a list; and
+    omega (members, N) about z or (members, N, 3). Its results are called direction and omega, (member, link, axis).
 
     Parameters
     ----------
@@ -114,7 +119,7 @@ def make_job(
     on_card: bool = False,
 ) -> Job:
     """Return the job that a call of simulate_many describes, checked; `on_card`, if a GPU is to compute it."""
-    chain = a_model("simulate_many", chain)
+    chain = chain if isinstance(chain, SpatialChain) else a_model("simulate_many", chain)
     chain = chain.as_chain() or chain if isinstance(chain, Mechanism) else chain
     try:
         table = dict(vary or {})
@@ -122,9 +127,12 @@ def make_job(
         raise ModelError(f"vary must be a table of values by name, got {shown(vary)}") from None
     vary = {str(name): numbers_of(f"vary {shown(name)}", values) for name, values in table.items()}
     members = len(next(iter(vary.values()))) if vary and next(iter(vary.values())).ndim else None
-    angles = _states("theta", theta, chain.n, members)
-    warn_of_degrees("theta", angles[np.abs(angles) > DEGREES], "np.radians(theta)")
-    rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
+    if isinstance(chain, SpatialChain):
+        angles, rates = starts(chain, theta, omega, members)
+    else:
+        angles = _states("theta", theta, chain.n, members)
+        warn_of_degrees("theta", angles[np.abs(angles) > DEGREES], "np.radians(theta)")
+        rates = _states("omega", 0.0 if omega is None else omega, chain.n, len(angles))
     varied = Varied(chain, vary, len(angles))
     varied.check()
     for k in range(len(angles) if chain.closed else 0):
@@ -140,6 +148,8 @@ def make_job(
     if t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     several = checked(keep)
+    for each in several if chain.spatial else ():
+        each.in_space(chain)
     if isinstance(chain, Mechanism):
         angles, rates = chain.given(0.0, angles, rates)
     for each in several:
@@ -162,6 +172,8 @@ def _method(
     if integrator is not None or not isinstance(method, Taylor):
         return method
     if not side_by_side(system, method, varied):
+        if system.chain.spatial:
+            return method
         return method_for(system, "DOP853", rtol, atol)
     if on_card and system.chain.n > FEW_ON_CARD:
         return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)

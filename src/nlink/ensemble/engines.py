@@ -75,12 +75,13 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains and mechanisms without torque functions in Python, by DOP853, or by
-    Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
+    """Whether members can be computed in lanes: open chains, mechanisms and lines in space, without torque functions in Python, by
+    DOP853, or by Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.moves_joints:
+    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.apart:
         return False
-    rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
+    numbers = varied.flagged(system.parameters.chain)
+    rough = system.callback or numbers.force_level > 1 or len(system.breaks()) or (system.chain.spatial and numbers.damped)
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
 
 
@@ -104,7 +105,7 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     for k in range(job.members):
         with halted_by(lambda: bool(halt[0])):
             try:
-                run = simulate(job.varied.chain(k), job.position[k], job.velocity[k], **settings)
+                run = simulate(job.varied.chain(k), **_start(job, k), **settings)
             except ModelError as error:
                 raise ModelError(f"member {k}: {error}") from None
         if run.status.code == "interrupted":
@@ -114,6 +115,13 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
         for keep in job.keep:
             keep.read(run, job, k, results)
     return results
+
+
+def _start(job: Job, k: int) -> dict[str, Any]:
+    """Return the start of a member as `simulate` takes it: angles and rates; in space the state, which is on its spheres."""
+    if job.chain.spatial:
+        return {"state": np.concatenate([job.position[k], job.velocity[k]]), "project": False}
+    return {"theta": job.position[k], "omega": job.velocity[k]}
 
 
 def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
@@ -135,7 +143,7 @@ def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, A
     """Return the results by the names of the outputs."""
     results = {"status": members.status, "steps": members.steps}
     for keep, observer in zip((keep for keep in job.keep if keep.watches), observers, strict=True):
-        results |= dict(zip(keep.outputs(job.chain.n), observer, strict=False))
+        results |= keep.translated(job.chain, dict(zip(keep.outputs(job.chain.size), observer, strict=False)))
     return results
 
 
@@ -162,7 +170,7 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     key = (kind, layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
         if layout is not None:
-            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER].size, record.tol, layout, record.order, width, tangent)
+            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER], record.tol, layout, record.order, width, tangent)
         else:
             rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)

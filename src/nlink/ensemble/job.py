@@ -76,7 +76,7 @@ class Job:
 
     def outputs(self) -> dict[str, Output]:
         """Return the arrays it gives, by name."""
-        return {name: output for keep in self.keep for name, output in keep.outputs(self.chain.n).items()} | ALWAYS
+        return {name: output for keep in self.keep for name, output in keep.kept(self.chain).items()} | ALWAYS
 
     def blocks(self, size: int) -> list[Block]:
         """Return the blocks of so many members."""

@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.kinematics import turns
+from nlink.mechanics.space.refusals import refuse_space
+
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
     from nlink.run.run import Run
@@ -65,9 +69,22 @@ class Keep:
         """Return the arrays it gives for chains of n links."""
         raise NotImplementedError
 
+    def kept(self, chain: Multibody) -> dict[str, Output]:
+        """Return the arrays it gives for a chain: in the plane its `outputs`, in space those of `in_space`."""
+        return self.in_space(chain) if chain.spatial else self.outputs(chain.n)
+
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return the arrays it gives for a chain in space; refuse that by its name, if it is for chains in the plane."""
+        refuse_space(type(self).__name__, chain, "use Samples, or Reducer with a function of your own")
+        raise NotImplementedError
+
+    def translated(self, chain: Multibody, raw: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the arrays of `kept` from those of `outputs`, which hold coordinates (..., K) and their rates."""
+        return raw
+
     def observe(self, job: Job, arrays: Arrays) -> Any:
-        """Return an observer of the members of a job: new arrays for its outputs, then what else it has."""
-        results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.outputs(job.chain.n).values())
+        """Return an observer of the members of a job: new arrays for its outputs, of all coordinates, then what else it has."""
+        results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.outputs(job.chain.size).values())
         return self.observer(*results, *self.extras(job, arrays))
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
@@ -89,3 +106,24 @@ class Keep:
     def coordinates(self) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
         """Return dimension, values and attributes of coordinates that it adds to the result."""
         return {}
+
+
+def vectors(chain: Any, before: tuple[tuple[str, int], ...], name: str, when: str) -> dict[str, Output]:
+    """Return the outputs of directions and angular velocities, and of rotations if there are bodies, their names after `name`."""
+    dims, shape = tuple(dim for dim, _ in before), tuple(size for _, size in before)
+    each = ((*dims, "link", "axis"), (*shape, chain.n, 3), "f8")
+    found = {
+        f"{name}direction": Output(*each, "", f"unit vectors along the links {when}"),
+        f"{name}omega": Output(*each, "rad/s", f"angular velocities in world axes {when}"),
+    }
+    if chain.lines:
+        return found
+    meaning = f"quaternions (w, x, y, z) of the links {when}; lines have none"
+    return found | {f"{name}rotation": Output((*dims, "link", "part"), (*shape, chain.n, 4), "f8", "", meaning)}
+
+
+def read_vectors(chain: Any, position: np.ndarray, velocity: np.ndarray, name: str) -> dict[str, np.ndarray]:
+    """Return the values of these outputs at coordinates (..., K) and their rates."""
+    at = turns(chain, position, velocity)
+    found = {f"{name}direction": at.direction, f"{name}omega": at.omega}
+    return found if chain.lines else found | {f"{name}rotation": at.rotation}

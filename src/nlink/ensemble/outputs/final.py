@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.ensemble.kernels.lanes import NEW, member_in
+from nlink.ensemble.kernels.lanes import NEW, half_of, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
-from nlink.ensemble.outputs.base import Keep, Output
+from nlink.ensemble.outputs.base import Keep, Output, read_vectors, vectors
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FinalState(NamedTuple):
-    """The observer: angles and rates (M, N)."""
+    """The observer: coordinates and rates (M, K)."""
 
     theta: np.ndarray
     omega: np.ndarray
@@ -26,7 +27,7 @@ class FinalState(NamedTuple):
 
 @dataclass(frozen=True)
 class Final(Keep):
-    """The state at the end: theta, omega."""
+    """The state at the end: theta, omega; in space direction, omega, and rotation of bodies."""
 
     observer: ClassVar[Any] = FinalState
 
@@ -37,16 +38,26 @@ class Final(Keep):
             "omega": Output(("link",), (n,), "f8", "rad/s", "rates at the end", "omega", "rate at the end"),
         }
 
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return direction and omega, and rotation of bodies."""
+        return vectors(chain, (), "", "at the end")
+
+    def translated(self, chain: Multibody, raw: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what the coordinates stand for."""
+        return read_vectors(chain, raw["theta"], raw["omega"], "") if chain.spatial else raw
+
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
         """Take the last point of the run."""
         if run.checkpoint is not None and len(run.t):
-            results["theta"][k], results["omega"][k] = run.theta[-1], run.omega[-1]
+            raw = {"theta": run.position[-1], "omega": run.velocity[-1]}
+            for name, values in self.translated(run.chain, raw).items():
+                results[name][k] = values
 
 
 @kernel
 def write(observer, view, k):
     """Write down the new state of lane k."""
-    n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+    n, member, y = half_of(view), member_in(view, k), view.own.y
     for i in range(n):
         observer.theta[member, i], observer.omega[member, i] = y[NEW, i, k], y[NEW, n + i, k]
 

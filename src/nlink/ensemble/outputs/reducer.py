@@ -12,9 +12,10 @@ from numba.core.dispatcher import Dispatcher
 
 from nlink._support.checks import ModelError, line, number, shown, whole
 from nlink.compiled.jit import kernel, of_user
-from nlink.ensemble.kernels.lanes import NEW, OLD, SPAN, T, member_in, moved
+from nlink.ensemble.kernels.lanes import NEW, OLD, SPAN, T, half_of, member_in, moved
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import Arrays, Keep, Output
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -28,7 +29,8 @@ Step = Callable[[np.ndarray, float, np.ndarray, np.ndarray], None]
 @dataclass(frozen=True)
 class Reducer(Keep):
     """A function of your own: step(memory, t, theta, omega) is called at the start and after every step with plain numbers and
-    arrays, and changes `memory` (size,), up to 1,000,000 numbers, which is kept; it must be something Numba can compile.
+    arrays, and changes `memory` (size,), up to 1,000,000 numbers, which is kept; it must be something Numba can compile. In space
+    theta and omega are the coordinates (K,) and their rates: (x, y, z) of the direction of each line.
     """
 
     name: str
@@ -52,9 +54,13 @@ class Reducer(Keep):
         """Return its memory."""
         return {self.name: Output((f"{self.name}_part",), (self.size,), "f8", "", "kept by a function of the user")}
 
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return the same."""
+        return self.outputs(chain.n)
+
     def observe(self, job: Job, arrays: Arrays) -> Any:
         """Return an observer that calls the function."""
-        states = (arrays.new((job.members, job.chain.n), "f8", 0.0) for _ in range(2))
+        states = (arrays.new((job.members, job.chain.size), "f8", 0.0) for _ in range(2))
         return _observer(self.step)(arrays.new((job.members, self.size), "f8", self.start), *states)
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
@@ -64,8 +70,8 @@ class Reducer(Keep):
             alone = "for members that are followed one by one (pins, torque functions in Python)"
             raise ModelError(f"Reducer cannot keep {run.stats.steps} steps {alone}; shorten t_end")
         memory[:], step = self.start, _compiled(self.step)
-        for t, theta, omega in zip(steps.t, steps.theta, steps.omega, strict=True):
-            step(memory, t, theta.copy(), omega.copy())
+        for t, position, velocity in zip(steps.t, steps.position, steps.velocity, strict=True):
+            step(memory, t, position.copy(), velocity.copy())
 
 
 @cache
@@ -86,7 +92,7 @@ def _observer(step: Step) -> Any:
 
     @kernel
     def show(observer, view, k, row, t):
-        n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+        n, member, y = half_of(view), member_in(view, k), view.own.y
         for i in range(n):
             observer.theta[member, i], observer.omega[member, i] = y[row, i, k], y[row, n + i, k]
         call(observer.memory[member], t, observer.theta[member], observer.omega[member])

@@ -11,10 +11,11 @@ import numpy as np
 
 from nlink._support.checks import ModelError, listed, number_or_each, shown
 from nlink.compiled.jit import kernel
-from nlink.ensemble.kernels.lanes import AT, BETWEEN, OLD, SEAT, SPAN, T, member_in
+from nlink.ensemble.kernels.lanes import AT, BETWEEN, OLD, SEAT, SPAN, T, half_of, member_in
 from nlink.ensemble.kernels.methods import interpolate
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
-from nlink.ensemble.outputs.base import Arrays, Keep, Output
+from nlink.ensemble.outputs.base import Arrays, Keep, Output, read_vectors, vectors
+from nlink.mechanics.chain import Multibody
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SampledStates(NamedTuple):
-    """The observer: angles and rates (M, T, N), how many times a member has passed (M,), its next time (M,), and the times (T,),
+    """The observer: coordinates and rates (M, T, K), how many times a member has passed (M,), its next time (M,), and the times (T,),
     of which the last is NaN: it never comes.
     """
 
@@ -35,7 +36,7 @@ class SampledStates(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples(Keep):
-    """The states at times: sample_theta, sample_omega over `time`."""
+    """The states at times: sample_theta, sample_omega over `time`; in space sample_direction, sample_omega, sample_rotation."""
 
     observer: ClassVar[Any] = SampledStates
     times: tuple[float, ...]
@@ -55,6 +56,14 @@ class Samples(Keep):
             "sample_omega": Output(("time", "link"), shape, "f8", "rad/s", "rates at the times"),
         }
 
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return directions and rates over time, and rotations of bodies."""
+        return vectors(chain, (("time", len(self.times)),), "sample_", "at the times")
+
+    def translated(self, chain: Multibody, raw: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Return what the coordinates stand for."""
+        return read_vectors(chain, raw["sample_theta"], raw["sample_omega"], "sample_") if chain.spatial else raw
+
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:
         """Return how many times each member has passed, its next time, and the times."""
         due = arrays.new((job.members,), "f8", self.times[0])
@@ -68,7 +77,9 @@ class Samples(Keep):
         """Take the points at the times."""
         at = np.isin(run.t, self.times)
         count = int(at.sum())
-        results["sample_theta"][k, :count], results["sample_omega"][k, :count] = run.theta[at], run.omega[at]
+        raw = {"sample_theta": run.position[at], "sample_omega": run.velocity[at]}
+        for name, values in self.translated(run.chain, raw).items():
+            results[name][k, :count] = values
 
     def coordinates(self) -> dict[str, tuple[str, np.ndarray, dict[str, str]]]:
         """Return the times."""
@@ -110,7 +121,7 @@ def is_due(observer, view, k):
 @kernel
 def write(observer, view, k, row):
     """Write down a state of lane k for its next time."""
-    n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+    n, member, y = half_of(view), member_in(view, k), view.own.y
     at = int(observer.passed[member])
     for i in range(n):
         observer.theta[member, at, i], observer.omega[member, at, i] = y[row, i, k], y[row, n + i, k]

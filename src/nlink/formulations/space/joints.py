@@ -60,7 +60,7 @@ class JointSweep(SpaceFormulation):
     """O(N) sweep over lines and bodies on balls, hinges and universal joints."""
 
     name: ClassVar[str] = "recursive"
-    kind: ClassVar[type] = JointParameters
+    kind: ClassVar[type[SpaceParameters]] = JointParameters
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""

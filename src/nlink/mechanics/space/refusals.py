@@ -9,14 +9,10 @@ from nlink.mechanics.chain import Multibody
 
 INSTEAD = {
     "Flip": "to pass straight up takes two coordinates at once; use Event with a function of (t, direction, omega)",
-    "FlipTime": "to pass straight up takes two coordinates at once; use Samples, or Reducer with a function of your own",
-    "Extremes": "use Samples, or Reducer with a function of your own",
-    "FTLE": "use Samples of near starts",
     "run.flips": "give run.flips = 'off'",
     "linearize": "use modes, about hanging or steady turning",
     "equilibrium": "without other loads than gravity and springs it rests straight down; steady turning: start.shape = 'cone'",
     "equilibria": "without other loads than gravity and springs it rests straight down; steady turning: start.shape = 'cone'",
-    "settled": "simulate it with a LinkDamper",
     "critical_load": "simulate a small motion at each load",
     "stability": "simulate a small motion at each load",
     "stability maps": "simulate a small motion at each pair of loads",
@@ -32,18 +28,18 @@ INSTEAD = {
     "flow": "use simulate",
     "Gauss": "use Rattle, DOP853 or Taylor",
     "IDA": "use Rattle, DOP853 or Scipy",
-    "live pages": "give the run to animate",
+    "a live page": "give the run to animate",
     "the studio's plots of angles": "use inclination and azimuth",
 }
 """What to use in place of what is not offered in space."""
 
 
-def refuse_space(what: str, model: Any) -> None:
-    """Refuse a chain in space by the name of what does not take it.
+def refuse_space(what: str, model: Any, instead: str = "") -> None:
+    """Refuse a chain in space by the name of what does not take it; `instead` says what to use, if the table does not.
 
     >>> from nlink.mechanics.chain import Chain
     >>> refuse_space("lqr", Chain.uniform(2))
     """
     if isinstance(model, Multibody) and model.spatial:
-        instead = INSTEAD.get(what, "")
+        instead = INSTEAD.get(what, instead)
         raise ModelError(f"{what} takes chains in the plane, not in space{'; ' if instead else ''}{instead}")
