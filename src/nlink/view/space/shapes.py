@@ -40,10 +40,12 @@ def capsules(a: np.ndarray, b: np.ndarray, ra: np.ndarray, rb: np.ndarray) -> np
     return np.concatenate(ends, 1)
 
 
-def bars(a: np.ndarray, b: np.ndarray, radius: np.ndarray, colour: np.ndarray, edge: np.ndarray) -> list[list[Area]]:
+def bars(
+    a: np.ndarray, b: np.ndarray, radius: np.ndarray, colour: np.ndarray, edge: np.ndarray, least: float = FINE
+) -> list[list[Area]]:
     """Return the areas of round bars between places (K, 4) of some radius in m (K,), lit from the upper left."""
     ra, rb = (np.maximum(0.6, radius * place[:, 3]) for place in (a, b))
-    fine = ra <= FINE
+    fine = ra <= least
     dark = blend(colour, np.zeros(3), np.where(fine, 0.0, 0.26))
     around = np.where(
         fine[:, None, None], _sides(a[:, :2], b[:, :2], ra + 0.6 * HALO), capsules(a[:, :2], b[:, :2], ra + HALO, rb + HALO)
