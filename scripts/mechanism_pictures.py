@@ -12,7 +12,8 @@ import numpy as np
 from PIL import Image
 
 import nlink
-from nlink.view.frames import Frames, Look
+from nlink.view.frames import Frames
+from nlink.view.looks import Look
 
 SHOWN = {
     "cart-pole": 1.5, "cart-2": 3.0, "kapitza": 0.6, "floating-3": 2.0, "tree-5": 1.2, "slider-crank": 2.0,

@@ -7,7 +7,7 @@ from nlink.studio.messages import Json
 
 
 def load_forms() -> list[Json]:
-    """Return each load: name, label, unit of the first value, what it is when switched on, fields, whether it is for space alone."""
+    """Return each load: name, label, unit of the first value, what it is when switched on, fields, whether it is for space."""
     return [_form(kind) for kind in LOADS.values()] + [{**_form(kind), "space": True} for kind in SPACE_LOADS.values()]
 
 

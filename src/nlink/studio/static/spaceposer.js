@@ -8,7 +8,7 @@ const NEAR = 14;
 const SLOP = 3;
 const LEAST = 0.2;
 const ROUNDS = 6;
-const SWING = 80;
+const SWING = 80, REST = 20, FASTEST = 50;
 
 const dot = (a, b) => a.reduce((sum, value, k) => sum + value * b[k], 0);
 const cross = ([a, b, c], [x, y, z]) => [b * z - c * y, c * x - a * z, a * y - b * x];
@@ -97,14 +97,13 @@ export class Standing {
 
 // The rates with which a chain goes from one standing to the next in so many seconds, as entries of a model.
 export function ratesOf(before, after, seconds) {
-  const { chain } = after;
+  const { chain } = after, paced = (rate) => Math.max(-FASTEST, Math.min(FASTEST, rate / seconds)), turns = (angle) => paced(angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI)));
   return chain.pins.map((pins, i) => {
-    const [a, b] = [before.entry(i), after.entry(i)], turns = (angle) => (angle - 2 * Math.PI * Math.round(angle / (2 * Math.PI))) / seconds;
+    const [a, b] = [before.entry(i), after.entry(i)];
     if (pins.length === 1) return turns(b - a);
     if (pins.length) return a.map((angle, k) => turns(b[k] - angle));
-    if (!chain.turns[i]) return cross(b, b.map((value, k) => (value - a[k]) / seconds));
-    const way = times(b, conjugate(a)), sign = way[0] < 0 ? -1 : 1;
-    return way.slice(1).map((value) => (2 * sign * value) / seconds);
+    const way = chain.turns[i] ? times(b, conjugate(a)) : between(a, b), angle = 2 * Math.atan2(Math.hypot(...way.slice(1)), way[0]);
+    return unit(way.slice(1)).map((part) => turns(angle) * part);
   });
 }
 
@@ -130,7 +129,7 @@ export class SpacePoser {
     stage.canvas.setPointerCapture(event.pointerId);
     stage.chosen?.(link);
     shown.at(player.posed ? 0 : player.t);
-    const { chain } = shown, standing = new Standing(chain, shown.pose), start = player.elapsed === 0 && !player.posed;
+    const { chain } = shown, start = player.elapsed === 0 && !player.posed, standing = new Standing(chain, start ? studio.valid.stand.rows : shown.pose);
     this.held = { link, from: place, pointer: event.pointerId, moved: false, standing, chain, start, playing: player.playing, grip: this.gripOf(standing, link, place), poses: [] };
     player.pause();
   }
@@ -176,9 +175,9 @@ export class SpacePoser {
     }
   }
 
-  // The rates with which the hand lets go: of its last moment, none if it rested before.
+  // The rates with which the hand lets go: of its last moment; a hand that rests has its last pose still.
   swing({ poses, standing, chain }, now) {
-    const before = poses.find(({ time }) => now - time < SWING), last = poses[poses.length - 1];
-    return before && last.time > before.time ? ratesOf(before.standing, standing, (last.time - before.time) / 1000) : still(chain);
+    const before = poses.find(({ time }) => now - time < SWING), last = poses[poses.length - 1], end = now - last.time > REST ? now : last.time;
+    return before && end > before.time ? ratesOf(before.standing, standing, (end - before.time) / 1000) : still(chain);
   }
 }

@@ -109,10 +109,10 @@ export class Tools {
 
   // Back from an empty stage.
   leave() {
-    const { studio, inSpace } = this.pane;
+    const { studio, inSpace } = this.pane, { fresh } = this;
     this.fresh = this.told = null;
     this.tell();
-    if (studio.valid?.chain.space && !inSpace) this.pane.renew(studio.valid);
+    if (fresh && studio.valid?.chain.space && !inSpace) this.pane.renew(studio.valid);
   }
 
   // The server has taken the model.

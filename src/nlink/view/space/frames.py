@@ -27,6 +27,10 @@ from nlink.view.style import Colour, heading, link_colours, minus, named_theme
 HOP = 5.0
 """Most pixels between two points of the trail, if PARTS a frame allow it."""
 PARTS = 32
+MOST_FIXED = 12
+"""Most links whose colours stand in a palette in any case."""
+NEAR = 8
+"""Colours of a palette differ by more than this from those."""
 SAMPLED = 12
 """Frames that are looked at for the colours of a palette."""
 
@@ -104,12 +108,14 @@ class SpaceFrames:
         sheet = Image.new("RGB", (width, height * len(rows)))
         for place, k in enumerate(rows.tolist()):
             sheet.paste(self.draw(k), (0, height * place))
-        found = sheet.quantize(clear - 1, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-        colours = (found.getpalette() or [])[: 3 * (clear - 1)]
-        ground = [round(255 * part) for part in self.theme.stage]
-        colours = ground + colours + ground * (clear + 1 - 1 - len(colours) // 3)
+        fixed = [self.theme.stage, self.theme.ink, self.theme.accent, *self.colours[:: max(1, self.chain.n // MOST_FIXED)]]
+        found = sheet.quantize(clear - len(fixed), method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        kept = np.array([[round(255 * part) for part in colour] for colour in fixed])
+        others = np.array(found.getpalette() or [], int).reshape(-1, 3)
+        apart = np.abs(others[:, None] - kept).max(-1).min(1) > NEAR  # else Pillow takes one of them for the ground
+        colours = np.concatenate([kept, others[apart]]).ravel().tolist()
         image = Image.new("P", (1, 1))
-        image.putpalette(colours)
+        image.putpalette((colours + colours[:3] * (clear + 1))[: 3 * (clear + 1)])
         return image
 
     def _ground(self) -> list[tuple[tuple[float, float], str]]:

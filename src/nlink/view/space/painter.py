@@ -19,10 +19,12 @@ from nlink.view.space.floor import draw_pivot
 from nlink.view.space.orbit import OrbitCamera
 from nlink.view.space.order import painted
 from nlink.view.space.reading import Stand
-from nlink.view.space.shapes import LIGHT, Area, bars, blend, hull, mesh_of, sides_for
+from nlink.view.space.shapes import FINE, LIGHT, Area, bars, blend, hull, mesh_of, sides_for
 from nlink.view.space.solids import Solid, pins_of, solid_of
 from nlink.view.style import Colour, Theme, link_colours
 
+BALL = 1.75
+"""Radius of the heaviest point mass, in that of a bar."""
 PALE = 0.5
 """Share of the ground's colour at the far end of what is seen."""
 PIECES = 120
@@ -141,14 +143,14 @@ class Painter:
 
     def _ball(self, i: int) -> float:
         most = float(self.chain.mass.max()) or 1.0
-        return max(0.7, 1.75 * float(np.sqrt(self.chain.mass[i] / most))) * self.radius
+        return max(0.7, BALL * float(np.sqrt(self.chain.mass[i] / most))) * self.radius
 
     def _mass(self, i: int, places: np.ndarray, shade: np.ndarray) -> Item:
         """Return a point mass: behind the links that come towards the eye, in front of the others."""
         at, radius = places[i + 1], self._ball(i)
         raised = at + np.array([0.0, 0.0, STEEP * float(self.chain.length[i]), 0.0])
         end = at + np.array([1e-6, 0.0, 0.0, 0.0])
-        layers = bars(at[None], end[None], np.array([radius]), shade[None], self.stage)[0]
+        layers = bars(at[None], end[None], np.array([radius]), shade[None], self.stage, BALL * FINE)[0]
         return Item(raised, raised, radius * at[3], _areas(layers), i + 0.5)
 
     def _centre(self, i: int, centre: np.ndarray) -> Item:
@@ -175,7 +177,7 @@ class Painter:
         seen = self.camera.places(corners)
 
         def draw(pen: Pen) -> None:
-            behind = places[i, 2] <= heart[2]
+            behind = places[i, 2] <= heart[2] and not self.pins[i]
             if behind:  # the solid may cover the hinge
                 self._draw_joints(pen, i, places, at, drawn)
             for before in (False, True):

@@ -16,9 +16,10 @@ FEW = 12
 """A cylinder of so few sides is small: it has a narrow stripe, and none on its ends."""
 LIGHT = np.array([-0.42, 0.64, 0.64])
 """Where the light comes from: to the right, upwards, towards the eye."""
-HALO, FINE, LONG = 1.3, 2.0, 8.0
-"""Pixels around a bar in the colour of the ground; half the width of a line below which it is not shaded, and how long it must then be,
-in these, to be set off at all."""
+HALO = 1.3
+"""Pixels around a bar in the colour of the ground."""
+FINE, LONG = 2.0, 8.0
+"""Half the width of a line below which it is not shaded, and how long it must then be, in these, to be set off."""
 
 Area = tuple[np.ndarray, np.ndarray]
 """Corners (K, 2) in pixels, and a colour (3,)."""
@@ -39,10 +40,12 @@ def capsules(a: np.ndarray, b: np.ndarray, ra: np.ndarray, rb: np.ndarray) -> np
     return np.concatenate(ends, 1)
 
 
-def bars(a: np.ndarray, b: np.ndarray, radius: np.ndarray, colour: np.ndarray, edge: np.ndarray) -> list[list[Area]]:
+def bars(
+    a: np.ndarray, b: np.ndarray, radius: np.ndarray, colour: np.ndarray, edge: np.ndarray, least: float = FINE
+) -> list[list[Area]]:
     """Return the areas of round bars between places (K, 4) of some radius in m (K,), lit from the upper left."""
     ra, rb = (np.maximum(0.6, radius * place[:, 3]) for place in (a, b))
-    fine = ra <= FINE
+    fine = ra <= least
     dark = blend(colour, np.zeros(3), np.where(fine, 0.0, 0.26))
     around = np.where(
         fine[:, None, None], _sides(a[:, :2], b[:, :2], ra + 0.6 * HALO), capsules(a[:, :2], b[:, :2], ra + HALO, rb + HALO)

@@ -10,6 +10,9 @@ import { parsed } from "./colours.js";
 // and how long it must then be, in these, to be set off at all.
 const HALO = 1.3, FINE = 2, LONG = 8;
 
+// Radius of the heaviest point mass, in that of a bar.
+export const BALL = 1.75;
+
 const cache = new Map();
 
 export function channels(colour) {
@@ -95,9 +98,9 @@ function side(context, [ax, ay], [bx, by], half, colour) {
 }
 
 // A round bar, lit from the upper left, with the ground's colour around it.
-export function bar(context, a, b, ra, rb, colour, ground) {
+export function bar(context, a, b, ra, rb, colour, ground, least = FINE) {
   const moved = ([x, y], r, share) => [x - 0.8 * share * r, y - share * r];
-  const fine = ra <= FINE;
+  const fine = ra <= least;
   if (!fine) capsule(context, a, b, ra + HALO, rb + HALO, ground);
   else if (Math.hypot(b[0] - a[0], b[1] - a[1]) > LONG * ra) side(context, a, b, ra + 0.6 * HALO, ground);
   capsule(context, a, b, ra, rb, css(blend(colour, [0, 0, 0], fine ? 0 : 0.26)));
@@ -107,7 +110,7 @@ export function bar(context, a, b, ra, rb, colour, ground) {
 }
 
 export function ball(context, at, radius, colour, ground) {
-  bar(context, at, [at[0] + 1e-6, at[1]], radius, radius, colour, ground);
+  bar(context, at, [at[0] + 1e-6, at[1]], radius, radius, colour, ground, BALL * FINE);
 }
 
 // The corners of the hull about places.

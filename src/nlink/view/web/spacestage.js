@@ -2,7 +2,7 @@
 
 import { Stage } from "./stage.js";
 import { OrbitCamera } from "./orbit.js";
-import { ball, bar, blend, css, hull, ordered, polygon } from "./painter.js";
+import { BALL, ball, bar, blend, css, hull, ordered, polygon } from "./painter.js";
 import { drawSolid, meshOf, sidesFor, stripeOf } from "./solids.js";
 import { turned } from "./spacemotion.js";
 import { drawDisc, drawLine } from "./dom.js";
@@ -246,7 +246,7 @@ export class SpaceStage extends Stage {
 
   ballOf(i) {
     const most = this.chain.mass.reduce((a, b) => Math.max(a, b), 0) || 1;
-    return Math.max(0.7, 1.75 * Math.sqrt(this.chain.mass[i] / most)) * this.radius;
+    return Math.max(0.7, BALL * Math.sqrt(this.chain.mass[i] / most)) * this.radius;
   }
 
   // A point mass: behind the links that come towards the eye, in front of the others.
@@ -270,7 +270,7 @@ export class SpaceStage extends Stage {
     const edge = i === this.picked && motion.n > 1 ? colours.ink : colours.ground, stripe = stripeOf(colour, this.colour(i));
     const draw = () => {
       const rod = (before) => { for (const [from, to, share] of sticks) if (from[2] + to[2] > 2 * heart[2] === before) this.stick(from, to, share * this.radius, colour); };
-      const behind = a[2] <= heart[2];  // the solid may cover the hinge
+      const behind = a[2] <= heart[2] && !chain.pins[i].length;  // the solid may cover the hinge
       if (behind) done();
       rod(false);
       drawSolid(context, mesh, { world, seen, quaternion }, camera, [colour, stripe], edge);
