@@ -6,6 +6,7 @@ import math
 
 from nlink.compiled.digits import two_sum
 from nlink.compiled.jit import apart, entry, kernel
+from nlink.compiled.references import by_address
 from nlink.compiled.simd import sincos
 from nlink.compiled.views import views
 from nlink.formulations.delassus import factor_plain, solve
@@ -199,7 +200,12 @@ def factor_masses(p, w):
 @entry("dead positions")
 def nearest_of(states, p, out, w):
     """Fill out (K,) with how near the states (K, ...) are to a dead position."""
-    states, p, out, w = views(states), views(p), views(out), views(w)
+    look(views(states), by_address(views(p)), views(out), views(w))
+
+
+@apart
+def look(states, p, out, w):
+    """Do so."""
     for k in range(len(out)):
         for i in range(p.chain.n):
             w[Q, i], w[V, i], w[LO, i] = states[k, i], 0.0, 0.0
