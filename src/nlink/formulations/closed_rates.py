@@ -102,7 +102,7 @@ def accelerate_sharply(kept, p, w):
     n, rows = p.chain.n, p.rows
     used = rows.total - rows.spare
     if kept == NONE_OFF:
-        kept = factor(p, w)
+        kept = factor(True, p, w)
         w[INFO, KEPT] = kept
     for i in range(n):
         w[STEP, rows.column[i]] = -w[CZ, i] / math.sqrt(w[GIVE, i]) if not p.tree.bodies[PRESCRIBED, i] else 0.0

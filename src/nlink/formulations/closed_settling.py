@@ -58,7 +58,7 @@ def settle(y, p, w):
     most = rate = largest = 0.0
     for r in range(rows.total):
         most, rate = max(most, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
-    kept = factor_rows(p, w)
+    kept = factor_rows(True, p, w)
     misses(kept, p, w)
     change_plainly(kept, POSITIONS, 0.0, p, w)
     for i in range(n):
@@ -95,7 +95,7 @@ def change_whole(kept, what, p, w):
                 w[PART, i] *= w[GIVE, i]
             deflect(p, w)
             return
-        kept = factor(p, w)
+        kept = factor(True, p, w)
     forward(kept, what, missed(kept, what, p, w), True, p, w)
     factor_whole(kept, p, w)
     forward(kept, what, 0.0, False, p, w)
