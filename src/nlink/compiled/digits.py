@@ -11,8 +11,10 @@ from decimal import Decimal, localcontext
 from functools import cache
 
 import numpy as np
+from numba import types
 
-from nlink.compiled.jit import exact
+from nlink.compiled.jit import exact, intrinsic, precise
+from nlink.compiled.lowering import Builder, Context, Lowered, Operand, Signature, Value, Values
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 STEPS = 256
@@ -23,7 +25,7 @@ FORTH, FORTH_LOW = 0.041666666666666664, 2.3129646346357427e-18  # 1/24
 PER_STEP = STEPS / (2 * math.pi)
 
 
-@exact
+@precise
 def two_sum(a, b):
     """Return a + b and what its rounding has lost."""
     total = a + b
@@ -31,34 +33,49 @@ def two_sum(a, b):
     return total, (a - (total - part)) + (b - part)
 
 
-@exact
-def two_product(a, b):
-    """Return a b and what its rounding has lost."""
-    product = a * b
+def _lost_by_halves(a, b, product):
+    """Return a b - product by halves of the numbers, whose products are exact."""
     c = SPLIT * a
     ah = c - (c - a)
     al = a - ah
     c = SPLIT * b
     bh = c - (c - b)
     bl = b - bh
-    return product, ((ah * bh - product) + ah * bl + al * bh) + al * bl
+    return ((ah * bh - product) + ah * bl + al * bh) + al * bl
 
 
-@exact
+@intrinsic(python=_lost_by_halves)
+def lost(_typing: Context, a: Operand, b: Operand, product: Operand) -> Lowered:
+    """Return a b - product, what the rounding of a product has lost: one operation of the processor."""
+
+    def build(context: Context, builder: Builder, sig: Signature, args: Values) -> Value:
+        return builder.fma(args[0], args[1], builder.fneg(args[2]))
+
+    return types.float64(types.float64, types.float64, types.float64), build
+
+
+@precise
+def two_product(a, b):
+    """Return a b and what its rounding has lost."""
+    product = a * b
+    return product, lost(a, b, product)
+
+
+@precise
 def added(ah, al, bh, bl):
     """Return the sum of two pairs."""
     high, low = two_sum(ah, bh)
     return two_sum(high, low + (al + bl))
 
 
-@exact
+@precise
 def times(ah, al, b):
     """Return a pair times a number."""
     high, low = two_product(ah, b)
     return two_sum(high, low + al * b)
 
 
-@exact
+@precise
 def product(ah, al, bh, bl):
     """Return the product of two pairs."""
     high, low = two_product(ah, bh)

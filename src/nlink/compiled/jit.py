@@ -7,7 +7,8 @@ folder per state of the sources cannot. Import this before any other use of Numb
     summing     one that may take its sums in any order
     outlined    a large one that is not
     apart       one of which there is one copy, however many places call it: what compiles long and runs long
-    exact       one whose products and sums are each rounded once: what errors of rounding are computed by
+    precise     a small one whose products and sums are each rounded once: what errors of rounding are computed by
+    exact       a large one whose products and sums are each rounded once
     entry       an outermost compiled function: cached on disk, releases the GIL
     intrinsic   a function that builds its own instructions, and what Python runs in its place
 
@@ -91,8 +92,13 @@ def apart(function: Callable[..., Any]) -> Any:
     return _inner(function, **APART)
 
 
-def exact(function: Callable[..., Any]) -> Any:
+def precise(function: Callable[..., Any]) -> Any:
     """Compile a kernel none of whose products and sums become one operation, so that errors of rounding can be computed by it."""
+    return _inner(function, **(INLINE | {"fastmath": False}))
+
+
+def exact(function: Callable[..., Any]) -> Any:
+    """Compile the same as a large function of which there is one copy."""
     return _inner(function, **EXACT)
 
 

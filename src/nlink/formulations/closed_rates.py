@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from nlink.compiled.jit import apart, kernel
+from nlink.compiled.references import by_address
 from nlink.formulations.closing import close, factor_masses, place_all, settle_rates
 from nlink.formulations.delassus import factor_swept, solve
 from nlink.formulations.envelope import SWEPT
@@ -60,7 +61,7 @@ RESTING, SPLIT = 1, 2
 @right_hand_side(ClosedParameters)
 def closed_rates(t, y, p, out, w):
     """Fill out = (q', q'', powers)."""
-    evaluate(t, y, p, out, w)
+    evaluate(t, y, by_address(p), out, w)
 
 
 @apart
@@ -101,7 +102,7 @@ def accelerate_sharply(kept, p, w):
     n, rows = p.chain.n, p.rows
     used = rows.total - rows.spare
     if kept == NONE_OFF:
-        kept = factor(p, w)
+        kept = factor(True, p, w)
         w[INFO, KEPT] = kept
     for i in range(n):
         w[STEP, rows.column[i]] = -w[CZ, i] / math.sqrt(w[GIVE, i]) if not p.tree.bodies[PRESCRIBED, i] else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from nlink.compiled.jit import apart, entry, kernel
+from nlink.compiled.references import by_address
 from nlink.compiled.views import views
 from nlink.formulations.closing import change_plainly, close, factor_masses, factor_rows, from_columns, move_all, place_all
 from nlink.formulations.delassus import factor_swept, solve
@@ -57,7 +58,7 @@ def settle(y, p, w):
     most = rate = largest = 0.0
     for r in range(rows.total):
         most, rate = max(most, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
-    kept = factor_rows(p, w)
+    kept = factor_rows(True, p, w)
     misses(kept, p, w)
     change_plainly(kept, POSITIONS, 0.0, p, w)
     for i in range(n):
@@ -94,7 +95,7 @@ def change_whole(kept, what, p, w):
                 w[PART, i] *= w[GIVE, i]
             deflect(p, w)
             return
-        kept = factor(p, w)
+        kept = factor(True, p, w)
     forward(kept, what, missed(kept, what, p, w), True, p, w)
     factor_whole(kept, p, w)
     forward(kept, what, 0.0, False, p, w)
@@ -158,7 +159,7 @@ def energy(p, w):
 
 def settle_closed(y, p, w):
     """Settle the state of a closed mechanism after a step."""
-    settle(y, p, w)
+    settle(y, by_address(p), w)
     return True
 
 
@@ -171,6 +172,6 @@ def settle_closures(y, p, w):
     y, p, w = views(y), views(p), views(w)
     missed = rate = 0.0
     for k in range(len(y)):
-        a, b = settle(y[k], p, w)
+        a, b = settle(y[k], by_address(p), w)
         missed, rate = max(missed, a), max(rate, b)
     return missed, rate

@@ -6,6 +6,7 @@ import math
 
 from nlink.compiled.digits import two_sum
 from nlink.compiled.jit import apart, entry, kernel
+from nlink.compiled.references import by_address
 from nlink.compiled.simd import sincos
 from nlink.compiled.views import views
 from nlink.formulations.delassus import factor_plain, solve
@@ -84,13 +85,15 @@ def move_all(p, w):
 
 
 @kernel
-def factor_rows(p, w):
-    """Factor the rows in the plain metric; return how many are not put off, NONE_OFF if all but the spare ones are not."""
+def factor_rows(sharply, p, w):
+    """Factor the rows in the plain metric, those put off in twice the digits or not; return how many are not put off, NONE_OFF if
+    all but the spare ones are not.
+    """
     least = factor_plain(p, w)
     if least >= 0.0:
         w[INFO, SIGMA] = math.sqrt(least)
         return NONE_OFF
-    kept = factor(p, w)
+    kept = factor(sharply, p, w)
     w[INFO, SIGMA] = nearest(p, w)
     return kept
 
@@ -105,7 +108,7 @@ def close(p, w):
         w[LO, i] = 0.0
     rounds = 0
     while True:
-        kept, again = factor_rows(p, w), False
+        kept, again = factor_rows(True, p, w), False
         while rounds < ROUNDS and not again:
             misses(kept, p, w)
             change_plainly(kept, POSITIONS, 0.0, p, w)
@@ -199,10 +202,15 @@ def factor_masses(p, w):
 @entry("dead positions")
 def nearest_of(states, p, out, w):
     """Fill out (K,) with how near the states (K, ...) are to a dead position."""
-    states, p, out, w = views(states), views(p), views(out), views(w)
+    look(views(states), by_address(views(p)), views(out), views(w))
+
+
+@apart
+def look(states, p, out, w):
+    """Do so."""
     for k in range(len(out)):
         for i in range(p.chain.n):
             w[Q, i], w[V, i], w[LO, i] = states[k, i], 0.0, 0.0
         place_all(p, w)
-        factor_rows(p, w)
+        factor_rows(False, p, w)
         out[k] = w[INFO, SIGMA]

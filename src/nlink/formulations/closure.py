@@ -18,6 +18,7 @@ from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
 from nlink.formulations.tree import TreeFormulation
 from nlink.mechanics import tree_kinematics
+from nlink.mechanics.closures import gaps
 from nlink.mechanics.equations import rates
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.mechanism import Mechanism
@@ -93,10 +94,8 @@ class ClosedSweep(TreeFormulation):
 
     def violation(self, chain: Mechanism, state: np.ndarray) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the largest miss of a row."""
-        states = np.asarray(state, float)
-        evaluated = Rows(chain)
-        missed = [np.abs(evaluated(state[: chain.n])[0]).max(initial=0.0) for state in states.reshape(-1, states.shape[-1])]
-        return np.array(missed).reshape(states.shape[:-1])
+        coordinates = np.moveaxis(np.asarray(state, float)[..., : chain.n], -1, 0)
+        return np.abs(gaps(chain, coordinates)).max(0, initial=0.0)
 
     def reactions(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, chain: Mechanism, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, scratch: np.ndarray

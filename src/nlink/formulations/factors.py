@@ -136,8 +136,8 @@ def load_sparsely(k, r, first, end, p, w):
 
 
 @apart
-def factor(p, w):
-    """Factor the gradients in the plain metric; return how many rows are not put off."""
+def factor(sharply, p, w):
+    """Factor the gradients in the plain metric, the rows put off in twice the digits or not; return how many are not put off."""
     rows, m = p.rows, p.rows.total
     plain, matrix, _, _ = matrices(p)
     kept, off, first = 0, m, 0
@@ -160,40 +160,27 @@ def factor(p, w):
             w[PIVOT, kept] = size
             kept += 1
     if kept < m - rows.spare:
-        put_off(kept, p, w)
+        put_off(kept, sharply, p, w)
     for k in range(m):
         w[OFF, k] = 0.0
-    if kept < m - rows.spare:
+    if sharply and kept < m - rows.spare:
         take_off_dead(kept, p, w)
     return kept
 
 
 @apart
-def put_off(kept, p, w):
-    """Combine the rows put off with those kept, in twice the digits, and factor them, the largest first."""
+def put_off(kept, sharply, p, w):
+    """Factor the rows put off, the largest first; combined with those kept, in twice the digits, if so much is wanted."""
     n, m = p.chain.n, p.rows.total
-    plain, matrix, combined, parts = matrices(p)
-    pose_sharply(p, w)
-    for r in range(m):
-        gradient_sharply(r, plain + r, low_parts(p) + r, p, w)
+    matrix = matrices(p)[1]
+    if sharply:
+        combine_all(kept, p, w)
     for k in range(kept, m):
-        r = int(w[ORDER, k])
-        load_sparsely(k, r, 0, n, p, w)
-        first = 0
-        while first < kept and w[END, first] < p.rows.whole[LOW, r]:
-            first += 1
-        mirror(k, first, kept, matrix, w)
-        for step in range(kept):
-            j = kept - 1 - step
-            total, l = w[matrix + k, j], j + 1  # noqa: E741
-            while l < kept and w[BEGIN, l] <= j:
-                total -= w[matrix + l, j] * w[parts + k, l]
-                l += 1  # noqa: E741
-            w[parts + k, j] = total / w[DIAGONAL, j]
-        combine(k, kept, FAINT * left_over(k, kept, n, matrix, w) / p.rows.places[SCALE, r], p, w)
-    for k in range(kept, m):
-        load(k, combined + k, p, w)
-        mirror(k, 0, kept, matrix, w)
+        if sharply:
+            load(k, matrices(p)[2] + k, p, w)
+            mirror(k, 0, kept, matrix, w)
+        else:
+            reduce(k, kept, p, w)
         w[PIVOT, k] = w[GATE, k] = left_over(k, kept, n, matrix, w)
     for k in range(kept, m):
         best = k
@@ -208,6 +195,37 @@ def put_off(kept, p, w):
         for j in range(k + 1, m):
             mirror(j, k, k + 1, matrix, w)
             shorten(j, k, n, matrix, w)
+
+
+@apart
+def combine_all(kept, p, w):
+    """Combine the rows put off with those kept, in twice the digits."""
+    n, m = p.chain.n, p.rows.total
+    plain, matrix, _, parts = matrices(p)
+    pose_sharply(p, w)
+    for r in range(m):
+        gradient_sharply(r, plain + r, low_parts(p) + r, p, w)
+    for k in range(kept, m):
+        r = int(w[ORDER, k])
+        reduce(k, kept, p, w)
+        for step in range(kept):
+            j = kept - 1 - step
+            total, l = w[matrix + k, j], j + 1  # noqa: E741
+            while l < kept and w[BEGIN, l] <= j:
+                total -= w[matrix + l, j] * w[parts + k, l]
+                l += 1  # noqa: E741
+            w[parts + k, j] = total / w[DIAGONAL, j]
+        combine(k, kept, FAINT * left_over(k, kept, n, matrix, w) / p.rows.places[SCALE, r], p, w)
+
+
+@apart
+def reduce(k, kept, p, w):
+    """Fill row k of the reflections with the gradient of its row, reflected by those kept."""
+    r, first = int(w[ORDER, k]), 0
+    load_sparsely(k, r, 0, p.chain.n, p, w)
+    while first < kept and w[END, first] < p.rows.whole[LOW, r]:
+        first += 1
+    mirror(k, first, kept, matrices(p)[1], w)
 
 
 @kernel

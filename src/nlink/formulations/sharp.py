@@ -200,7 +200,7 @@ def push_sharply(i, px, pxl, py, pyl, fx, fxl, fy, fyl, w):
     twist(i, py, pyl, fy, fyl, w)
 
 
-@apart
+@kernel
 def twist(i, lever, lever_low, force, force_low, w):
     """Add a force times its lever to the moment of a body."""
     xh, xl = product(lever, lever_low, force, force_low)

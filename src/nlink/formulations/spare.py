@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink.compiled.jit import entry
+from nlink.compiled.jit import apart, entry
+from nlink.compiled.references import by_address
 from nlink.compiled.views import views
 from nlink.formulations.closing import ROUNDS, close, place_all
 from nlink.formulations.envelope import LEAST, ROWS
@@ -32,7 +33,12 @@ NEARLY = 1e-9
 @entry("what closes mechanisms")
 def rank_at(q, p, w):
     """Return the number of rows that do not follow from the others at the closed state near q; 0 if none is found."""
-    q, p, w = views(q), views(p), views(w)
+    return count(views(q), by_address(views(p)), views(w))
+
+
+@apart
+def count(q, p, w):
+    """Do so."""
     rows = p.rows
     for i in range(p.chain.n):
         w[Q, i], w[V, i] = q[i], 0.0
@@ -54,7 +60,12 @@ def rank_at(q, p, w):
 @entry("what closes mechanisms")
 def rows_of(q, p, values, gradients, w):
     """Fill the misses (rows,) and gradients (rows, N) of the rows at coordinates q."""
-    q, p, values, gradients, w = views(q), views(p), views(values), views(gradients), views(w)
+    write(views(q), by_address(views(p)), views(values), views(gradients), views(w))
+
+
+@apart
+def write(q, p, values, gradients, w):
+    """Do so."""
     for i in range(p.chain.n):
         w[Q, i], w[V, i] = q[i], 0.0
     place_all(p, w)

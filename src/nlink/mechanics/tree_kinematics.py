@@ -60,20 +60,18 @@ def frames(model: Mechanism, q: np.ndarray, v: np.ndarray | None = None, a: np.n
     q = np.asarray(q) if np.iscomplexobj(q) else np.asarray(q, float)
     v, a = (np.zeros_like(q) if each is None else np.asarray(each, float) for each in (v, a))
     angle, rate, alpha = (_turned(model, each) for each in (q, v, a))
-    origin, velocity, acceleration = (np.zeros((*q.shape, 2), q.dtype) for _ in range(3))
-    along, left = model.levers
-    du, dl = model.directions
+    carried = model.parents >= 0
+    above, w, z = (np.where(carried, each[..., model.parents], 0.0)[..., None] for each in (angle, rate, alpha))
+    e, t = (np.concatenate(each, -1) for each in ((np.sin(above), -np.cos(above)), (np.cos(above), np.sin(above))))
+    (along, left), (du, dl) = model.levers[..., None], model.directions[..., None]
+    d, sd = du * e + dl * t, du * t - dl * e
+    move, pace, push = (np.where(model.slides, each, 0.0)[..., None] for each in (q, v, a))
+    r, sr = along * e + left * t + move * d, along * t - left * e + move * sd
+    origin, velocity, acceleration = r, w * sr + pace * d, z * sr - w**2 * r + push * d + 2 * pace * w * sd
     for i, k in enumerate(model.parents.tolist()):
-        s, c = (np.sin(angle[..., k]), np.cos(angle[..., k])) if k >= 0 else (np.zeros(q.shape[:-1]), np.ones(q.shape[:-1]))
-        w, z = (rate[..., k, None], alpha[..., k, None]) if k >= 0 else (np.zeros((*q.shape[:-1], 1)),) * 2
-        e, t = np.stack([s, -c], -1), np.stack([c, s], -1)
-        d, sd = du[i] * e + dl[i] * t, du[i] * t - dl[i] * e
-        move, pace, push = (each[..., i, None] if model.slides[i] else 0.0 for each in (q, v, a))
-        r, sr = along[i] * e + left[i] * t + move * d, along[i] * t - left[i] * e + move * sd
-        before = (each[..., k, :] if k >= 0 else 0.0 for each in (origin, velocity, acceleration))
-        x, u, b = before
-        origin[..., i, :], velocity[..., i, :] = x + r, u + w * sr + pace * d
-        acceleration[..., i, :] = b + z * sr - w**2 * r + push * d + 2 * pace * w * sd
+        if k >= 0:
+            for each in (origin, velocity, acceleration):
+                each[..., i, :] += each[..., k, :]
     return Frames(angle, rate, alpha, origin, velocity, acceleration)
 
 

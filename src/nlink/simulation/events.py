@@ -158,7 +158,7 @@ def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[
         sigma = float(system.nearness(state[:, :size])[0])
         if sigma <= DEAD:
             theta, omega = (values[0] for values in system.decode(state[:, :size]))
-            freedom = int((~chain.prescribed).sum()) - loop_closure.gap(chain, theta).size + system.spare
+            freedom = int((~chain.prescribed).sum()) - chain.rows + system.spare
             info = {"sigma": sigma, "determined": freedom <= 1 or sigma > UNSURE}
             found.append(EventRecord(middle, "dead position", theta.copy(), omega.copy(), info))
     return found
