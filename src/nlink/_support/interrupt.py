@@ -18,6 +18,7 @@ import os
 import signal
 import sys
 import threading
+from _signal import signal as set_handler  # that of `signal` looks each handler up among enumerations, 20 us
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -45,12 +46,12 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         if self._main:
             _active.append(self)
-            self._old = signal.signal(signal.SIGINT, self.press)
+            self._old = set_handler(signal.SIGINT, self.press)
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
         if self._main:
-            signal.signal(signal.SIGINT, signal.SIG_DFL if self._old is None else self._old)
+            set_handler(signal.SIGINT, signal.SIG_DFL if self._old is None else self._old)
             _active.remove(self)
             if self._pressed and not self._seen and error is None:
                 self._hand_on()

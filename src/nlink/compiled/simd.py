@@ -407,7 +407,7 @@ def aligned(*shape: int) -> np.ndarray:
     """Return an array of zeros from the beginning of a line of the processor's cache on: a vector across two lines takes longer."""
     size = math.prod(shape)
     room = np.zeros(size + 8)
-    first = -room.ctypes.data % 64 // 8
+    first = -room.__array_interface__["data"][0] % 64 // 8
     return room[first : first + size].reshape(shape)
 
 

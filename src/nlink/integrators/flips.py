@@ -10,6 +10,7 @@ A link that starts upside down, to rounding, does not turn over by leaving that 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -54,6 +55,17 @@ class FlipRoom(NamedTuple):
 
 def flip_room(angles: np.ndarray, ends: np.ndarray, m: int, powers: int) -> FlipRoom:
     """Return room for the flips of a call."""
+    return _room(angles, ends, m, powers) if len(angles) else no_room(m)
+
+
+@lru_cache(64)
+def no_room(m: int) -> FlipRoom:
+    """Return room for no flips."""
+    none = np.empty(0)
+    return _room(none, none, m, 0)
+
+
+def _room(angles: np.ndarray, ends: np.ndarray, m: int, powers: int) -> FlipRoom:
     count = max(min(max(MOST_FLIPS, 2 * MOST_IN_A_STEP * len(angles)), MOST_FLIP_NUMBERS // m), 1) if len(angles) else 0
     return FlipRoom(
         angles.astype(np.int64), ends.astype(np.bool_), np.empty(count), np.empty((count, 2), np.int64), np.empty((count, m)),

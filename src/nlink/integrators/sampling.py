@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ class Sampling(NamedTuple):
     flips: FlipRoom
 
 
+@lru_cache(64)
 def no_sampling(m: int) -> Sampling:
     """Return what samples nothing from states of m numbers."""
     none = np.empty(0)

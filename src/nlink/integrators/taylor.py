@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,8 @@ PLACES = (2, 3, 4, 5, 6, 8, 12, 16)
 LANES = 8
 FEW, FEW_ORDER, MANY_ORDER = 5, 22, 18
 """Up to so many links, with gravity alone, a step is mostly waiting, and more terms are cheap; so they are for mechanisms."""
+KEPT = 64
+"""Methods that are made once."""
 MOST_ORDER = 60
 """Beyond, a step gains nothing in double precision, and the compilation of all its terms takes ever longer."""
 
@@ -71,6 +74,7 @@ class Taylor(Integrator):
         return self.tol, self.tol
 
     @classmethod
+    @lru_cache(KEPT)
     def like(cls, rtol: float, atol: float) -> Taylor:
         """Return a method whose errors are not larger than those of DOP853 with these tolerances, by measurement."""
         return cls(series_tolerance(rtol, atol))
@@ -78,7 +82,7 @@ class Taylor(Integrator):
     def with_order(self, system: System) -> Taylor:
         """Return the same with an order: the fastest for a chain, if none was asked for."""
         few = (system.chain.n <= FEW and not system.parameters.chain.loaded) or isinstance(system.chain, Mechanism)
-        return self if self.order else replace(self, order=FEW_ORDER if few else MANY_ORDER)
+        return self if self.order else _of_order(self, FEW_ORDER if few else MANY_ORDER)
 
     @staticmethod
     def refusal(system: System) -> str:
@@ -100,6 +104,11 @@ class Taylor(Integrator):
         if refusal:
             raise ModelError(refusal)
         return TaylorStepper(system, point, t_end, self.with_order(system))
+
+
+@lru_cache(KEPT)
+def _of_order(method: Taylor, order: int) -> Taylor:
+    return replace(method, order=order)
 
 
 class TaylorStep(NamedTuple):

@@ -27,6 +27,7 @@ from nlink._support.checks import (
     DISPLACEMENTS,
     RATES,
     SPEEDS,
+    WIDEST_ANGLE,
     ModelError,
     angle_or_each,
     choice,
@@ -232,6 +233,9 @@ class Multibody:
 
         Texts say their units: "90 deg", "10 deg/s"; of sliders "20 cm", "5 mm/s".
         """
+        plain = type(values) is tuple and len(values) == self.n and {*map(type, values)} == {float}  # as simulate gives them
+        if plain and math.isfinite(sum(values)) and max(map(abs, values)) <= WIDEST_ANGLE:
+            return values
         if name != "theta" or self.slides.any():
             turning, sliding = (ANGLES, DISPLACEMENTS) if name == "theta" else (RATES, SPEEDS)
             units = [sliding if slide else turning for slide in self.slides.tolist()] if self.slides.any() else [turning]

@@ -248,6 +248,8 @@ class System:
         self.ledger = [name for name in self.rows_of_ledger if self._works(name)]
         self._rows = self.parameters.chain.ledger
         self._w = self.scratch()
+        self.compiled: list[tuple[object, bool]] = []
+        """the methods whose code is there, with or without dense output"""
 
     def _works(self, name: str) -> bool:
         """Whether a row of the ledger is that of something that this system has."""

@@ -49,7 +49,7 @@ class Balance:
 
     def take(self, columns: dict[str, np.ndarray]) -> None:
         """Take points, read out and finite, in the order of time."""
-        if not len(columns["kinetic"]):
+        if not columns or not len(columns["kinetic"]):
             return
         kinetic, potential = columns["kinetic"], columns["potential"]
         works = [values for name, values in columns.items() if name.startswith("work_")]

@@ -183,7 +183,8 @@ def _simulate(
     if settings.t_end == 0:
         raise ModelError("t_end must not be 0: there is nothing to simulate")
     method = method_for(system, settings.integrator, settings.rtol, settings.atol)
-    scenario = replace(scenario, chain=system.chain, settings=replace(settings, formulation=system.asked, integrator=method))
+    if (settings.formulation, settings.integrator, scenario.chain) != (system.asked, method, system.chain):
+        scenario = replace(scenario, chain=system.chain, settings=replace(settings, formulation=system.asked, integrator=method))
     times = save_times(settings.save, settings.t_end)
     flips = () if settings.flips == "off" else (Flip(terminal=settings.flips == "stop"),)
     asked = events if isinstance(events, list | tuple) else (events,)
@@ -191,7 +192,9 @@ def _simulate(
         system.begin(start.y)
         stepper = method.stepper(system, start, settings.t_end)
         watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
-        _compile(system, stepper, settings.t_end, watches.dense)
+        if (method, watches.dense) not in system.compiled:
+            _compile(system, stepper, settings.t_end, watches.dense)
+            system.compiled.append((method, watches.dense))
     times = times._replace(first=len(rows_before(earlier, scenario)[0])) if earlier else times
     meta = origin(scenario) | ({"start": correction} if correction else {}) | ({"spare": system.spare} if system.spare else {})
     record = Record(times, system) if file is None else StreamedRecord(times, scenario, system, Path(file), meta)
@@ -252,7 +255,7 @@ def _start(
     angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
-    return _at_zero(system, system.encode(start.theta, start.omega)), correction
+    return _at_zero(system, system.formulation.encode(system.chain, start.theta, start.omega)), correction
 
 
 def _stated(system: System, start: Restart, theta: Any, omega: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

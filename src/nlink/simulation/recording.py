@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from dataclasses import replace
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -25,6 +26,8 @@ from nlink.simulation.knots import KnotStore
 
 BLOCK_NUMBERS = 1_000_000
 """Numbers of states that are read out at a time, unless one state has more."""
+WAITING = 64
+"""Calls of `weigh` whose states are read out together, at most: to read a state out costs much less than to call for it."""
 
 
 class Record:
@@ -42,6 +45,7 @@ class Record:
         self.saved = self.read = 0
         """points saved so far, and those of them that have been read out; the states of the rest stand in the first rows"""
         self.balance, self.broken, self.last = Balance(system.chain), False, Restart(0.0, 0.0, np.zeros(m))
+        self._unsaved: list[tuple[np.ndarray, np.ndarray]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -96,21 +100,46 @@ class Record:
             states = self.states[k : min(k + self.block, count)]
             self._keep(self._times(first + k, len(states)), states)
         self.saved = self.read
+        if self._unsaved:
+            self._weigh(*self._taken())
 
     def weigh(self, t: np.ndarray, states: np.ndarray) -> None:
-        """Take states into the balance that are not saved."""
+        """Take states into the balance that are not saved, at the latest when others are read out."""
+        self._unsaved.append((t.copy(), states.copy()))
+        if len(self._unsaved) >= WAITING:
+            self._weigh(*self._taken())
+
+    def _taken(self) -> list[np.ndarray]:
+        """Return the times and the states that wait to be weighed, and forget them."""
+        waiting, self._unsaved = self._unsaved, []
+        return [np.concatenate(values) for values in zip(*waiting, strict=True)]
+
+    def _weigh(self, t: np.ndarray, states: np.ndarray) -> None:
         columns = read_out(self.system, t, states)
-        count = finite_rows(columns)
-        self.balance.take({name: values[:count] for name, values in columns.items()})
+        self.balance.take(first_rows(columns, finite_rows(columns)))
+
+    def _read_beside(self, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray] | None:
+        """Read states out together with those that wait to be weighed, which are fewer; None if one of all is not finite."""
+        times, unsaved = self._taken()
+        columns, count = read_out(self.system, np.concatenate([times, t]), np.concatenate([unsaved, states])), len(times)
+        if finite_rows(columns) < count + len(t):
+            self._unsaved = [(times, unsaved)]
+            return None
+        self.balance.take(columns)
+        return {name: values[count:] for name, values in columns.items()}
 
     def _keep(self, t: np.ndarray, states: np.ndarray) -> None:
         """Read states out, and keep those before the first that is not finite in everything."""
-        columns = {} if self.broken else read_out(self.system, t, states)
-        count = finite_rows(columns)
+        earlier = self._unsaved and abs(self._unsaved[0][0][0]) <= abs(t[0]) and len(t) <= WAITING
+        columns = self._read_beside(t, states) if earlier and not self.broken else None
+        count = len(t)
+        if columns is None:
+            columns = {} if self.broken else read_out(self.system, t, states)
+            count = finite_rows(columns)
+            columns = first_rows(columns, count)
+            self.balance.take(columns)
         if count:
-            whole = {name: values[:count] for name, values in columns.items()}
-            self.balance.take(whole)
-            self._append(whole)
+            self._append(columns)
             self.read += count
             self.last = Restart.at(t[count - 1], states[count - 1].copy())
         self.broken = self.broken or count < len(t)
@@ -185,6 +214,11 @@ def finite_rows(columns: dict[str, np.ndarray]) -> int:
     return len(good) if good.all() else int(np.argmin(good))
 
 
+def first_rows(columns: dict[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Return the first rows of columns."""
+    return {name: values[:count] for name, values in columns.items()}
+
+
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return coordinates, rates and accelerations of states and their rates."""
     y, f = states[:, : system.size], rates[:, : system.size]
@@ -230,13 +264,19 @@ def checkpoint(system: System, point: Restart) -> Checkpoint:
     return Checkpoint(float(point.t), float(point.step), point.y.copy(), rates.copy(), float(point.origin), int(point.count))
 
 
+@lru_cache(1)
+def command(words: tuple[str, ...]) -> str:
+    """Return the words of a command as a shell takes them."""
+    return shlex.join(words)
+
+
 def origin(scenario: Scenario) -> dict[str, object]:
     """Return where a run comes from: version, date, command, method."""
     settings = scenario.settings
     return {
         "version": __version__,
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": shlex.join(sys.argv),
+        "command": command(tuple(sys.argv)),
         "formulation": settings.formulation.described(),
         "integrator": settings.integrator.described(),
     }
