@@ -25,7 +25,10 @@ SLOW = set((Path(__file__).parent / "data" / "slow.txt").read_text(encoding="utf
 """Tests that `make test` leaves out: each takes more than two seconds, or the files of several would take too long together."""
 
 
-LONGEST = ["torture", "ensemble", "varied", "extending", "closure", "simulation", "ensemble_ftle", "golden", "maps"]
+LONGEST = [
+    "torture", "ensemble", "uncompiled", "varied", "extending", "closure", "simulation", "ensemble_ftle", "golden", "maps",
+    "studio_browser",
+]  # fmt: skip
 """Files that take longest: they come first, so that at the end no process works on alone."""
 
 

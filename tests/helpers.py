@@ -407,6 +407,14 @@ def relative_difference(a, b) -> float:
 
 # Processes -----------------------------------------------------------------------------------------------------------
 
+COMMAND = str(Path(sys.executable).with_name("nlink"))
+
+
+def call(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"} | environment
+    return subprocess.run([COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, env=env, timeout=120, check=False)
+
 
 def worked(seconds: float, *processes: int) -> None:
     """Wait until processes have used the processor for some seconds more, together."""

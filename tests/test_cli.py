@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import COMMAND, call
 from PIL import Image, ImageChops
 from test_streaming import reached
 from typer.models import CommandInfo
@@ -29,13 +30,6 @@ from nlink.cli import COMMANDS, app, options
 from nlink.cli.common import point_of
 from nlink.cli.report import Report
 from nlink.view.stability import locus_figure
-
-COMMAND = str(Path(sys.executable).with_name("nlink"))
-
-
-def call(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"} | environment
-    return subprocess.run([COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, env=env, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")

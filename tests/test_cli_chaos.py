@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import worked
-from test_cli import COMMAND, call
+from helpers import COMMAND, call, worked
 from test_notebook import logistic, made_points
 
 from nlink.analysis import Bifurcation

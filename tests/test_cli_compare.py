@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import worked
-from test_cli import COMMAND
+from helpers import COMMAND, worked
 
 import nlink
 

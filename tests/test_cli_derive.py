@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nlink import derive
-
-COMMAND = str(Path(sys.executable).with_name("nlink"))
-
-
-def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
-    return subprocess.run(
-        [COMMAND, "derive", *arguments], cwd=cwd, capture_output=True, text=True, env=env, timeout=120, check=False
-    )
 
 
 @pytest.mark.parametrize("form", ["latex", "c"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_cli import call
+from helpers import call
 
 import nlink
 

@@ -29,6 +29,8 @@ from nlink.mechanics.loop_closure import (
 )
 
 CLOSING = ("recursive", "momentum", "maximal", "natural")
+QUICK_TO_COMPILE = ("recursive", "momentum", *(pytest.param(name, marks=pytest.mark.slow) for name in ("maximal", "natural")))
+"""`make test` leaves out the others: each takes ten seconds to compile."""
 CHANGE_POINTS = {
     "parallelogram": ((1.0, 2.0, 1.0), 2.0, "open"),
     "antiparallelogram": ((1.0, 2.0, 1.0), 2.0, "crossed"),
@@ -376,7 +378,7 @@ def test_rest_at_a_bifurcation_is_said():
 
 
 @pytest.mark.parametrize("rates", [(1.0, 0.0, 1.0), (0.0, 1.0, 1.0)])
-@pytest.mark.parametrize("name", CLOSING)
+@pytest.mark.parametrize("name", QUICK_TO_COMPILE)
 def test_a_start_on_a_dead_position_leaves_on_its_branch(name, rates):
     chain, half = Chain.uniform(3, pin=(1.0, 0.0)), math.pi / 2
     assert any(np.allclose(rates, way) for way in branches(chain, np.array([1.0, 1.0, -1.0])))
@@ -400,7 +402,7 @@ def test_two_links_away_from_the_pivot_cannot_move():
         simulate(chain, [2.618, 0.5236], t_end=5.0)
 
 
-@pytest.mark.parametrize("name", CLOSING)
+@pytest.mark.parametrize("name", QUICK_TO_COMPILE)
 @pytest.mark.parametrize("speed", [0.0, 3.0])
 def test_two_links_on_each_other_swing_as_one(name, speed):
     """Closed at the pivot by equal lengths: one constraint says nothing, in any position."""

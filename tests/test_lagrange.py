@@ -70,7 +70,6 @@ def test_python_torques_reach_it():
     np.testing.assert_allclose(got, wanted, rtol=1e-11)
 
 
-@pytest.mark.slow
 def test_fifteen_links_are_derived_and_written_and_agree():
     text = source(15, True, False, lagrange.FORCE, lagrange.MATRIX)
     assert text.count("\n") > 500

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,13 +15,6 @@ from nlink import Chain, Gravity, JointTorque, ModelError, Scenario, Table
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU
 from nlink.mechanics.loads import LOADS
 from nlink.view.live_page import MOST_LINKS, live_page, tableau_data
-
-COMMAND = str(Path(sys.executable).with_name("nlink"))
-
-
-def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
-    return subprocess.run([COMMAND, "live", *arguments], cwd=cwd, capture_output=True, text=True, env=env, timeout=120, check=False)
 
 
 def model_of(text: str) -> dict:
@@ -92,19 +82,19 @@ def test_a_notebook_shows_the_page():
     assert model_of(page)["copies"] == 3
 
 
-def test_the_command_writes_a_page(tmp_path):
-    done = call("chaotic-3", "--links", "2", "--copies", "5", "--title", "Two <rods>", "-o", "two.html", cwd=tmp_path)
+def test_the_command_writes_a_page(tmp_path, here):
+    done = here("live", "chaotic-3", "--links", "2", "--copies", "5", "--title", "Two <rods>", "-o", "two.html", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "nlink: wrote two.html\n")
     text = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert "<title>Two &lt;rods&gt;</title>" in text
     assert model_of(text)["copies"] == 5
-    assert call("point-2", "-o", "two.html", cwd=tmp_path).returncode == 0  # its own page is replaced
+    assert here("live", "point-2", "-o", "two.html", cwd=tmp_path).returncode == 0  # its own page is replaced
     assert "point masses" in (tmp_path / "two.html").read_text(encoding="utf-8")
 
 
-def test_without_a_name_the_page_has_a_new_one(tmp_path):
+def test_without_a_name_the_page_has_a_new_one(tmp_path, here):
     (tmp_path / "chaotic-5-live.html").write_text("mine")
-    assert call(cwd=tmp_path).stderr == "nlink: wrote chaotic-5-live-2.html\n"
+    assert here("live", cwd=tmp_path).stderr == "nlink: wrote chaotic-5-live-2.html\n"
     assert (tmp_path / "chaotic-5-live.html").read_text() == "mine"
 
 
@@ -122,11 +112,11 @@ def test_without_a_name_the_page_has_a_new_one(tmp_path):
         (["chaotc-3"], 3, "did you mean 'chaotic-3'"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_is_written(arguments, code, said, tmp_path):
+def test_what_cannot_be_is_refused_before_anything_is_written(arguments, code, said, tmp_path, here):
     (tmp_path / "table.toml").write_text("links = 2\nloads.joint_torque = [0, { times = [0, 1], values = [0, 1] }]\n")
     (tmp_path / "mine.html").write_text("<h1>mine</h1>")
     before = sorted(path.name for path in tmp_path.iterdir())
-    done = call(*arguments, cwd=tmp_path)
+    done = here("live", *arguments, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     assert said in done.stderr
     assert "Traceback" not in done.stderr

@@ -19,7 +19,6 @@ from made_run import made_run, motion
 
 import nlink
 from nlink._support.checks import ModelError
-from nlink.cli import main
 from nlink.mechanics.chain import Chain, Link, wrapped
 from nlink.mechanics.loads import FollowerForce, Gravity, JointSpring, TipForce
 from nlink.mechanics.points import At
@@ -365,29 +364,28 @@ def test_what_a_map_refuses(x, y, shape, message):
         map_page(np.zeros(1), np.zeros(1), [], xlabel="x", ylabel="y")
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr("sys.argv", ["nlink", *words])
-    with pytest.raises(SystemExit) as end:
-        main()
-    return int(end.value.code or 0)
+def test_commands_write_pages(tmp_path, here):
+    def done(*words):
+        return here(*words, cwd=tmp_path)
 
+    def page(name):
+        return decoded((tmp_path / name).read_text())
 
-def test_commands_write_pages(tmp_path, monkeypatch, capsys):
     made_run(title="A page").save(tmp_path / "run.nc")
-    monkeypatch.chdir(tmp_path)
-    assert call(monkeypatch, "animate", "run.nc", "-o", "run.html") == 0
-    assert capsys.readouterr().out == "run.html\n"
-    assert decoded(Path("run.html").read_text())["title"] == "A page"
-    assert call(monkeypatch, "modes", "nice-3", "-o", "modes.html") == 0
-    assert len(decoded(Path("modes.html").read_text())["takes"]) == 3
+    animated = done("animate", "run.nc", "-o", "run.html")
+    assert (animated.returncode, animated.stdout) == (0, "run.html\n")
+    assert page("run.html")["title"] == "A page"
+    assert done("modes", "nice-3", "-o", "modes.html").returncode == 0
+    assert len(page("modes.html")["takes"]) == 3
     words = ("stability", "follower-5", "--to", "0.4", "--points", "9", "--vary2", "damping", "--to2", "0.02", "--points2", "5")
-    assert call(monkeypatch, *words, "-o", "map.html") == 0
-    assert decoded(Path("map.html").read_text())["layers"][0]["values"].shape == (5, 9)
-    capsys.readouterr()
-    assert call(monkeypatch, "modes", "nice-3", "-o", "modes.html", "--animate", "1") == 2
-    assert "--animate goes with a folder: a page moves every mode; leave it out" in capsys.readouterr().err
-    assert call(monkeypatch, "stability", "follower-5", "--to", "0.2", "--points", "9", "-o", "line.html") == 2
-    assert "--output must end in .png, .svg or .pdf, got line.html" in capsys.readouterr().err
+    assert done(*words, "-o", "map.html").returncode == 0
+    assert page("map.html")["layers"][0]["values"].shape == (5, 9)
+    refused = done("modes", "nice-3", "-o", "modes.html", "--animate", "1")
+    assert refused.returncode == 2
+    assert "--animate goes with a folder: a page moves every mode; leave it out" in refused.stderr
+    refused = done("stability", "follower-5", "--to", "0.2", "--points", "9", "-o", "line.html")
+    assert refused.returncode == 2
+    assert "--output must end in .png, .svg or .pdf, got line.html" in refused.stderr
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

@@ -400,7 +400,7 @@ def test_shapes_of_a_run():
         ("DOP853(rtol=1e-11, atol=1e-11)", 0.01, 1e-9),
         ("DOP853(rtol=1e-11, atol=1e-11)", 1.0, 1e-6),
         ("DOP853(rtol=1e-11, atol=1e-11)", (0.0, 1.7, 2.0), 1e-6),
-        ("Taylor(tol=1e-11, order=14)", 0.01, 1e-9),
+        ("Taylor(tol=1e-11)", 0.01, 1e-9),
         ("RK4(step=0.001)", 1.0, 1e-8),
         ("Gauss(step=0.01)", 1.0, 1e-8),
         ("Scipy(method='LSODA', rtol=1e-11, atol=1e-11)", 1.0, 1e-7),

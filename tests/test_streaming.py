@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
-from helpers import python
+from helpers import COMMAND, call, python
 
 import nlink
 from nlink import Chain, Event, Flip, JointDamper, ModelError, SimulationError, simulate
@@ -22,7 +21,6 @@ from nlink.simulation import knots, loop, streaming
 from nlink.simulation.knots import thinned
 
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")
-COMMAND = [str(Path(sys.executable).with_name("nlink"))]
 LONG = ["run", "chaotic-3", "--until", "400", "--integrator", "RK4(step=0.00005)", "--set", "run.save=0.05", "-q", "-o", "long.nc"]
 
 
@@ -37,13 +35,9 @@ def same(a: nlink.Run, b: nlink.Run) -> None:
     assert a.status == b.status
 
 
-def call(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
-
-
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """Start a run in a process of its own and wait until its file can be seen."""
-    process = subprocess.Popen([*COMMAND, *arguments], cwd=folder, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([COMMAND, *arguments], cwd=folder, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 60
     while not (folder / "long.nc.part").exists():
         assert process.poll() is None, process.stderr.read()

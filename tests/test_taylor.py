@@ -182,8 +182,8 @@ def test_wrong_options(options, message):
 
 
 def test_by_its_text():
-    run = nlink.simulate(Chain.uniform(2), 0.5, t_end=0.5, integrator="Taylor(tol=1e-10, order=12)")
-    assert run.scenario.settings.integrator == Taylor(tol=1e-10, order=12)
+    run = nlink.simulate(Chain.uniform(2), 0.5, t_end=0.5, integrator="Taylor(tol=1e-10, order=18)")
+    assert run.scenario.settings.integrator == Taylor(tol=1e-10, order=18)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 33])
@@ -208,7 +208,7 @@ def test_the_default_is_taylor_where_it_can_be():
         "Taylor(tol=1e-09, order=22)": {"chain": two, "rtol": 1e-6, "atol": 1e-6},
         "Taylor(tol=1e-12, order=18)": {"chain": two.with_loads(JointDamper(0.1))},
         "Taylor(tol=1e-11, order=18)": {"chain": Chain.uniform(6), "rtol": 1e-8, "atol": 1e-8},
-        "Taylor(tol=1e-10, order=20)": {"chain": two, "integrator": Taylor(1e-10, order=20)},
+        "Taylor(tol=1e-10, order=24)": {"chain": two, "integrator": Taylor(1e-10, order=24)},
         "DOP853(rtol=1e-09, atol=1e-09)": {"chain": two.with_loads(Drag(0.0, 0.1))},
         "DOP853(rtol=1e-08, atol=1e-07)": {"chain": two.with_loads(torque), "rtol": 1e-8, "atol": 1e-7},
         "DOP853(rtol=1e-10, atol=1e-10)": {"chain": two, "formulation": "momentum", "rtol": 1e-10, "atol": 1e-10},

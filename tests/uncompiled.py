@@ -172,7 +172,7 @@ def test_torques_of_the_state():
 @numba.cfunc(torque_signature)
 def coupled_in_c(t, theta, omega, torque, n):
     for i in range(n):
-        torque[i] = t * (1.0 + theta[i] * omega[(i + 1) % n])
+        torque[i] = t * (1.0 + theta[i] ** 2 * omega[(i + 1) % n] ** 3)
 
 
 def test_torques_of_the_state_in_one_chain_and_in_lanes():
@@ -181,7 +181,7 @@ def test_torques_of_the_state_in_one_chain_and_in_lanes():
     p = formulate(Chain.uniform(n).with_loads(JointTorque(coupled_in_c))).parameters.chain
     p.links[TORQUE] = 1.0, 2.0, 3.0
     theta, omega = each(-2, 2, (n, lanes)), each(-2, 2, (at + n, lanes), 4)
-    wanted = p.links[TORQUE][:, None] + t * (1.0 + theta * np.roll(omega[at:], -1, 0))
+    wanted = p.links[TORQUE][:, None] + t * (1.0 + theta**2 * np.roll(omega[at:], -1, 0) ** 3)
     w = np.full((LOAD_ROWS, n, lanes), LEFT)
     torques.drive(t, Vectors(theta), Vectors(omega), at, p, Vectors(w))
     close(w[TQ], wanted)
@@ -197,7 +197,9 @@ def test_derivatives_of_torques_of_the_state():
     out = np.full((2, n, 2 * n), LEFT)
     torques.differences_many(address, times, states, 1e-3, np.empty((2, n)), np.empty(n), out)
     for t, (theta, omega), found in zip(times, states, out, strict=True):
-        close(found, t * np.hstack([np.diag(np.roll(omega, -1)), np.roll(np.diag(theta), 1, 1)]), 1e-10)
+        other = np.roll(omega, -1)
+        by_angles, by_rates = np.diag(2 * theta * other**3), np.roll(np.diag(3 * theta**2 * other**2), 1, 1)
+        close(found, t * np.hstack([by_angles, by_rates]), 1e-9)
 
 
 def test_python_torques_that_fail():
