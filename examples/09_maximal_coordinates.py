@@ -5,8 +5,8 @@ hinges as constraints that are differentiated twice. Even in the nice case the e
 the change is "much too high for this to be accurate". The project explains: the links are no longer told to stay together, only
 not to accelerate apart.
 
-**What agrees.** The explanation, and at the defaults of `ode45` the numbers: the hinges open by 17 cm in the nice case and come
-apart by metres in the chaotic one.
+**What agrees.** The explanation. At the defaults of `ode45` the hinges open by 17 cm in the nice case, and come apart by metres
+in the chaotic one.
 
 **What was wrong there.** The script uses the mass of link 1 in every link's weight, and l(i) - d(i) where l(i-1) - d(i-1) belongs
 in the velocities at the start: wrong as soon as links differ. Equation (8) has -R where (9) has +R. And the drift is no property

@@ -4,8 +4,8 @@
 zeta = 0.8, and multipliers that are filtered, lambda = gamma + tau gamma' with tau = 0.1 s; (b) with the filter alone; (c) with a
 penalty of 1e8 instead of multipliers, w = 10 1/s and zeta = 0.7.
 
-**What agrees.** All ways give the motion for 3 s, each with its own error, and the figures here are those one can expect: the
-penalty leaves an error of about one over its factor.
+**What agrees.** All ways give the motion for 3 s, each with its own error. The penalty leaves a violation of about one over its
+factor.
 
 **What can be added.** The filter changes how multipliers are stored, not the motion: that is Baumgarte's under it, to the
 tolerance. And each way does some work on the system, which the ledger of a run shows as a row of its own, `constraints`. The

@@ -109,6 +109,8 @@ def listed(paragraph: list[str]) -> list[str]:
     """Return a paragraph whose long entries go on indented as a list."""
     if paragraph[0].startswith(">>>"):
         return paragraph
+    if paragraph[1:2] == ["----------"]:
+        return [f"{paragraph[0]}:", "", *listed([*paragraph[2:], " "])]
     safe = [re.sub(r"([|*])", r"\\\1", re.sub(r"(?<!`)`(?!`)", "``", line)) for line in paragraph]
     if not any(line.startswith(" ") for line in safe):
         return safe

@@ -50,12 +50,12 @@ def run_python(text: str, names: dict[str, Any], folder: Path, result: dict[str,
 
 def run_shell(text: str, folder: Path, result: dict[str, Any]) -> None:
     """Run the lines of a block by bash, and show the pictures that they leave; a failure ends the page."""
-    before = set(Path.cwd().glob("*.png"))
+    before = set(Path.cwd().rglob("*.png"))
     done = subprocess.run(["bash", "-e", "-c", text], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{text}\n{done.stdout}")
     result["text"] += done.stdout
-    for path in sorted(set(Path.cwd().glob("*.png")) - before):
+    for path in sorted(set(Path.cwd().rglob("*.png")) - before):
         shutil.copy(path, folder)
         result["pictures"].append((path.name, f"The picture {path.name} that the command has drawn"))
 
