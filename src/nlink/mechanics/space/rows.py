@@ -73,10 +73,7 @@ def _rows(chain: SpatialChain, values: np.ndarray) -> tuple[Row, ...]:
 
 def _row(numbers: tuple[float, ...]) -> Row:
     """Return the numbers of a link, or its one number."""
-    if len(numbers) > 1:
-        return numbers
-    (number,) = numbers
-    return number
+    return numbers if len(numbers) > 1 else numbers[0]  # pyright: ignore[reportGeneralTypeIssues]
 
 
 def _of_angles(chain: SpatialChain, i: int) -> bool:
