@@ -241,7 +241,7 @@ def test_modules_of_the_page_share_no_name(monkeypatch):
     code = bundle("app.js")
     assert not re.search(r"^(import|export) ", code, re.MULTILINE)
     assert "</script" not in code
-    assert code.index("function el(") < code.index("class Stage") < code.index("class Player") < code.index("boot((");
+    assert code.index("function el(") < code.index("class Stage") < code.index("class Player") < code.index("boot((")
     fakes = {"app.js": 'import { a } from "./b.js";\nconst x = 1;\n', "b.js": "export const a = 1;\nconst x = 2;\n"}
     monkeypatch.setattr("nlink.view.page.asset", fakes.get)
     with pytest.raises(ValueError, match="more than one module of the page has: x"):
