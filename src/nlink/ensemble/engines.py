@@ -49,6 +49,8 @@ DIRECTIONS = 8
 """Deviations side by side."""
 FEW_LINKS = 2
 """Up to so many links all is unrolled, by measurement."""
+FEW_LINES = 5
+"""Likewise of lines in space."""
 FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
@@ -184,6 +186,9 @@ def _layout(kind: type, chain: ChainParameters, tangent: bool) -> SeriesLayout:
     """Return the way to compute the series of parameters of this type: of a chain, unrolled if it has few links."""
     if UNROLLED not in SERIES[kind]:
         return series_layout(ORDER_BY_ORDER)
+    if LINK_BY_LINK not in SERIES[kind]:
+        few = chain.n <= FEW_LINES and not chain.loaded and not tangent
+        return series_layout(UNROLLED, chain.n) if few else series_layout(ORDER_BY_ORDER)
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
         return series_layout(UNROLLED, chain.n, chain.loaded)
     return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)

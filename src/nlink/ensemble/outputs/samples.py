@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class SampledStates(NamedTuple):
-    """The observer: coordinates and rates (M, T, K), how many times a member has passed (M,), its next time (M,), and the times (T,),
-    of which the last is NaN: it never comes.
+    """The observer: coordinates and rates (M, T, K), how many times a member has passed (M,), its next time (M,), and the times
+    (T,), of which the last is NaN: it never comes.
     """
 
     theta: np.ndarray

@@ -111,11 +111,13 @@ class SpaceNatural(ConstrainedFormulation):
 
 
 def _rows(values: np.ndarray) -> np.ndarray:
-    return np.reshape(values, (*np.shape(values)[:-1], -1, 3))
+    *lead, size = np.shape(values)
+    return np.reshape(values, (*lead, size // 3, 3))
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
-    return values.reshape((*values.shape[:-2], values.shape[-2] * values.shape[-1]))
+    *lead, n, size = values.shape
+    return values.reshape((*lead, n * size))
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
