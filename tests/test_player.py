@@ -276,7 +276,7 @@ def test_a_notebook_shows_the_run_in_a_frame():
     assert 'sandbox="allow-scripts allow-downloads"' in frame
     inner = html.unescape(re.findall('srcdoc="(.*)"></iframe>', frame, re.DOTALL)[0])
     (take,) = decoded(inner)["takes"]
-    assert sampled(run, ROOM).theta.size > 80_000
+    assert sampled(run, ROOM).values.size > 80_000
     assert take["theta"].size <= 80_000
     assert len(frame) < 900_000
     assert notebook_frame(run) == frame
