@@ -240,7 +240,7 @@ def test_modules_of_the_page_share_no_name(monkeypatch):
     code = bundle("app.js")
     assert not re.search(r"^(import|export) ", code, re.MULTILINE)
     assert "</script" not in code
-    assert code.index("function el(") < code.index("class Stage") < code.index("class Player") < code.index("boot((");
+    assert code.index("function el(") < code.index("class Stage") < code.index("class Player") < code.index("boot((")
     fakes = {"app.js": 'import { a } from "./b.js";\nconst x = 1;\n', "b.js": "export const a = 1;\nconst x = 2;\n"}
     monkeypatch.setattr("nlink.view.page.asset", fakes.get)
     with pytest.raises(ValueError, match="more than one module of the page has: x"):
@@ -275,7 +275,7 @@ def test_a_notebook_shows_the_run_in_a_frame():
     assert 'sandbox="allow-scripts allow-downloads"' in frame
     inner = html.unescape(re.findall('srcdoc="(.*)"></iframe>', frame, re.DOTALL)[0])
     (take,) = decoded(inner)["takes"]
-    assert sampled(run, ROOM).theta.size > 80_000
+    assert sampled(run, ROOM).values.size > 80_000
     assert take["theta"].size <= 80_000
     assert len(frame) < 900_000
     assert notebook_frame(run) == frame

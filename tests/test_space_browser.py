@@ -1,4 +1,4 @@
-"""Pages of runs in space in a real browser: the motion is that of the run, the camera obeys mouse, keys and fingers, depth is right."""
+"""Pages of runs in space in a real browser: the motion is that of the run, the camera obeys mouse, keys and fingers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_motion_that_is_shown_is_that_of_the_run(browser, file):
     run, times = spatial_run(mixed_chain(), np.linspace(0, 4, 401)), [0.0, 0.123, 1.7777, 4.0]
-    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.omega(i)), [...m.rates], m.azimuth(3), m.inclination(3)"
+    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.omega(i)), [...m.rates]"
+    parts += ", m.azimuth(3), m.inclination(3)"
     look = f"(times) => times.map((t) => {{ const m = {PLAYER}.motion.at(t); return [{parts}]; }})"
     with Tab(browser, file) as page:
         shown = page.evaluate(look, times)
@@ -51,7 +52,8 @@ def test_the_motion_that_is_shown_is_that_of_the_run(browser, file):
 
 def test_the_camera_is_that_of_the_frames(browser, file):
     points = np.random.default_rng(2).uniform(-1, 1, (10, 3)).tolist()
-    fit = f"(p) => {{ const c = {CAMERA}; c.look(0.7, 0.3); c.fit({{ x: 0, z: 0, radius: 1.3, low: -2, high: 0.5 }}, [20, 30, 620, 430]); return p.map((q) => c.place(...q)); }}"
+    about, room = "{ x: 0, z: 0, radius: 1.3, low: -2, high: 0.5 }", "[20, 30, 620, 430]"
+    fit = f"(p) => {{ const c = {CAMERA}; c.look(0.7, 0.3); c.fit({about}, {room}); return p.map((q) => c.place(...q)); }}"
     with Tab(browser, file) as page:
         shown = np.array(page.evaluate(fit, points))
         back = page.evaluate(f"{CAMERA}.point({CAMERA}.place(0.1, 0.2, 0.3), {CAMERA}.place(0.1, 0.2, 0.3))")

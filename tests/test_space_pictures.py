@@ -116,7 +116,7 @@ def inertia_of(solid: Solid, mass: float) -> np.ndarray:
 @given(st.tuples(*[st.floats(0.2, 1.0)] * 3), st.tuples(*[st.floats(-1.0, 1.0)] * 4), st.booleans())
 def test_a_body_is_drawn_as_the_box_or_cylinder_that_turns_like_it(sides, turn, symmetric):
     squares = np.array(sides if not symmetric else (sides[0], sides[1], sides[0])) ** 2
-    q = np.array(turn) + [2.0, 0, 0, 0]
+    q = np.add(turn, [2.0, 0, 0, 0])
     axes = np.stack([kinematics.turned(q / np.linalg.norm(q), axis) for axis in np.eye(3)])
     tensor = axes.T @ np.diag((squares.sum() - squares) * 2.0 / 12) @ axes
     body = Body(1.0, 2.0, (0.0, -0.5, 0.0), tensor.tolist())

@@ -1,4 +1,4 @@
-"""Chains in space in the studio: tables that come back as they are, code that makes them, sentences for what is not offered, the page."""
+"""Chains in space in the studio: tables that come back as they are, code that makes them, what is not offered, the page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mixed() -> Scenario:
     chain = mixed_chain()
     position, _ = chain.start([0.3, (0.1, 0.2), 0.5, 0.7, (1.0, 2.0), (0.0, 1.0, 0.0)])
     rows = [position[place].tolist() for place in chain.places]
-    return Scenario(chain, tuple(row if len(row) > 1 else row[0] for row in rows), tuple([1.0, (0.5, 0.0), *[(0.1, 0.2, 0.3)] * 4]))
+    return Scenario(chain, tuple(row if len(row) > 1 else row[0] for row in rows), (1.0, (0.5, 0.0), *[(0.1, 0.2, 0.3)] * 4))
 
 
 SCENARIOS = {
@@ -138,7 +138,9 @@ def test_it_opens_runs_and_shows_the_motion(browser, address):
         page.evaluate(f"{PLAYER}.pause()")
         shown = at(page, "[...m.at(3.21).pose]")
         np.testing.assert_allclose(shown, whole.at([3.21]).position[0], atol=1e-4)
-        headings = page.eval_on_selector_all(".pane:not([hidden]) .card:not([hidden]) h2", "(nodes) => nodes.map((n) => n.textContent)")
+        headings = page.eval_on_selector_all(
+            ".pane:not([hidden]) .card:not([hidden]) h2", "(nodes) => nodes.map((n) => n.textContent)"
+        )
         assert headings == ["Energy changes (J)", "Inclination (\u00b0)", "End of link 2 from above", "Energy residual (J)"]
         assert not page.get_by_role("toolbar", name="Drawing").is_visible()
         for name, kind in (("Copies", "copies"), ("Modes", "modes"), ("Map", "flips"), ("Equations", "equations")):
@@ -197,7 +199,7 @@ def test_a_link_that_is_grabbed_while_it_moves_is_thrown(browser, address):
         page.mouse.up()
         settled(page)
         start = page.evaluate(f"{STUDIO}.model.table.start")
-        assert abs(np.dot(start["omega"][1], start["pose"][1])) < 1e-6  # a line has no spin; a slow machine may have let the hand rest
+        assert abs(np.dot(start["omega"][1], start["pose"][1])) < 1e-6  # no spin; a slow machine may have let the hand rest
         assert start["pose"] != page.evaluate(f"{STUDIO}.known.model.start.pose")
 
 
@@ -233,7 +235,7 @@ def test_bodies_on_joints_are_posed_within_their_freedom(browser, address):
         drag(page, tip, [tip[0] - 80, tip[1] - 60])
         settled(page)
         hinge, ball = page.evaluate(f"{STUDIO}.model.table.start.pose")
-        at_hand = np.array(tip) + [-80, -60] - at(page, "p.stage.point(0)")[:2]
+        at_hand = np.add(tip, [-80, -60]) - at(page, "p.stage.point(0)")[:2]
         assert hinge == pytest.approx(np.arctan2(at_hand[0], at_hand[1]), abs=0.05)
         assert np.linalg.norm(ball) == pytest.approx(1.0)
         scenario = checked(page.evaluate(f"{STUDIO}.model.table"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 import tomli_w
@@ -45,13 +44,13 @@ def python(scenario: Scenario) -> str:
 
 
 def _start(scenario: Scenario) -> list[str]:
-    omega: Any = scenario.omega
+    omega = scenario.omega if isinstance(scenario.omega, tuple) else (scenario.omega,)
     return [f"    theta={_numbers(scenario.theta)},", *[f"    omega={_numbers(omega)},"] * any(omega)]
 
 
 def _start_in_space(scenario: Scenario) -> list[str]:
-    omega: Any = scenario.omega
-    moves = np.any(np.concatenate([np.atleast_1d(row) for row in omega]))
+    assert isinstance(scenario.omega, tuple)
+    omega, moves = scenario.omega, np.any(np.concatenate([np.atleast_1d(row) for row in scenario.omega]))
     return [f"    [{', '.join(map(repr, scenario.theta))}],", *[f"    omega=[{', '.join(map(repr, omega))}],"] * bool(moves)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 from nlink._support.checks import ModelError, listed, number, shown, whole
@@ -18,11 +18,10 @@ from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.mechanism import Slider
 from nlink.models.systems import JOINT_KEYS, LINK_KEYS
 from nlink.scenario import Scenario
-from nlink.studio.space import space_model
+from nlink.studio.shapes import shape_of
+from nlink.studio.space import Json, space_model
 from nlink.view.page import MOST_LINKS
 
-Json = dict[str, Any]
-"""A table of JSON that the page sent or will get; its values are not checked."""
 MOST_NUMBERS = 20_000_000
 """Saved points times links that one run of the studio may have."""
 BRACKETS = re.compile(r"\[(\d+)\]")
@@ -230,7 +229,7 @@ def _dotted(path: str) -> str:
 def page_model(scenario: Scenario) -> Json:
     """Return a scenario as the tables of a model file that the page edits: shapes by name, angles and rates one by one."""
     if scenario.chain.spatial:
-        return space_model(scenario, shape_of)
+        return space_model(scenario)
     table = scenario.to_dict()
     bodies, rows = table.pop("links"), [_row(link) for link in scenario.chain.links]
     if listed(bodies):
@@ -254,13 +253,6 @@ def _row(link: Jointed) -> Json:
     if shape:
         return {"shape": shape, **measures}
     return {**measures, "com": link.com, "offset": link.offset, "inertia": link.inertia}
-
-
-def shape_of(link: Link) -> str:
-    """Return the shape of a link, rod or point; empty if it is neither."""
-    shapes = {"rod": Link.rod, "point": Link.point}
-    bare = replace(link, parent=None, at=None, motion=None)
-    return next((name for name, make in shapes.items() if make(link.length, link.mass) == bare), "")
 
 
 def with_value(model: Json, key: str, value: float) -> Json:

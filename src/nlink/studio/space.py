@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from nlink.mechanics.chain import Link
+from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.joints import Hinge, Universal
 from nlink.mechanics.space.model import SpatialChain
 from nlink.run.readout import Trajectory
 from nlink.scenario import Scenario
+from nlink.studio.shapes import shape_of
 from nlink.view.packing import Content
 from nlink.view.space.orbit import OBLIQUE, About, OrbitCamera
 from nlink.view.space.reading import Rows, rows_of, stand
@@ -20,28 +21,22 @@ from nlink.view.takes import chain_data
 UNIT = (-0.5, -0.5, 0.5, 0.5)
 """The frame of a sketch."""
 Json = dict[str, Any]
+"""A table of JSON that the page sent or will get; its values are not checked."""
 
 
-def space_model(scenario: Scenario, shape_of: Any) -> Json:
+def space_model(scenario: Scenario) -> Json:
     """Return a scenario in space as the tables that the page edits: shapes by name, the pose and the rates of each link."""
     table, chain = scenario.to_dict(), _chain(scenario)
-    rows = [_row(link, spin, shape_of) for link, spin in zip(chain.links, chain.momenta.tolist(), strict=True)]
+    rows = [_row(link, spin) for link, spin in zip(chain.links, chain.momenta.tolist(), strict=True)]
     same = rows.count(rows[0]) == len(rows) and isinstance(chain.links[0], Link)
     first = {"links": chain.n} | rows[0] if same else {"links": rows}
-    pose = [list(row) if isinstance(row, tuple) else row for row in scenario.theta]
-    rates: Any = scenario.omega
-    omega = [list(row) if isinstance(row, tuple) else row for row in rates]
-    return {
-        "title": table["title"],
-        "space": True,
-        **first,
-        "loads": table["loads"],
-        "start": {"pose": pose, "omega": omega},
-        "run": table["run"],
-    }
+    assert isinstance(scenario.omega, tuple)
+    pose, omega = ([list(row) if isinstance(row, tuple) else row for row in rows] for rows in (scenario.theta, scenario.omega))
+    told = {"title": table["title"], "space": True, **first, "loads": table["loads"]}
+    return told | {"start": {"pose": pose, "omega": omega}, "run": table["run"]}
 
 
-def _row(link: Link | Body, spin: float, shape_of: Any) -> Json:
+def _row(link: Link | Body, spin: float) -> Json:
     """Return a link by its shape, with centre of mass and inertia only where no shape has them."""
     size = {"length": link.length, "mass": link.mass}
     if isinstance(link, Link):
@@ -94,7 +89,7 @@ def sketch_of(scenario: Scenario) -> list[list[float]]:
     return (camera.places(hinges)[:, :2] * [1.0, -1.0]).tolist()
 
 
-def shown_rows(chain: Any, motion: Trajectory, rows: np.ndarray) -> Rows:
+def shown_rows(chain: Multibody, motion: Trajectory, rows: np.ndarray) -> Rows:
     """Return what the page interpolates of some points of a motion: angles and rates in the plane, in space the rows of links."""
     if not isinstance(chain, SpatialChain):
         return motion.position[rows], motion.velocity[rows]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from nlink.mechanics.space import kinematics
+from nlink.mechanics.space.model import SpatialChain
 from nlink.scenario import Scenario
 
 EACH = 8
@@ -15,7 +14,8 @@ EACH = 8
 
 def start_text(scenario: Scenario) -> str:
     """Return how a chain in space starts: inclinations and azimuths in degrees."""
-    chain: Any = scenario.chain
+    chain = scenario.chain
+    assert isinstance(chain, SpatialChain)
     position, velocity = chain.start(scenario.theta, scenario.omega)
     e = kinematics.directions(chain, position)
     inclination, azimuth = np.degrees(kinematics.inclination(e)), np.degrees(kinematics.azimuth(e))
