@@ -29,8 +29,10 @@ LONG = (15, 30, 64)
 WORK = 200_000
 GRAVITY = 9.81
 TRAJECTORIES = ((1, 10.0), (2, 10.0), (3, 10.0), (5, 5.0))
-ENSEMBLES = ((1, 10.0, 1024), (2, 10.0, 512), (3, 5.0, 512))
+ENSEMBLES = ((1, 10.0, 8192), (2, 10.0, 4096), (3, 5.0, 4096))
 BATCH = 8
+TOLERANCES = (1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14)
+"""Of heyoka: the loosest counts whose error is at most twice that of nlink."""
 
 
 def found(name: str) -> Any:
@@ -262,33 +264,52 @@ def stepped(system: System, method: Any, start: np.ndarray, t_end: float) -> Cal
     return run
 
 
+def matched(made: Callable[[float], Callable[[], np.ndarray]], error: Callable[[np.ndarray], float], goal: float) -> Any:
+    """Return the call of another package with the loosest tolerance by which its error is at most twice `goal`."""
+    call = made(TOLERANCES[-1])
+    for tol in TOLERANCES:
+        call = made(tol)
+        if error(call()) <= 2 * goal:
+            break
+    return call
+
+
+def row(least: list[float], errors: list[float], scale: Callable[[float], str], goal: float) -> str:
+    """Return times or speeds with errors, nlink first, the ratio of the last to the first, and the goal."""
+    told = [f"{scale(each)} ({error:.0e})" for each, error in zip(least, errors, strict=True)]
+    ratio = f"{least[-1] / least[0]:.1f}x" if len(least) > 1 else ""
+    return " ".join(f"{each:>20}" for each in (*told, *[""] * (2 - len(told)))) + f" {ratio:>8} {goal:>5}x"
+
+
 def trajectories(times: int) -> None:
     hy = found("heyoka")
     print("\nOne trajectory of rods from a wild start, processor ms (largest error), alternately")
-    print(f"{'N':>6} {'t_end':>6} {'Taylor':>20} {'heyoka':>20} {'ratio':>8} {'goal':>6} {'DOP853':>20}")
+    print(f"{'N':>6} {'t_end':>6} {'Taylor':>20} {'heyoka':>20} {'ratio':>8} {'goal':>6}   DOP853")
     for (n, t_end), goal in zip(TRAJECTORIES, (1.2, 2.5, 2.8, 4.0), strict=True):
         system, (e, v) = nlink.formulate(SpatialChain.uniform(n)), wild(n)
         start = np.concatenate([e.ravel(), v.ravel()])
         exact = stepped(system, Taylor(1e-17, order=24), start, t_end)()
-        calls = [
-            stepped(system, Taylor.like(1e-10, 1e-10).with_order(system), start, t_end),
-            stepped(system, nlink.DOP853(1e-9, 1e-9), start, t_end),
-        ]
+        off = lambda end, exact=exact: float(np.abs(end - exact).max())  # noqa: E731
+        calls = [stepped(system, Taylor().with_order(system), start, t_end)]
         if hy:
-            other = hy.taylor_adaptive(equations(hy, n), list(start), tol=1e-12, fast_math=True, compact_mode=False)
+            model = equations(hy, n)
 
-            def by_heyoka(other=other, start=start, t_end=t_end, n=n) -> np.ndarray:
-                other.time = 0.0
-                other.state[:] = start
-                other.propagate_until(t_end)
-                return other.state[: 3 * n].copy()
+            def made(tol: float, model=model, start=start, t_end=t_end, n=n) -> Callable[[], np.ndarray]:
+                other = hy.taylor_adaptive(model, list(start), tol=tol, fast_math=True, compact_mode=False)
 
-            calls.append(by_heyoka)
-        errors = [np.abs(call() - exact).max() for call in calls]
-        least = alternately(times, *calls)
-        told = [f"{1e3 * each:.3f} ({error:.0e})" for each, error in zip(least, errors, strict=True)] + [""] * (not hy)
-        ratio = f"{least[2] / least[0]:.1f}x" if hy else ""
-        print(f"{n:>6} {t_end:>6g} {told[0]:>20} {told[2]:>20} {ratio:>8} {goal:>5}x {told[1]:>20}", flush=True)
+                def run() -> np.ndarray:
+                    other.time = 0.0
+                    other.state[:] = start
+                    other.propagate_until(t_end)
+                    return other.state[: 3 * n].copy()
+
+                return run
+
+            calls.append(matched(made, off, off(calls[0]())))
+        errors, least = [off(call()) for call in calls], alternately(times, *calls)
+        stages = stepped(system, nlink.DOP853(1e-9, 1e-9), start, t_end)
+        last = f"{1e3 * alternately(times, stages)[0]:.3f} ({off(stages()):.0e})"
+        print(f"{n:>6} {t_end:>6g} {row(least, errors, lambda each: f'{1e3 * each:.3f}', goal)}   {last}", flush=True)
 
 
 def ensembles(times: int) -> None:
@@ -299,31 +320,33 @@ def ensembles(times: int) -> None:
         chain, (e, v) = SpatialChain.uniform(n), random_starts(n, members)
         omega = np.cross(e, v)
 
-        def many(method: Any = None, chain=chain, e=e, omega=omega, t_end=t_end) -> np.ndarray:
-            return nlink.simulate_many(chain, e, omega, t_end=t_end, integrator=method, backend=nlink.Threads(1))[
-                "direction"
-            ].values
+        def many(method: Any, chain=chain, e=e, omega=omega, t_end=t_end) -> np.ndarray:
+            found = nlink.simulate_many(chain, e, omega, t_end=t_end, integrator=method, backend=nlink.Threads(1))
+            return found["direction"].values
 
-        exact, calls = many(Taylor(1e-16, order=18)), [many]
+        exact = many(Taylor(1e-16, order=18))
+        off = lambda ends, exact=exact: float(np.median(np.abs(ends - exact[: len(ends)]).max((1, 2))))  # noqa: E731
+        calls = [lambda many=many: many(Taylor(1e-12, order=16))]
         if hy:
-            other = hy.taylor_adaptive_batch(equations(hy, n), np.zeros((6 * n, BATCH)), tol=1e-9, fast_math=True)
-            states = np.concatenate([e.reshape(members, -1), v.reshape(members, -1)], 1)
+            model, states = equations(hy, n), np.concatenate([e.reshape(members, -1), v.reshape(members, -1)], 1)
 
-            def by_heyoka(other=other, states=states, t_end=t_end, n=n) -> np.ndarray:
-                out = []
-                for first in range(0, len(states), BATCH):
-                    other.state[:] = states[first : first + BATCH].T
-                    other.set_time(np.zeros(BATCH))
-                    other.propagate_until([t_end] * BATCH)
-                    out.append(other.state[: 3 * n].T.copy())
-                return np.concatenate(out).reshape(len(states), n, 3)
+            def made(tol: float, model=model, states=states, t_end=t_end, n=n) -> Callable[[], np.ndarray]:
+                other = hy.taylor_adaptive_batch(model, np.zeros((6 * n, BATCH)), tol=tol, fast_math=True)
 
-            calls.append(by_heyoka)
-        errors = [np.median(np.abs(call() - exact).max((1, 2))) for call in calls]
-        least = alternately(times, *calls)
-        told = [f"{members / each:,.0f} ({error:.0e})" for each, error in zip(least, errors, strict=True)] + [""] * (not hy)
-        ratio = f"{least[1] / least[0]:.1f}x" if hy else ""
-        print(f"{n:>6} {t_end:>6g} {told[0]:>20} {told[1]:>20} {ratio:>8} {goal:>5}x", flush=True)
+                def run() -> np.ndarray:
+                    out = []
+                    for first in range(0, len(states), BATCH):
+                        other.state[:] = states[first : first + BATCH].T
+                        other.set_time(np.zeros(BATCH))
+                        other.propagate_until([t_end] * BATCH)
+                        out.append(other.state[: 3 * n].T.copy())
+                    return np.concatenate(out).reshape(len(states), n, 3)
+
+                return run
+
+            calls.append(matched(made, off, off(calls[0]())))
+        errors, least = [off(call()) for call in calls], alternately(times, *calls)
+        print(f"{n:>6} {t_end:>6g} {row(least, errors, lambda each, m=members: f'{m / each:,.0f}', goal)}", flush=True)
 
 
 def main() -> None:
