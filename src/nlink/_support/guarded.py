@@ -67,15 +67,16 @@ def guarded(path: Path, error: type[OSError], remedy: str) -> Iterator[None]:
         raise error(f"{path} is damaged ({type(why).__name__} while reading); {remedy}") from None
 
 
-def opened_hdf5(path: Path, kind: str) -> tuple[h5py.File, bool]:
-    """Open an HDF5 file to read, and say whether its writer has closed it."""
+def opened_hdf5(path: Path, kind: str, made_here: bool = False) -> tuple[h5py.File, bool]:
+    """Open an HDF5 file to read, and say whether its writer has closed it. One that this process has made needs no look at heaps."""
     import h5py
 
     with path.open("rb") as raw:
         if raw.read(len(HDF5)) != HDF5:
             raise Unread(f"is not {kind} (not netCDF4)")
-        with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            _check_heaps(content)
+        if not made_here:
+            with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                _check_heaps(content)
     try:
         return h5py.File(path, "r", locking=False), True
     except OSError as error:

@@ -9,11 +9,14 @@ Code that calls functions of the user (a formulation, an output) is never kept: 
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import hashlib
 import os
 import pickle
 import uuid
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,14 @@ from nlink.compiled import announcing
 
 SEAL = 32
 """Bytes of a SHA-256."""
+
+
+@cache
+def leave_without_collecting() -> None:
+    """Let the interpreter end without a search for cycles among all objects of Numba and LLVM, which takes a quarter of a second, and
+    twice that after something has been compiled, also after Ctrl-C.
+    """
+    atexit.register(gc.freeze)
 
 
 class SealedFile(IndexDataCacheFile):
@@ -80,6 +91,7 @@ class KernelCache(FunctionCache):
         Numba would always load what compiling needs, SciPy too: 0.3 s in each process. Code that is in the cache needs the symbols
         of Numba's runtime alone.
         """
+        leave_without_collecting()
         part = part_of(self._py_func, sig)
         rtsys.initialize(target_context)
         found = self._load_overload(sig, target_context) if part.kept else None
@@ -111,6 +123,7 @@ class NoCache(NullCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> None:
         """Find nothing: it is compiled now."""
+        leave_without_collecting()
         announcing.began(part_of(self._function, sig)._replace(kept=False))
 
     def save_overload(self, sig: Any, cres: Any) -> None:

@@ -172,10 +172,10 @@ def newest(path: Path) -> Path:
     return path
 
 
-def opened(source: Path, path: Path) -> Run:
-    """Read the run in `source`, which is `path` or its part; long arrays stay there."""
+def opened(source: Path, path: Path, made_here: bool = False) -> Run:
+    """Read the run in `source`, which is `path` or its part, and may have been made by this process; long arrays stay there."""
     with guarded(path, RunFileError, REMEDY):
-        file, closed = opened_hdf5(source, "a run file of nlink")
+        file, closed = opened_hdf5(source, "a run file of nlink", made_here)
         try:
             run = _read(file, closed, source)
         except BaseException:
@@ -194,20 +194,19 @@ def _read(file: Any, closed: bool, source: Path) -> Run:
     counts, finished = _counts(line), "checksum" in line
     spatial = file.attrs["nlink_format"] == FORMAT
     _refuse_unfit(data, links_in(fixed), counts, finished, spatial)
-    if finished:
-        _verify(data, text, line)
+    read = _verified(data, text, line) if finished else {}
     scenario = _scenario(fixed, data, spatial)
     names = [name for name in (*COLUMNS, *(f"work_{name}" for name in mechanism_ledger())) if name in data]
     stats = entry(line, "stats", dict)
     steps = (entry(stats, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
     return Run(
         scenario=scenario,
-        **fields_of({name: _values(data[name], counts["time"]) for name in names}),
+        **fields_of({name: _values(data[name], counts["time"], read) for name in names}),
         status=_status(source, fixed, line, finished),
         stats=Stats(*steps, wall=entry(stats, "wall", float, least=0.0, most=math.inf)),
         meta=_meta(fixed),
         events=_events(scenario.chain, data, counts["event"]),
-        knots=_knots(scenario.chain, data, counts["knot"]),
+        knots=_knots(scenario.chain, data, counts["knot"], read),
         checkpoint=None if line.get("checkpoint") is None else _checkpoint(data, entry(line, "checkpoint", dict)),
         trusted_until=None if line.get("trusted_until") is None else entry(line, "trusted_until", float),
     )
@@ -283,17 +282,26 @@ def _status(source: Path, fixed: dict[str, Any], line: dict[str, Any], finished:
     return Status("interrupted", f"cut off after t = {t:g} s of {t_end:g} s", "resume the run to go on")
 
 
-def _verify(data: dict[str, Any], text: str, line: dict[str, Any]) -> None:
-    digests = {name: [list(each.shape), _digest(each)] for name, each in data.items() if name not in UNSUMMED}
+def _verified(data: dict[str, Any], text: str, line: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Refuse data that do not match their checksum; return the arrays that are short enough to be read at once."""
+    summed = {name: each for name, each in data.items() if name not in UNSUMMED}
+    read = {name: each[:] for name, each in summed.items() if _bytes(each, len(each)) <= MOST_READ}
+    digests = {name: [list(each.shape), _digest(read.get(name, each))] for name, each in summed.items()}
     if checksum(text, {key: value for key, value in line.items() if key != "checksum"}, digests) != line["checksum"]:
         raise Refused("its data do not match their checksum")
+    return read
 
 
 def _digest(data: Any) -> str:
     total, rows = hashlib.sha256(), max(1, BLOCK // max(1, int(np.prod(data.shape[1:]))))
     for k in range(0, len(data), rows):
-        total.update(data[k : k + rows].tobytes())
+        total.update(np.ascontiguousarray(data[k : k + rows]).view(np.uint8))
     return total.hexdigest()
+
+
+def _bytes(data: Any, count: int) -> int:
+    """Return the bytes of so many rows."""
+    return count * int(np.prod(data.shape[1:])) * data.dtype.itemsize
 
 
 def _refuse_foreign(file: Any) -> None:
@@ -306,11 +314,13 @@ def _refuse_foreign(file: Any) -> None:
         raise Unread(f"was written by nlink {writer[:20]} in format {version}; this is {__version__}, {remedy}")
 
 
-def _values(data: Any, count: int) -> Any:
-    """Return the first rows of a variable, in the file if they are many; refuse times that are not in order."""
-    if count * int(np.prod(data.shape[1:])) * data.dtype.itemsize > MOST_READ:
+def _values(data: Any, count: int, read: dict[str, np.ndarray]) -> Any:
+    """Return the first rows of a variable, in the file if they are many; refuse times that are not in order. `read` has those that
+    have been read already.
+    """
+    if _bytes(data, count) > MOST_READ:
         return Stored(data, count)
-    values = data[:count]
+    values = read.get(str(data.name).strip("/"), data)[:count]
     if data.name in ("/time", "/knot"):
         steps = np.diff(values)
         if not np.isfinite(values).all() or abs(np.sign(steps).sum()) != np.count_nonzero(steps):
@@ -358,9 +368,9 @@ def _counts(line: dict[str, Any]) -> dict[str, int]:
     return {name: entry(counts, name, int, least=0, most=MOST) for name in ("time", "knot", "event")}
 
 
-def _knots(chain: Multibody, data: dict[str, Any], count: int) -> Trajectory | None:
+def _knots(chain: Multibody, data: dict[str, Any], count: int, read: dict[str, np.ndarray]) -> Trajectory | None:
     """Return the integrator's steps, if the file has some."""
-    return trajectory(chain, *(_values(data[name], count) for name in knot_names(chain))) if count else None
+    return trajectory(chain, *(_values(data[name], count, read) for name in knot_names(chain))) if count else None
 
 
 def _events(chain: Multibody, data: dict[str, Any], count: int) -> list[EventRecord]:

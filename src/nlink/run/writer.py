@@ -284,7 +284,7 @@ class RunWriter:
             self._log({**self._last, "checksum": checksum(self.attributes["nlink"], self._last, digests)})
             self._file.flush()
             self._file.close()
-        run, self.whole = opened(self.part, self.path), True
+        run, self.whole = opened(self.part, self.path, made_here=True), True
         with self._told("; the run is whole all the same, in {part}"):
             put_in_place(self.part, self.path)
         self._release()

@@ -61,9 +61,10 @@ def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list
     """
     (stride, skip, since), rows = thinning, []
     while skip < count:
-        rows.append(skip)
-        since += 1
+        taken = range(skip, count, stride)[: room - since]
+        rows += taken
+        since += len(taken)
         if since >= room:
             stride, since = 2 * stride, room // 2
-        skip += stride
+        skip = taken[-1] + stride
     return rows, (stride, skip - count, since)
