@@ -39,7 +39,7 @@ TREES = ("uncompiled_trees", "test_mechanism")
 LOOPS = ("uncompiled_loops",)
 FILES = {
     "mechanics/kinematics.py": CHAINS, "mechanics/kernels.py": CHAINS, "mechanics/moments.py": CHAINS,
-    "mechanics/torques.py": CHAINS, "mechanics/tree.py": TREES,
+    "mechanics/torques.py": CHAINS, "mechanics/tree.py": TREES + LOOPS,
     "formulations/recursive.py": CHAINS, "formulations/tree.py": TREES, "formulations/tree_projection.py": TREES,
     "formulations/rows.py": LOOPS, "formulations/factors.py": LOOPS,
     "formulations/series/loads.py": CHAINS, "formulations/series/motion.py": CHAINS, "formulations/series/resistance.py": CHAINS,

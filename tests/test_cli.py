@@ -195,7 +195,7 @@ def _long_run(folder: Path, *more: str) -> subprocess.Popen[str]:
     """Start a long run, and wait until its file holds more than 10 s of it."""
     arguments = ["run", "chaotic-15", "--until", "1e6", "--set", "run.save=10", "--set", "run.flips=off", "-o", "long.nc", *more]
     process = subprocess.Popen([COMMAND, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    part, until = folder / "long.nc.part", time.monotonic() + 60
+    part, until = folder / "long.nc.part", time.monotonic() + 300  # it may have to compile
     while not part.exists():
         assert process.poll() is None
         assert time.monotonic() < until
