@@ -11,7 +11,7 @@ from nlink._support.version import __version__  # noqa: E402
 
 project, author, release, version = "nlink", "The nlink developers", __version__, __version__
 copyright = "2026, The nlink developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "executed", "players", "gallery", "notebooks", "references"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "executed", "players", "accessible", "gallery", "notebooks", "references"]
 exclude_patterns = ["_build", "_ext"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 4

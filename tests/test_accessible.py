@@ -81,6 +81,8 @@ def test_the_studio(browser, address, screen):
 
 def test_a_page_with_errors_is_noticed(browser, tmp_path):
     path = tmp_path / "bad.html"
-    path.write_text("<!doctype html><html><head><title></title></head><body><h1>a</h1><img src='data:,'><button></button></body></html>")
+    path.write_text(
+        "<!doctype html><html><head><title></title></head><body><h1>a</h1><img src='data:,'><button></button></body></html>"
+    )
     with PageTab(browser, path) as page:
         assert {each.partition(":")[0] for each in violations(page)} >= {"image-alt", "button-name", "html-has-lang"}

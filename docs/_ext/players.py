@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -28,15 +29,24 @@ class Player(SphinxDirective):
         return [nodes.raw("", text, format="html")]
 
 
+ACCENT = re.compile(r"\\(ddot|dot)\s*(\\[A-Za-z]+|[A-Za-z])_(\{[^{}]*\}|\w)")
+"""A rate with an index: docutils writes the index below the letter, unless it stands within the accent."""
+
+
+def mathml(text: str, block: bool) -> str:
+    """Return a formula as MathML."""
+    return tex2mathml(ACCENT.sub(r"\\\1{\2_\3}", text), as_block=block)
+
+
 def inline(writer: Any, node: nodes.math) -> None:
     """Write a formula within a line."""
-    writer.body.append(tex2mathml(node.astext(), as_block=False))
+    writer.body.append(mathml(node.astext(), block=False))
     raise nodes.SkipNode
 
 
 def block(writer: Any, node: nodes.math_block) -> None:
     """Write a formula of its own."""
-    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    writer.body.append(f'<div class="math">{mathml(node.astext(), block=True)}</div>')
     raise nodes.SkipNode
 
 
