@@ -10,12 +10,11 @@ this matrix alone. A sum over the parts is left in all lanes of a line. What is 
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import types
 
 from nlink.compiled.interpreted import padded
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.tracing import Cells, Number, fields, gathered, scattered
 from nlink.formulations.series.one_vector import inverted, total
 from nlink.formulations.space.series.rows import LINE_SIZE
@@ -100,7 +99,7 @@ def polynomials(p, room, order, q):
             q[k, half + i] = (k + 2.0) * room.terms[LINE, k + 2, i] if k + 2 <= order else 0.0
 
 
-def in_one_vector_in_python(room: Any, y: Any) -> tuple[float, float, float]:
+def in_one_vector_in_python(room: Operand, y: Operand) -> tuple[float, float, float]:
     """Do what `in_one_vector` does."""
     n, width = room.chain.n, room.wide.numbers.shape[-1]
     e, v = (padded(y[first : first + PARTS * n], width) for first in (0, PARTS * n))
@@ -159,7 +158,7 @@ def of(vector, j, links):
     return vector.at([PARTS * j + lane % PARTS if lane < PARTS * links else lane for lane in range(len(vector))])
 
 
-def applied(columns, vector, links, start: Any = 0.0) -> Any:
+def applied(columns, vector, links, start: Operand = 0.0) -> Operand:
     """Write down the product of a matrix and a vector, and add it to a start."""
     return total(columns, [of(vector, j, links) for j in range(links)], start)
 
@@ -170,7 +169,7 @@ def half_square(k, terms):
     return found + 0.5 * (terms[k // 2] * terms[k // 2]) if k % 2 == 0 else found
 
 
-def summed_in_python(room: Any, h: float, new: Any) -> None:
+def summed_in_python(room: Operand, h: float, new: Operand) -> None:
     """Do what `summed` does."""
     links, half = layout_of(room).links, PARTS * layout_of(room).links
     found = vector_arrival(links, len(room.order), h, room.wide)
