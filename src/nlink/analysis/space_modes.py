@@ -68,12 +68,13 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     state = steady_state(chain, pose, omega)
     damping, stiffness = _matrices(state)
     values, vectors = np.linalg.eig(companion(np.hstack([stiffness, damping])))
-    values = np.where(np.abs(values) <= NEUTRAL * np.abs(values).max(initial=1e-300), 0.0, values)
-    order = [k for k in np.lexsort((values.real, np.round(values.imag, 9))).tolist() if values[k].imag >= 0]
-    zeros = [k for k in order if values[k] == 0]
-    order = zeros[: (len(zeros) + 1) // 2] + [k for k in order if values[k] != 0]  # a neutral mode has two zeros
+    neutral = np.abs(values) <= NEUTRAL * np.abs(values).max(initial=1e-300)
+    growth, frequency = (np.where(neutral, 0.0, part(values)) for part in (np.real, np.imag))
+    order = [k for k in np.lexsort((growth, np.round(frequency, 9))).tolist() if frequency[k] >= 0]
+    zeros = [k for k in order if neutral[k]]
+    order = zeros[: (len(zeros) + 1) // 2] + [k for k in order if not neutral[k]]  # a neutral mode has two zeros
     shapes = _directions(state) @ vectors[: len(stiffness)]
-    return [_mode(values[k], shapes[:, k].reshape(chain.n, 3)) for k in order]
+    return [_mode(complex(growth[k], frequency[k]), shapes[:, k].reshape(chain.n, 3)) for k in order]
 
 
 def steady_state(chain: SpatialChain, pose: object = None, omega: object = None) -> SteadyState:

@@ -130,8 +130,9 @@ def in_space(scenario: Scenario, guess: str, count: int, report: Report) -> None
     facts = [("about", about), ("stable", _stable_text(growth <= limit, growth, words))]
     flat = [mode._replace(shape=mode.shape.ravel()) for mode in found]
     data = [_mode_data(mode, word) for mode, word in zip(flat, words, strict=True)]
+    told: Table = {"title": scenario.title, "links": scenario.chain.n, "about": about, "stable": bool(growth <= limit)}
     report.show(
-        lambda: {"title": scenario.title, "links": scenario.chain.n, "about": about, "stable": bool(growth <= limit), "modes": data},
+        lambda: told | {"modes": data},
         lambda: [*system_lines(scenario, facts), "", *_rows(found, words, count)],
     )
 
