@@ -75,7 +75,7 @@ def test_the_matrices_are_those_of_energy_and_power():
     assert energies(chain, position, velocity)[0] == pytest.approx(0.5 * np.einsum("ij,ic,jc", couplings(chain), rates, rates))
     system = formulate(chain)
     powers = system.rates(0.0, np.concatenate([position, velocity, np.zeros(system.full_size - system.size)]))[system.size :]
-    assert -np.einsum("ij,ic,jc", resistance(chain), rates, rates) == pytest.approx(powers.sum())
+    assert -np.einsum("ij,ic,jc", resistance(system.parameters.chain), rates, rates) == pytest.approx(powers.sum())
     basis, follow = tangents(position, velocity)
     np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-15)
     e = position.reshape(3, 3)

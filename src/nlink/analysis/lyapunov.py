@@ -44,8 +44,9 @@ class Lyapunov:
 
     exponents (count,) falling, errors (count,) their standard errors, history (T, count) the means up to the times (T,) in s;
     divergence: the mean rate at which volumes of all deviations change, exact, which the sum of a full spectrum equals;
-    freedom: the dimension of the space of deviations, 2N, or 2(N-2) with a pin, or 4N in space; residual: the largest error in the balance of
-    energy on the way, in J; theta, omega: where the motion ended, in space directions and angular velocities; status: how.
+    freedom: the dimension of the space of deviations, 2N, or 2(N-2) with a pin, or 4N in space; residual: the largest error in the
+    balance of energy on the way, in J; theta, omega: where the motion ended, in space directions and angular velocities; status:
+    how.
     """
 
     exponents: np.ndarray

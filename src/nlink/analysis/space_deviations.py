@@ -22,8 +22,11 @@ from nlink.analysis.variations import Duals
 from nlink.formulations import formulate
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
-from nlink.mechanics.loads import Drag, JointSpring, LinkDamper
+from nlink.mechanics.kernels import LINEAR_DRAG
+from nlink.mechanics.parameters import COM, LENGTH
+from nlink.mechanics.space.kernels import RESISTANCE, STIFFNESS
 from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.numbers import SpatialNumbers
 
 
 class DualsInSpace(Duals):
@@ -37,8 +40,10 @@ class DualsInSpace(Duals):
             reason = refusal.partition("; ")[0] or "Taylor has no derivative of quadratic drag"
             raise ModelError(f"lyapunov follows deviations in space by Taylor's method: {reason}")
         self.motion, self.tangent = Motion(self.system, method), TangentStepper(self.system, method)
-        self.couplings, self.resistance = couplings(chain), resistance(chain)
-        self.damped, self.fastest = bool(self.resistance.any()), fastest_swing(chain, self.couplings, self.resistance)
+        numbers = self.system.parameters.chain
+        self.couplings, self.resistance = couplings(chain), resistance(numbers)
+        self.damped = bool(self.resistance.any())
+        self.fastest = fastest_swing(chain, numbers, self.couplings, self.resistance)
 
     def volume(self, t: float, theta: np.ndarray, omega: np.ndarray) -> float:
         """Return 1/2 ln det(1 + P^T P) - ln det(B^T C B) at coordinates and rates."""
@@ -68,18 +73,19 @@ def couplings(chain: SpatialChain) -> np.ndarray:
     return upper + upper.T + np.diag(chain.inertia + chain.mass * chain.com**2 + chain.length**2 * behind)
 
 
-def resistance(chain: SpatialChain) -> np.ndarray:
+def resistance(numbers: SpatialNumbers) -> np.ndarray:
     """Return D (N, N): the loads take the power sum D_ij e_i'.e_j'."""
-    reach = np.tril(np.tile(chain.length, (chain.n, 1)), -1) + np.diag(chain.com)
-    return np.diag(chain.each(LinkDamper, "damping")) + reach.T @ (chain.each(Drag, "linear")[:, None] * reach)
+    links = numbers.links
+    reach = np.tril(np.tile(links[LENGTH], (numbers.n, 1)), -1) + np.diag(links[COM])
+    return np.diag(links[RESISTANCE]) + reach.T @ (links[LINEAR_DRAG][:, None] * reach)
 
 
-def fastest_swing(chain: SpatialChain, C: np.ndarray, D: np.ndarray) -> float:
+def fastest_swing(chain: SpatialChain, numbers: SpatialNumbers, C: np.ndarray, D: np.ndarray) -> float:
     """Return a bound in 1/s of how fast deviations turn or fade at rest: by weights and springs, and by friction."""
     behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
     weight = abs(chain.g) * (chain.mass * np.abs(chain.com) + chain.length * behind)
     joint = np.eye(chain.n) - np.eye(chain.n, k=-1)
-    K = np.diag(weight) + joint.T @ (chain.each(JointSpring, "stiffness")[:, None] * joint)
+    K = np.diag(weight) + joint.T @ (numbers.links[STIFFNESS][:, None] * joint)
     swing, fade = (np.abs(np.linalg.eigvals(np.linalg.solve(C, matrix))).max() for matrix in (K, D))
     return float(max(np.sqrt(swing), fade))
 

@@ -11,6 +11,7 @@ method computes in have 2 W: the rates of dual numbers lie behind their values.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,7 +125,7 @@ def share(own: Lanes, chain: ChainParameters) -> None:
     own.links[:], own.tip[:], own.g[:] = chain.links[..., None], chain.tip[:, None], chain.g
 
 
-def numbers_or_length(argument: Any) -> Any:
+def numbers_or_length(argument: Operand) -> Operand:
     """Return the class of the numbers of a chain; of a tuple its length."""
     kind = class_of(argument)
     return kind if kind in OWN_CHAIN else len(argument)
@@ -157,7 +158,7 @@ def _own_space(chain, own, first, lanes, varied):
     )  # fmt: skip
 
 
-OWN_CHAIN: dict[type, Any] = {ChainParameters: _own_chain, SpatialNumbers: _own_space}
+OWN_CHAIN: dict[type, Callable[..., Operand]] = {ChainParameters: _own_chain, SpatialNumbers: _own_space}
 """How numbers of a type become those of some lanes."""
 
 WITH_CHAIN: dict[type, Any] = {

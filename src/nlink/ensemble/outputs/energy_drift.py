@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import anywhere
 from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
@@ -95,7 +96,7 @@ def chain_energies(y, p, w):
     return energies(y, y, p.chain.n, p.chain, w, 0.0, 1.0)
 
 
-ENERGIES: dict[type, Any] = {TreeParameters: tree_energies, LineParameters: line_energies}
+ENERGIES: dict[type, Callable[..., tuple[Operand, Operand]]] = {TreeParameters: tree_energies, LineParameters: line_energies}
 """Of a chain in the plane, if not said."""
 
 

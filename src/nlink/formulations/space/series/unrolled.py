@@ -7,11 +7,10 @@ As in one vector (`one_vector`), with numbers of links in place of lanes:
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import types
 
 from nlink.compiled.jit import intrinsic
+from nlink.compiled.lowering import Operand
 from nlink.compiled.tracing import Cells, CellsByLink, Number, fields
 from nlink.formulations.series.unrolled import added, inverted
 from nlink.formulations.space.series.rows import LAM, X, Y, Z
@@ -21,7 +20,7 @@ from nlink.mechanics.series import layout_of
 PARTS = (X, Y, Z)
 
 
-def unrolled_lines_in_python(room: Any) -> None:
+def unrolled_lines_in_python(room: Operand) -> None:
     """Do what `unrolled_lines` does."""
     lanes_orders(len(room.order), layout_of(room).links, room.chain.links, room.chain.g, room.terms)
 
@@ -87,7 +86,7 @@ def total(k, terms, part, i):
 
 def half_square(k, terms, i):
     """Write down half of what coefficient k of e.e has without its first coefficient."""
-    found: Any = 0.0
+    found: Operand = 0.0
     for part in PARTS:
         upper = [terms[part, k - m, i] for m in range(1, (k + 1) // 2)]
         found = added([terms[part, m, i] for m in range(1, (k + 1) // 2)], upper, found)
