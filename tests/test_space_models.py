@@ -194,3 +194,11 @@ def test_a_scenario_in_space_has_no_flips():
     assert read(links=2).settings.flips == "off"
     assert read(links=2, run={"flips": "record"}).settings.flips == "off"
     assert Scenario(SpatialChain.uniform(1), (0.5,)).settings.flips == "off"
+
+
+def test_angles_that_look_like_degrees_are_noticed(tmp_path):
+    with pytest.warns(UserWarning, match="theta: 90 rad is 14.3 turns; degrees"):
+        nlink.simulate(SpatialChain.uniform(2), [(90, 0.5), (0.1, 0.2)], t_end=1e-3)
+    (tmp_path / "model.toml").write_text("space = true\nlinks = 2\nstart.inclination = 80\n")
+    with pytest.warns(UserWarning, match=r"start\.inclination: 80 rad is 12.7 turns"):
+        Scenario.load(tmp_path / "model.toml")

@@ -58,6 +58,14 @@ def write_start_in_space(model: SpatialChain, pose: tuple[Given, ...], omega: tu
     return {name: [_listed(row) for row in pose], "omega": [_listed(row) for row in omega]}
 
 
+def warn_of_degrees_in_space(start: Entries, where: str) -> None:
+    """Warn of angles of a start that look like degrees, but have no unit."""
+    for key in ("theta", "angle", "inclination", "azimuth"):
+        value = start.get(key, 0.0)
+        angles = [each for each in (value if checks.listed(value) else [value]) if not isinstance(each, str)]
+        checks.warn_of_degrees(f"{where}: start.{key}", angles, "unit = 'deg'")
+
+
 def _listed(row: Given) -> Given:
     return list(row) if isinstance(row, tuple) else row
 

@@ -13,7 +13,7 @@ from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.rows import omega_rows, pose_rows
-from nlink.models.space_starts import read_start_in_space, write_start_in_space
+from nlink.models.space_starts import read_start_in_space, warn_of_degrees_in_space, write_start_in_space
 from nlink.models.tables import Entries, Given, table_of
 
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
@@ -91,7 +91,10 @@ def write_start(model: Multibody, theta: Given, omega: Given) -> Entries:
 def warn_of_degrees(table: Entries, model: Multibody, where: str) -> None:
     """Warn of start angles of a model that look like degrees, but have no unit."""
     start = table.get("start")
-    if not isinstance(start, dict) or "unit" in start or model.spatial:
+    if not isinstance(start, dict) or "unit" in start:
+        return
+    if model.spatial:
+        warn_of_degrees_in_space(start, where)
         return
     slides = model.slides.tolist() if model.slides.any() else []
     for key in ("theta", "angle", "drive"):
