@@ -93,13 +93,15 @@ class Mesh(NamedTuple):
 
 
 def sides_for(pixels: float) -> int:
-    """Return how many sides show a cylinder of so many pixels."""
-    return 20 if pixels > 9 else 12 if pixels > 3 else 6
+    """Return how many sides show a body of so many pixels; 0 where it is as thin as a line."""
+    return 20 if pixels > 9 else 12 if pixels > 3 else 6 if pixels > 2 else 0
 
 
 @cache
-def mesh_of(solid: Solid, sides: int) -> Mesh:
-    """Return the corners and sides of a solid, with a stripe along it and on its ends."""
+def mesh_of(solid: Solid, sides: int) -> Mesh | None:
+    """Return the corners and sides of a solid, with a stripe along it and on its ends; None without sides."""
+    if not sides:
+        return None
     axes = np.array(solid.axes)
     rim = [(math.cos(turn), math.sin(turn)) for turn in 2 * np.pi * (np.arange(sides) - 0.5) / sides]
     rim = rim if solid.round else [(1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0)]

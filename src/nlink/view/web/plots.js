@@ -72,11 +72,13 @@ export class Plot {
     drawDisc(context, [this.px(x), this.py(y)], radius, colour);
   }
 
-  // A line through the points from..to of (x, y). Where a value that is wrapped to a period jumps by more than half of it, the
+  // A line through the points from..to of (x, y), with a gap where y is NaN. Where a value that is wrapped to a period jumps by more than half of it, the
   // line leaves at one edge and comes back at the other.
   polyline(layer, x, y, from, to, { periodX = Infinity, periodY = Infinity } = {}) {
     layer.beginPath();
     for (let k = from; k < to; k++) {
+      if (Number.isNaN(y[k])) continue;
+      if (k > from && Number.isNaN(y[k - 1])) layer.moveTo(this.px(x[k]), this.py(y[k]));
       const dx = k > from ? turn(x[k] - x[k - 1], periodX) : 0, dy = k > from ? turn(y[k] - y[k - 1], periodY) : 0;
       if (dx || dy) {
         layer.lineTo(this.px(x[k] - dx), this.py(y[k] - dy));

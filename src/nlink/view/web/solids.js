@@ -7,9 +7,9 @@ const LIGHT = [-0.42, 0.64, 0.64];
 const BRIGHT = 150;
 const FEW = 12;
 
-// How many sides show a cylinder of so many pixels.
+// How many sides show a body of so many pixels; none where it is as thin as a line.
 export function sidesFor(pixels) {
-  return pixels > 9 ? 20 : pixels > 3 ? 12 : 6;
+  return pixels > 9 ? 20 : pixels > 3 ? 12 : pixels > 2 ? 6 : 0;
 }
 
 // The corners and sides of a body: { at, normal, stripe } in its own axes. half: to its sides, along, to its front; round: a cylinder.

@@ -122,7 +122,7 @@ export class SpaceStage extends Stage {
     this.thickness = pixels * camera.zoom;
     chain.solids.forEach((solid, i) => {
       const sides = solid && sidesFor(solid.side * usual * camera.zoom);
-      if (solid && this.meshes[i]?.sides !== sides) this.meshes[i] = meshOf(solid, sides);
+      if (solid && (this.meshes[i]?.sides ?? 0) !== sides) this.meshes[i] = sides ? meshOf(solid, sides) : null;
     });
   }
 
