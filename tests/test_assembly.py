@@ -32,7 +32,7 @@ from nlink import (
     posed,
     simulate,
 )
-from nlink.mechanics import closures, loop_closure
+from nlink.mechanics import assembly, closures, loop_closure
 from nlink.mechanics.assembly import scales, size_of
 from nlink.mechanics.mobility import mobility
 
@@ -373,6 +373,22 @@ TRIANGLE = Mechanism([ROD, ROD.on(GROUND, (1.0, 0.0))], pins=Pin(At(0), At(1)))
 BOTH = [FOUR.links[0].with_motion(Ramp(1.0, 1.0)), FOUR.links[1], FOUR.links[2].with_motion(Ramp(float(driven(FOUR, 1.0)[2]), 3.0))]
 DEAD = [math.pi / 2] * 3
 DRIVEN = ROD.with_motion(Ramp(0.0, 1.0))
+
+
+def test_gaps_that_creep_beside_dead_positions_are_not_followed(monkeypatch):
+    """A02 near its dead position closes to second order only: after 30 rounds or so nothing is gained, and 120 were made once."""
+    model, rounds = linkages.a02(8).model, []
+
+    def counted(*given: Any) -> Any:
+        rounds.append(1)
+        return closures.jacobians(*given)
+
+    monkeypatch.setattr(assembly, "jacobians", counted)
+    guesses = math.pi / 2 + 0.01 * np.random.default_rng(3).uniform(-1, 1, (8, model.n))
+    _, gap = assembly.closing(model, guesses, ~model.prescribed)
+    assert gap.max() <= assembly.CLOSED
+    assert len(rounds) <= 40
+
 
 REFUSED = {
     "out of reach": (

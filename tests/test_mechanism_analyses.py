@@ -352,6 +352,11 @@ def test_formulations_are_compared_and_what_refuses_is_listed(name):
     assert trusted_until(scenario.run()) == 1.0
 
 
+def test_what_takes_chains_alone_is_not_compared_if_not_asked_for():
+    scenario = Scenario(preset("cart-2").chain, (0.0, 2.0, 2.5), settings=Settings(t_end=0.1))
+    assert {row.formulation for row in compare(scenario).rows} == {"recursive", "projection"}
+
+
 def test_trust_in_a_chaotic_tree_ends():
     scenario = Scenario(
         preset("cart-2").chain,

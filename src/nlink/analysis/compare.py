@@ -18,6 +18,8 @@ from nlink.analysis.trust import ANGLE, APPROXIMATE, Witnesses, nodes, parted, r
 from nlink.formulations import FORMULATIONS, formulate
 from nlink.integrators import Taylor, integrator_record, method_for
 from nlink.integrators.base import Integrator
+from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.system import Formulation
 from nlink.run.run import Run, Status
 from nlink.scenario import Scenario
@@ -247,14 +249,20 @@ def _variants(
         methods = [usual.with_tolerances(*pair) if adjustable else usual for pair in pairs]
     else:
         methods = [integrator_record(each, *pair) for each, pair in product(_several("integrators", integrators), pairs)]
-    every = list(usable(scenario)) if scenario.chain.spatial else list(FORMULATIONS)
-    names = _several("formulations", every if formulations is None else formulations)
+    names = _several("formulations", _usual(scenario) if formulations is None else formulations)
     forms = [record("formulation", each, FORMULATIONS) for each in names]
     combined = product(methods, forms)  # a formulation may bring its own method, which gets these tolerances
     made = [(form, integrator_record(each, *(each.tolerances or own), form.method)) for each, form in combined]
     form = record("formulation", settings.formulation, FORMULATIONS)
     mine = [(form, method) for method in _chosen(scenario, form, pairs)] if free and form in forms else []
     return list(dict.fromkeys(mine + made))
+
+
+def _usual(scenario: Scenario) -> list[str]:
+    """Return the names of all formulations; of mechanisms and in space those that take them: the others would all give one reason."""
+    if not isinstance(scenario.chain, Mechanism | SpatialChain):
+        return list(FORMULATIONS)
+    return list(usable(scenario)) or list(FORMULATIONS)
 
 
 def _chosen(scenario: Scenario, form: Formulation, pairs: list[tuple[float, float]]) -> list[Integrator]:

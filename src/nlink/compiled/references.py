@@ -74,11 +74,11 @@ def _field(context: Context, builder: Builder, kind: Reference, value: Value, at
 def _read(builder: Builder, at: Value) -> Value:
     """Return what is at an address; of a structure its members one by one, so that those not used are not read."""
     kind: Any = at.type.pointee
-    if not isinstance(kind, ir.Aggregate):
+    if not isinstance(kind, ir.LiteralStructType | ir.ArrayType):
         number = builder.load(at)
         number.set_metadata("invariant.load", builder.module.add_metadata([]))
         return number
     whole = kind(None)
-    for i in range(len(kind.elements)):
+    for i in range(len(kind)):
         whole = builder.insert_value(whole, _read(builder, cgutils.gep_inbounds(builder, at, 0, i)), i)
     return whole

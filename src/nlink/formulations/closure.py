@@ -13,7 +13,7 @@ from nlink.formulations.closed_settling import settle_closures
 from nlink.formulations.closing import nearest_of
 from nlink.formulations.envelope import PLAIN
 from nlink.formulations.factors import BEGIN, DIAGONAL, INFO, KEPT, MATRICES, NONE_OFF, ORDER, SIGMA, SPARE, UNDETERMINED, Z
-from nlink.formulations.row_numbers import AXIS, CLOSURE, FIRST, LAST, RowNumbers, row_numbers
+from nlink.formulations.row_numbers import AXIS, CLOSURE, FIRST, LAST, SCALE, RowNumbers, row_numbers
 from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
 from nlink.formulations.tree import TreeFormulation
@@ -26,7 +26,9 @@ from nlink.mechanics.points import At, Distance, Gear, Pin, ends
 from nlink.mechanics.system import System
 
 BLOCKED = 1e-3
-"""Distance to a dead position below which a linkage that is driven through all of its freedom is at the end of its way."""
+"""Distance to a dead position below which a linkage may be at the end of the way of its drive."""
+AGAINST = 0.01
+"""Part of the fastest drive, times the scale of the row: what a row that nearly vanishes cannot follow."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,9 @@ class ClosedSweep(TreeFormulation):
         if w[INFO, UNDETERMINED] == SPLIT:
             where = "a loop is on a dead position, and no smooth motion has these rates"
             return where, "start with the rates of one of the branches"
-        freedom = int((~chain.prescribed).sum()) - chain.rows + int(w[INFO, SPARE])
-        if chain.prescribed.any() and freedom == 0 and w[INFO, SIGMA] < BLOCKED:
-            places = ", ".join(
-                f"link {i} at {y[i]:.4g} {'m' if chain.slides[i] else 'rad'}" for i in np.flatnonzero(chain.prescribed)
-            )
+        driven = _driven_too_far(chain, y, w) if chain.prescribed.any() and w[INFO, SIGMA] < BLOCKED else []
+        if len(driven):
+            places = ", ".join(f"link {i} at {y[i]:.4g} {'m' if chain.slides[i] else 'rad'}" for i in driven)
             return f"the drive asks for what the linkage cannot do: {places} is the end of its way", "drive it within its limits"
         return None
 
@@ -114,6 +114,22 @@ class ClosedSweep(TreeFormulation):
                 if isinstance(point, At):
                     held[point.link] += sign * force
         return np.vstack([tree_kinematics.reactions(chain, theta, omega, alpha, held), forces])
+
+
+def _driven_too_far(model: Mechanism, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Return the prescribed bodies whose rates no rates of the free ones can follow, at a state y beside a dead position: where a
+    row of the free coordinates vanishes, but not of the prescribed ones. All of them, if they leave no freedom.
+    """
+    used, prescribed = model.rows - int(w[INFO, SPARE]), np.flatnonzero(model.prescribed)
+    if len(prescribed) + used == model.n:
+        return prescribed
+    rows = Rows(model)
+    numbers = rows.parameters.rows
+    gradients = rows(y[: model.n])[1] * numbers.unit / numbers.places[SCALE][:, None]
+    vanishing = np.linalg.svd(gradients[:, ~model.prescribed])[0][:, used - 1]
+    rates = y[model.n + prescribed] / numbers.unit[prescribed]
+    asked = np.abs(vanishing @ gradients[:, prescribed] * rates)
+    return prescribed[asked > AGAINST * np.abs(rates).max()]
 
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:

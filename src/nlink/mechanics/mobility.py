@@ -92,7 +92,7 @@ def any_mobility(model: Mechanism) -> Mobility:
     return mobility(as_assembled(model, q), q)
 
 
-def near(model: Mechanism, theta: np.ndarray) -> Mobility:
+def mobility_near(model: Mechanism, theta: np.ndarray) -> Mobility:
     """Return the freedom and the spare rows at the closed state nearest to theta (N,), if this nearly closes the mechanism;
     else those of states that are found from guesses.
     """

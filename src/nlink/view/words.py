@@ -75,7 +75,7 @@ def _loops_text(model: Mechanism, theta: np.ndarray) -> list[str]:
     if not model.closed:
         return []
     try:
-        found = mobility.near(model, theta)
+        found = mobility.mobility_near(model, theta)
     except ModelError:
         rows = model.rows
         return [f"{model.loops} loop{'s' * (model.loops != 1)}", f"{rows} row{'s' * (rows > 1)} of constraints"]
