@@ -68,7 +68,7 @@ def guarded(path: Path, error: type[OSError], remedy: str) -> Iterator[None]:
 
 
 def opened_hdf5(path: Path, kind: str, made_here: bool = False) -> tuple[h5py.File, bool]:
-    """Open an HDF5 file to read, and say whether its writer has closed it. One that this process has made needs no look at heaps."""
+    """Open an HDF5 file to read, and say whether its writer has closed it. Heaps of one that was just made are not looked at."""
     import h5py
 
     with path.open("rb") as raw:

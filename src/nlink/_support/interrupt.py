@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 import threading
-from _signal import signal as set_handler  # that of `signal` looks each handler up among enumerations, 20 us
+from _signal import signal as set_handler  # pyright: ignore[reportMissingImports] - `signal.signal` looks it up in enums, 20 us
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType

@@ -77,10 +77,15 @@ class Cursor:
         return value
 
 
+def parts_in(kind: Any) -> Any:
+    """Return the types of what a tuple holds."""
+    return kind.types
+
+
 def _write(context: Context, builder: Builder, kind: Any, value: Value, to: Cursor) -> None:
     """Write a value, with all that is in it."""
     if isinstance(kind, types.BaseTuple):
-        for i, each in enumerate(kind):
+        for i, each in enumerate(parts_in(kind)):
             _write(context, builder, each, builder.extract_value(value, i), to)
     elif isinstance(kind, VecArray | types.Array):
         data, shape, *_ = (parts_of if isinstance(kind, VecArray) else _parts)(context, builder, kind, value)
@@ -101,7 +106,7 @@ def _parts(context: Context, builder: Builder, kind: Kind, value: Value) -> tupl
 def _read(context: Context, builder: Builder, kind: Any, at: Cursor) -> Value:
     """Read a value, with all that is in it. Of arrays the last stride is a constant, so that loops over them become vector code."""
     if isinstance(kind, types.BaseTuple):
-        return context.make_tuple(builder, kind, [_read(context, builder, each, at) for each in kind])
+        return context.make_tuple(builder, kind, [_read(context, builder, each, at) for each in parts_in(kind)])
     if isinstance(kind, VecArray):
         data, shape = at.read(ir.DoubleType().as_pointer()), [at.read(WORD) for _ in range(kind.ndim)]
         return made_array(context, builder, kind, data, shape, contiguous_strides(builder, shape))

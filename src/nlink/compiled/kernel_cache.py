@@ -34,7 +34,7 @@ SEAL = 32
 
 @cache
 def leave_without_collecting() -> None:
-    """Let the interpreter end without a search for cycles among all objects of Numba and LLVM, which takes a quarter of a second, and
+    """Let the interpreter end without a search for cycles among all objects of Numba and LLVM. It takes a quarter of a second, and
     twice that after something has been compiled, also after Ctrl-C.
     """
     atexit.register(gc.freeze)

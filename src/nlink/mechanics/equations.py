@@ -87,8 +87,8 @@ def equations_of(parameters: Any) -> Any:
     if type(chain) is ChainParameters and not chain.loaded:
         parameters = parameters._replace(chain=UnloadedChain(*chain))
     memory = np.empty(words(parameters), np.int64)
-    addresses: Any = compile_equations(parameters, memory)
-    return Equations(*addresses, memory)
+    stages, settle = compile_equations(parameters, memory)  # pyright: ignore[reportGeneralTypeIssues]
+    return Equations(stages, settle, memory)
 
 
 @dispatched(lambda kind: stages_by_address if kind is Equations else run_stages)

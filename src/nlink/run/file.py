@@ -295,7 +295,8 @@ def _verified(data: dict[str, Any], text: str, line: dict[str, Any]) -> dict[str
 def _digest(data: Any) -> str:
     total, rows = hashlib.sha256(), max(1, BLOCK // max(1, int(np.prod(data.shape[1:]))))
     for k in range(0, len(data), rows):
-        total.update(np.ascontiguousarray(data[k : k + rows]).view(np.uint8))
+        values = np.ascontiguousarray(data[k : k + rows])
+        total.update(values.data.cast("B") if values.size else b"")
     return total.hexdigest()
 
 
@@ -320,7 +321,8 @@ def _values(data: Any, count: int, read: dict[str, np.ndarray]) -> Any:
     """
     if _bytes(data, count) > MOST_READ:
         return Stored(data, count)
-    values = read.get(str(data.name).strip("/"), data)[:count]
+    found: Any = read.get(str(data.name).strip("/"), data)
+    values = found[:count]
     if data.name in ("/time", "/knot"):
         steps = np.diff(values)
         if not np.isfinite(values).all() or abs(np.sign(steps).sum()) != np.count_nonzero(steps):
