@@ -259,7 +259,7 @@ def _variants(
 
 
 def _usual(scenario: Scenario) -> list[str]:
-    """Return the names of all formulations; of mechanisms and in space those that take them: the others would all give one reason."""
+    """Return the names of all formulations; of mechanisms and in space of those that take them, or all would refuse alike."""
     if not isinstance(scenario.chain, Mechanism | SpatialChain):
         return list(FORMULATIONS)
     return list(usable(scenario)) or list(FORMULATIONS)
