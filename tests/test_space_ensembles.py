@@ -107,3 +107,8 @@ def test_what_is_not_kept_of_chains_in_space():
     with pytest.raises(ModelError, match="vary: member 1: SpatialChain"):
         simulate_many(SpatialChain.uniform(1), [0.1], t_end=1.0, vary={"mass": [1.0, 0.0], "inertia": [1.0, 0.0]})
     assert nlink.simulate_many(CHAIN, poses(1), t_end=0.1)["direction"].shape == (1, 2, 3)
+
+
+def test_a_gpu_takes_no_chain_in_space():
+    with pytest.raises(ModelError, match=r"Cuda takes chains in the plane, not in space; use Threads\(\)"):
+        simulate_many(CHAIN, poses(), t_end=0.1, backend=nlink.Cuda())

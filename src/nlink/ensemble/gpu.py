@@ -30,6 +30,7 @@ from nlink.formulations.side_by_side import SideBySide
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.refusals import refuse_space
 
 THREADS = 256
 MOST = 1 << 18
@@ -55,6 +56,7 @@ class Cuda:
 
     def size(self, job: Job) -> int:
         """Return blocks that keep the threads busy for a while. Everything is compiled when this returns."""
+        refuse_space("Cuda", job.chain)
         if isinstance(job.chain, Mechanism):
             raise ModelError("Cuda takes chains, not mechanisms; use Threads()")
         if job.system.callback or not side_by_side(job.system, job.method, job.varied):

@@ -24,6 +24,7 @@ INSTEAD = {
     "starts_on_energy": "draw starts by hand",
     "derive": "its equations stand in docs/space.md",
     "flow": "use simulate",
+    "Cuda": "use Threads()",
     "Gauss": "use Rattle, DOP853 or Taylor",
     "IDA": "use Rattle, DOP853 or Scipy",
     "a live page": "give the run to animate",
