@@ -26,7 +26,7 @@ GROUPS = {
         "nlink grew from five documents on chains of links: two student projects, two notes and a worksheet. Here is each of their "
         "cases, run again: what it did, what agrees, what was wrong there and why.",
     ),
-    range(30, 100): ("What none of the seeds has", "Maps, columns, long chains, loops, exponents, control, mechanisms."),
+    range(30, 100): ("What none of the seeds has", "Maps, columns, long chains, loops, exponents, control, mechanisms, space."),
 }
 
 
