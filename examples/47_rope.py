@@ -1,8 +1,9 @@
 """A rope let go in space.
 
-Thirty point masses, a rope of one metre that is held at one end, begin almost level on a curve and fall. The pull in the rope is read out of the
-equations: each link's direction is a unit vector, and its multiplier is the tension. A real rope cannot be pushed. Where the tension is negative it
-would go slack, and the model of stiff links is no longer a rope; the last line says for how much of the time that holds.
+Thirty point masses, a rope of one metre that is held at one end, begin almost level on a curve and fall. The pull in the rope is
+read out of the equations: each link's direction is a unit vector, and its multiplier is the tension. A real rope cannot be
+pushed. Where the tension is negative it would go slack, and the model of stiff links is no longer a rope; the last line says for
+how much of the time that holds.
 """
 
 import sys
