@@ -24,7 +24,7 @@ from nlink.ensemble.kernels.lanes import ONE, TANGENT, lanes_for
 from nlink.ensemble.kernels.loop import follow
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates, stretching
 from nlink.formulations import formulate
-from nlink.mechanics.series import CHAIN_SIZE, ORDER_BY_ORDER, UNROLLED, series_layout
+from nlink.mechanics.series import ORDER_BY_ORDER, SERIES, UNROLLED, series_layout
 
 SWING = (JointSpring(1.0), JointDamper(0.1), JointTorque(Sine(1.0, 0.5, 0.0)))
 LOADS = {
@@ -60,7 +60,7 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
         layout = by_stages(numbers, (1e-10, 1e-10), np.inf, system.formulation.scratch(n), 1, True)
     else:
         kind = series_layout(UNROLLED, n, True) if method == "series" else series_layout(ORDER_BY_ORDER)
-        layout = by_series(numbers, CHAIN_SIZE, 1e-12, kind, 12, 1, True)
+        layout = by_series(numbers, SERIES[type(p)][ORDER_BY_ORDER], 1e-12, kind, 12, 1, True)
     own, rate = lanes_for(numbers, 1, True), np.empty(1)
     fastest_rates(p, members, limits, layout, own, ONE, shared, rate)
     observer = Deviations(np.full((1, 2 * n, 2 * n), np.nan), 1.0, steady(job.method) / rate)

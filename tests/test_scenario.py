@@ -193,7 +193,8 @@ PRESETS = (
     "nice-3 nice-5 nice-6 chaotic-3 chaotic-5 chaotic-6 chaotic-15 chaotic-3-springs chaotic-3-springs-friction "
     "chaotic-8-driven heavy-tip-5 massless-3 point-2 point-3 follower-5 offaxis-double rayleigh-4 "
     "four-bar five-bar catenary-50 driven-1 cart-pole cart-2 kapitza floating-3 tree-5 watt "
-    "slider-crank peaucellier jansen andrews a02-40"
+    "slider-crank peaucellier jansen andrews a02-40 "
+    "spherical-1 cone-2 spiral-5 lasso-20 rope-50 top turning-over gyro-3"
 )
 
 

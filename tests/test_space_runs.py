@@ -33,6 +33,7 @@ from nlink import (
     simulate,
 )
 from nlink.mechanics import kinematics
+from nlink.mechanics.space.kinematics import conjugate, turned
 from nlink.mechanics.space.rows import omega_rows, pose_rows
 from nlink.mechanics.space.turning import steady_turning
 from nlink.run.readout import unwrapped
@@ -352,8 +353,50 @@ def test_what_takes_chains_in_the_plane_alone_refuses_by_its_name():
         "lqr": lambda: nlink.lqr(chain, [0.0, 0.0]),
         "flow": lambda: nlink.flow(chain),
         "limit_cycle": lambda: nlink.limit_cycle(run),
-        "live pages": lambda: run.scenario.live(),
+        "a live page": lambda: run.scenario.live(),
     }
     for name, call in calls.items():
         with pytest.raises(ModelError, match=f"^{name} takes chains in the plane, not in space; "):
             call()
+
+
+def top(spin_of_line=0.0):
+    """Return the fast top of the closed forms, as a body, or as a line whose rotor has the momentum."""
+    if spin_of_line:
+        return SpatialChain([Link(0.2, 1.5, 0.1, 0.004)], spin=spin_of_line)
+    return SpatialChain([Body(0.2, 1.5, (0.0, -0.1, 0.0), (0.004, 0.006, 0.004))])
+
+
+@pytest.mark.parametrize("as_line", [False, True])
+def test_a_heavy_top_nods_and_goes_around_as_elliptic_functions_say(as_line):
+    """As a body that spins, and as a line with a rotor: its momentum about itself stays what it is at the start."""
+    form = FORMS["top_fast"]
+    chain = top(0.006 * float(np.dot([22.5, 30.0, 0.0], [np.sin(2.5), -np.cos(2.5), 0.0])) if as_line else 0.0)
+    run = simulate(chain, [2.5], [(22.5, 30.0, 0.0)], t_end=3.0, save=0.005, rtol=1e-12, atol=1e-12)
+    around = run.azimuth[0, 0] - run.azimuth[:, 0]
+    for t, values in form["values"].items():
+        assert run.direction[round(200 * float(t)), 0, 1] == pytest.approx(float(values["height"]), abs=1e-7)
+        assert around[round(200 * float(t))] == pytest.approx(float(values["turned"]), abs=1e-6)
+    assert run.direction[:, 0, 1].max() == pytest.approx(float(form["highest"]), abs=1e-3)
+    assert np.ptp(run.about_vertical()) < 1e-9
+    if as_line:
+        assert abs(chain.spin) == pytest.approx(float(form["spin_momentum"]), rel=1e-9)
+
+
+def test_a_free_body_turns_over_about_its_middle_axis():
+    chain = SpatialChain([Body(1.0, 1.0, (0.0, 0.0, 0.0), (1.0, 2.0, 3.0))], [Gravity(0.0)])
+    run = simulate(chain, [(1.0, 0.0, 0.0, 0.0)], [(0.01, 2.0, 0.02)], t_end=10.0, save=1.0, rtol=1e-12, atol=1e-12)
+    for t, rates in FORMS["free_top"]["values"].items():
+        k = round(float(t))
+        inner = turned(conjugate(run.rotation[k]), run.omega[k])[0]
+        np.testing.assert_allclose(inner, np.array(rates, float), atol=1e-7)
+    assert np.ptp(run.angular_momentum(), axis=0).max() < 1e-9
+    assert run.inclination.max() > 3.0
+
+
+@pytest.mark.parametrize(("rate", "falls"), [(55.5, True), (56.0, False)])
+def test_an_upright_top_sleeps_beyond_its_rate(rate, falls):
+    assert 55.5 < float(FORMS["sleeping_top"]["critical_rate"]) < 56.0
+    run = simulate(top(), [np.pi - 1e-6], [(0.0, rate, 0.0)], t_end=20.0, save=0.05, rtol=1e-11, atol=1e-11)
+    tilt = (np.pi - run.inclination).max()
+    assert tilt > 1e-3 if falls else tilt < 1e-4

@@ -25,6 +25,13 @@ LANES = (
     "test_equal_links_side_by_side[33-3-rod]", "test_equal_links_side_by_side[33-7-rod]",
     "test_many_chains_have_the_rates_of_each[3-every load]", "test_the_tangent_is_the_derivative_of_the_motion[3-swept]",
 )  # fmt: skip
+SPACE = (
+    "test_space_lines.py::test_the_sweep_is_newton_and_euler",
+    "test_space_lines.py::test_natural_coordinates_are_the_same_mechanics",
+    "test_space_lines.py::test_projection_brings_lengths_back_and_keeps_a_ledger_of_it",
+    "test_space_lines.py::test_every_lane_is_as_if_alone", "test_space_bodies.py::test_the_sweep_is_newton_and_euler",
+    "test_space_bodies.py::test_hinges_about_z_are_the_plane",
+)  # fmt: skip
 WHOLE = [
     "uncompiled_runs.py",
     *(f"test_golden.py::test_as_before[{name}]" for name in GOLDEN),
@@ -47,6 +54,10 @@ def test_the_mechanics_and_the_series_run_as_plain_python():
 
 def test_the_series_of_mechanisms_run_as_plain_python():
     check("uncompiled_trees.py")
+
+
+def test_the_mechanics_in_space_run_as_plain_python():
+    check(*SPACE)
 
 
 def test_whole_runs_give_the_same_as_plain_python():

@@ -25,6 +25,7 @@ from nlink.analysis.tangent_flow import TangentFlow
 from nlink.compiled.announcing import waiting
 from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.kinematics import turns
 from nlink.run.run import Status
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ class Lyapunov:
 
     exponents (count,) falling, errors (count,) their standard errors, history (T, count) the means up to the times (T,) in s;
     divergence: the mean rate at which volumes of all deviations change, exact, which the sum of a full spectrum equals;
-    freedom: the dimension of the space of deviations, 2N, or 2(N-2) with a pin; residual: the largest error in the balance of
-    energy on the way, in J; theta, omega: where the motion ended; status: how.
+    freedom: the dimension of the space of deviations, 2N, or 2(N-2) with a pin, or 4N in space; residual: the largest error in the
+    balance of energy on the way, in J; theta, omega: where the motion ended, in space directions and angular velocities; status:
+    how.
     """
 
     exponents: np.ndarray
@@ -99,9 +101,9 @@ def lyapunov(
 
     Parameters
     ----------
-    theta, omega : a number for every link, or one each
+    theta, omega : a number for every link, or one each; in space a pose and rates as `simulate` takes them, of lines
     t_end : s; errors fall with its square root in chaos, exponents that are zero like ln t / t
-    count : how many exponents, the largest first; all if not given: 2N, or 2(N-2) for a closed chain
+    count : how many exponents, the largest first; all if not given: 2N, or 2(N-2) for a closed chain, or 4N in space
     transient : s at the beginning that are not counted: the way to an attractor
     progress : show a progress bar on a terminal
 
@@ -147,6 +149,9 @@ def _result(flow: TangentFlow, status: Status) -> Lyapunov:
     exponents = history[-1] if len(history) else np.full(flow.count, np.nan)
     order = np.argsort(-exponents, kind="stable")
     theta, omega = (values.copy() for values in flow.angles())
+    if flow.chain.spatial:
+        at = turns(flow.chain, theta, omega)
+        theta, omega = at.direction, at.omega
     return Lyapunov(
         exponents[order], block_errors(times, logs)[order], times[1:], history[:, order], flow.divergence, flow.freedom,
         flow.residual, theta, omega, status,

@@ -9,19 +9,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import angle_or_each, spread, whole
+from nlink._support.checks import ModelError, angle_or_each, spread, whole
 from nlink.analysis.linearize import Mode, linearize
+from nlink.analysis.space_modes import space_modes
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 from nlink.mechanics.mechanism import a_model
+from nlink.mechanics.space.model import SpatialChain
 
 LONG = 300
 """Links from which the structure pays."""
 
 
-def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = None) -> list[Mode]:
+def modes(
+    chain: Multibody, theta: ArrayLike | None = None, count: int | None = None, *, omega: ArrayLike | None = None
+) -> list[Mode]:
     """Return the modes about `theta` (straight down, if not given), by growing frequency; the first `count` if given.
+
+    Of a chain in space theta is a pose; with angular velocities omega they are those about steady turning round the vertical. The
+    shapes are changes of the directions (N, 3) then.
 
     >>> from nlink.mechanics.chain import Chain
     >>> round(modes(Chain.uniform(10_000), count=1)[0].frequency, 6)
@@ -29,6 +36,10 @@ def modes(chain: Multibody, theta: ArrayLike | None = None, count: int | None = 
     """
     if count is not None:
         whole("count", count)
+    if isinstance(chain, SpatialChain):
+        return space_modes(chain, theta, omega)[:count]
+    if omega is not None:
+        raise ModelError("modes of chains in the plane are about rest; leave omega out, or ask linearize")
     torque, plain = a_model("modes", chain).load(JointTorque), isinstance(chain, Chain) and chain.pin is None
     structured = plain and all(isinstance(load, Gravity | JointSpring | JointTorque | TipForce) for load in chain.loads)
     structured = structured and not (torque and torque.takes_state)

@@ -51,6 +51,9 @@ class Failure(Exception):
 
 def start_state(system: System, theta: ArrayLike, omega: ArrayLike | None) -> np.ndarray:
     """Return the state with its ledger at angles theta and rates omega, at rest if not given; closed if it has pins."""
+    if system.chain.spatial:
+        start = system.encode(theta, 0.0 if omega is None else omega)
+        return np.concatenate([start, np.zeros(system.full_size - system.size)])
     angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
     angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)

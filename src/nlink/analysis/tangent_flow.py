@@ -13,11 +13,13 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
 from nlink.analysis.motion import failure, start_state
+from nlink.analysis.space_deviations import DualsInSpace, frame_in_space
 from nlink.analysis.variations import tangent_engine, tangent_frame
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import a_model
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -30,10 +32,13 @@ class TangentFlow:
     """A motion under way with its deviations."""
 
     def __init__(self, chain: Multibody, theta: ArrayLike, omega: ArrayLike | None, tol: float, count: int | None = None) -> None:
-        self.chain, self.engine = chain, tangent_engine(a_model("lyapunov", chain), tol)
+        if isinstance(chain, SpatialChain):
+            self.chain, self.engine = chain, DualsInSpace(chain, tol)
+        else:
+            self.chain, self.engine = chain, tangent_engine(a_model("lyapunov", chain), tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
-        frame = tangent_frame(chain, *self.angles())
+        frame = frame_in_space(*self.angles()) if chain.spatial else tangent_frame(chain, *self.angles())
         self.freedom = 2 * chain.n if frame is None else frame.shape[1]
         self.count = self.freedom if count is None else whole("count", count)
         if self.count > self.freedom:
@@ -96,7 +101,7 @@ class TangentFlow:
         return Status("step_too_small", f"the steps became too small to go on after {where}", "simulate the motion to see why")
 
     def angles(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return angles and rates."""
+        """Return angles and rates; in space coordinates and theirs."""
         return self.system.decode(self.system.given(self.t, self.y[: self.system.size]))
 
     def _energy(self) -> float:

@@ -193,6 +193,7 @@ class Witnesses:
 def _moved(scenario: Scenario, factors: np.ndarray) -> Scenario:
     """Return a scenario whose start angles and rates, in space those of turns from the hanging chain, are factors (N,) larger."""
     if isinstance(scenario.chain, SpatialChain):
+        assert isinstance(scenario.omega, tuple)
         theta, omega = turned_further(scenario.chain, scenario.theta, scenario.omega, factors.tolist())
     else:
         theta, omega = (tuple((np.array(values) * factors).tolist()) for values in (scenario.theta, scenario.omega))

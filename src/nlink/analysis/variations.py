@@ -142,10 +142,7 @@ class Duals(Engine):
         done = self.tangent.advance(t, end, state, deviations)
         if 2 * self.fastest * (end - t) < FAR * (self.tangent.steps - before) or done[0] != ARRIVED:
             return done
-        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
-        theta, omega = (values[None] for values in self.system.decode(state))
-        A = state_matrix(chain, t, theta, omega, alpha, np.zeros((1, 2)))
-        rate = float(fastest_rate(chain, theta, omega, A)[0])
+        rate = self._rate(t, state)
         self.fastest = max(rate, 0.0 if self.fastest == np.inf else self.fastest)
         for a, b in pairwise(np.linspace(t, end, max(1, int(np.ceil((end - t) * rate / FAR))) + 1).tolist()):
             done = self.tangent.advance(a, b, state, deviations)
@@ -153,6 +150,14 @@ class Duals(Engine):
             if done[0] != ARRIVED:
                 break
         return done
+
+
+    def _rate(self, t: float, state: np.ndarray) -> float:
+        """Return a bound in 1/s of how fast deviations turn or grow at a state."""
+        chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]
+        theta, omega = (values[None] for values in self.system.decode(state))
+        A = state_matrix(chain, t, theta, omega, alpha, np.zeros((1, 2)))
+        return float(fastest_rate(chain, theta, omega, A)[0])
 
 
 class Collocation(Engine):

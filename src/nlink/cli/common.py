@@ -65,9 +65,9 @@ def read_scenario(model: str | None, changes: Table, settings: list[str] | None)
 def chain_of(name: str, scenario: Scenario, what: str, remedy: str) -> Chain:
     """Return the chain of a scenario; refuse a mechanism where `what` is for chains, with what to do instead."""
     chain = scenario.chain
-    chain = chain.as_chain() if isinstance(chain, Mechanism) else chain
     if chain.spatial:
         raise ModelError(f"{name} moves in space, and {what} chains in the plane; {remedy}")
+    chain = chain.as_chain() if isinstance(chain, Mechanism) else chain
     if not isinstance(chain, Chain):
         raise ModelError(f"{name} is a mechanism, and {what} chains; {remedy}")
     return chain

@@ -67,6 +67,11 @@ def modes(
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
     _refuse(guess, count, kind, folder, animate)
     report, inches = Report(as_json, quiet, folder), picture_size(size)
+    if scenario.chain.spatial:
+        if folder is not None:
+            raise ModelError("pictures of modes are drawn in the plane, not in space; leave -o and --animate out")
+        in_space(scenario, guess, count, report)
+        return
     if scenario.chain.n > MANY and guess == "rest":
         _slowest(scenario, count, report)
         return
@@ -107,6 +112,29 @@ def modes(
         with Bar("animating", not quiet) as bar:
             files.append(animate_mode(scenario, small, table, animate, folder, theme=theme, progress=bar.update))
     report.wrote(*files)
+
+
+def in_space(scenario: Scenario, guess: str, count: int, report: Report) -> None:
+    """Print the modes of a chain in space about hanging, or about its start, at rest or turning steadily."""
+    from nlink.analysis.linearize import FLAT
+    from nlink.analysis.modes import modes
+
+    start = (scenario.theta, scenario.omega) if guess == "start" else (None, None)
+    found = modes(scenario.chain, start[0], omega=start[1])
+    limit = FLAT * max(mode.undamped for mode in found)
+    real = [" (real, no oscillation)" * (not mode.frequency) for mode in found]
+    words = [f"{'grows' if mode.growth > limit else 'stable'}{text}" for mode, text in zip(found, real, strict=True)]
+    words = [word if mode.undamped else "neutral" for mode, word in zip(found, words, strict=True)]
+    growth = max(mode.growth for mode in found)
+    about = "straight down" if guess == "rest" else "the start, in the frame that turns with it"
+    facts = [("about", about), ("stable", _stable_text(growth <= limit, growth, words))]
+    flat = [mode._replace(shape=mode.shape.ravel()) for mode in found]
+    data = [_mode_data(mode, word) for mode, word in zip(flat, words, strict=True)]
+    told: Table = {"title": scenario.title, "links": scenario.chain.n, "about": about, "stable": bool(growth <= limit)}
+    report.show(
+        lambda: told | {"modes": data},
+        lambda: [*system_lines(scenario, facts), "", *_rows(found, words, count)],
+    )
 
 
 def _others(chain: Multibody, rest: Equilibrium) -> list[Equilibrium]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from nlink.cli.report import aligned
+from nlink.mechanics.chain import Link
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.joints import Hinge, Joint, Universal
 from nlink.mechanics.space.model import SpatialChain
@@ -21,7 +21,8 @@ def in_space(chain: SpatialChain, scenario: Scenario) -> list[str]:
     position, velocity = chain.start(scenario.theta, scenario.omega)
     at = kinematics.turns(chain, position, velocity)
     inclination, azimuth = np.degrees(kinematics.inclination(at.direction)), np.degrees(kinematics.azimuth(at.direction))
-    rows, last = [HEAD], 0
+    rows: list[tuple[str, ...]] = [HEAD]
+    last = 0
     cells = [
         (*_link_cells(chain, i), _plain(inclination[i]), _plain(azimuth[i]), _vector(at.omega[i])) for i in range(chain.n)
     ]  # fmt: skip
@@ -36,7 +37,7 @@ def in_space(chain: SpatialChain, scenario: Scenario) -> list[str]:
 def _link_cells(chain: SpatialChain, i: int) -> tuple[str, ...]:
     """Return what a link is, and its numbers."""
     link = chain.links[i]
-    if chain.is_line[i]:
+    if isinstance(link, Link):
         return "line", *(_plain(each) for each in (link.length, link.mass, link.com, link.inertia))
     off = np.abs(link.tensor - np.diag(np.diag(link.tensor))).max() > 0
     inertia = _vector(np.linalg.eigvalsh(link.tensor) if off else np.diag(link.tensor))
@@ -54,5 +55,5 @@ def _vector(values: np.ndarray) -> str:
     return f"({', '.join(_plain(each) for each in values.tolist())})"
 
 
-def _plain(value: Any) -> str:
+def _plain(value: float) -> str:
     return "-" if np.isnan(value) else f"{0.0 if abs(value) < 1e-12 else value:.6g}"

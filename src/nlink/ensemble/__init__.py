@@ -172,7 +172,7 @@ def _method(
     if integrator is not None or not isinstance(method, Taylor):
         return method
     if not side_by_side(system, method, varied):
-        if system.chain.spatial:
+        if system.chain.spatial and not varied.flagged(system.parameters.chain).damped:
             return method
         return method_for(system, "DOP853", rtol, atol)
     if on_card and system.chain.n > FEW_ON_CARD:

@@ -49,6 +49,8 @@ DIRECTIONS = 8
 """Deviations side by side."""
 FEW_LINKS = 2
 """Up to so many links all is unrolled, by measurement."""
+FEW_LINES = 5
+"""Likewise of lines in space."""
 FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
@@ -75,12 +77,13 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains and mechanisms without torque functions in Python, by DOP853, or by
-    Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
+    """Whether members can be computed in lanes: open chains, mechanisms and lines in space, without torque functions in Python, by
+    DOP853, or by Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
-    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.moves_joints:
+    if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.apart:
         return False
-    rough = system.callback or varied.flagged(system.parameters.chain).force_level > 1 or len(system.breaks())
+    numbers = varied.flagged(system.parameters.chain)
+    rough = system.callback or numbers.force_level > 1 or len(system.breaks()) or (system.chain.spatial and numbers.damped)
     return isinstance(method, DOP853) or (isinstance(method, Taylor) and not rough)
 
 
@@ -169,7 +172,7 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     key = (kind, layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
         if layout is not None:
-            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER].size, record.tol, layout, record.order, width, tangent)
+            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER], record.tol, layout, record.order, width, tangent)
         else:
             rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)
@@ -183,6 +186,9 @@ def _layout(kind: type, chain: ChainParameters, tangent: bool) -> SeriesLayout:
     """Return the way to compute the series of parameters of this type: of a chain, unrolled if it has few links."""
     if UNROLLED not in SERIES[kind]:
         return series_layout(ORDER_BY_ORDER)
+    if LINK_BY_LINK not in SERIES[kind]:
+        few = chain.n <= FEW_LINES and not chain.loaded and not tangent
+        return series_layout(UNROLLED, chain.n) if few else series_layout(ORDER_BY_ORDER)
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
         return series_layout(UNROLLED, chain.n, chain.loaded)
     return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)

@@ -20,10 +20,12 @@ import numpy as np
 
 from nlink._support.checks import LARGEST, SHORT, ModelError, shown
 from nlink.mechanics.chain import Link, Multibody
-from nlink.mechanics.kernels import ChainParameters, chain_parameters
+from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.loads import Parameter, parameters_of
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import HINGE_INERTIA, PARAMETERS, Place
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.numbers import spatial_numbers
 from nlink.mechanics.tree import WORKS
 
 BODY = ("mass", "com", "offset", "inertia")
@@ -118,18 +120,29 @@ class Varied:
         mass, com, offset, inertia = (self.each(field) for field in BODY)
         return inertia + mass * (com * com + offset * offset)
 
-    def flagged(self, numbers: ChainParameters) -> ChainParameters:
+    def flagged(self, numbers: Any) -> Any:
         """Return the chain's numbers with the flags of a chain that has all that varies."""
         if not self.columns:
             return numbers
-        flags = chain_parameters(self._with_all_loads())
+        loaded = self._with_all_loads()
+        flags: Any = spatial_numbers(loaded) if isinstance(loaded, SpatialChain) else chain_parameters(loaded)
         rows = WORKS if flags.ledger and isinstance(self.base, Mechanism) else flags.ledger
         ledger = max(numbers.ledger, rows)
+        if isinstance(loaded, SpatialChain):
+            numbers = numbers._replace(sprung=flags.sprung, damped=flags.damped)
         return numbers._replace(loaded=flags.loaded, timed=flags.timed, force_level=flags.force_level, ledger=ledger)
 
     def _with_all_loads(self) -> Multibody:
         """Return the chain with every load that varies, its parameters being 1."""
         return self._chain([(column, 1.0) for column in self.columns if column.at.record is not Link])
+
+    @property
+    def apart(self) -> bool:
+        """Whether each member needs numbers that follow from others: those of the bodies of a mechanism that hang at tips whose
+        lengths vary, and of the ends of lines in space.
+        """
+        in_space = self.base.spatial and any(column.at.record is Link for column in self.columns)
+        return in_space or self.moves_joints
 
     @property
     def moves_joints(self) -> bool:

@@ -2,10 +2,10 @@
 
 A step of order 2 is one stage of RATTLE, which keeps unit vectors on their spheres and rates across them. Those of order 4 and 6
 are five and nine such stages of different sizes, forth and back, after Suzuki (1990) and Kahan and Li (1997). The method is
-symplectic, so that the energy of a conservative chain only oscillates, without a trend, however many steps are taken; it is
-symmetric too, and loads are allowed. All that a step needs follows from its start, so that a resumed run repeats the steps to the last bit.
-Between the steps: the quintic through unit vector, rate and acceleration at both ends. Reference: Hairer, Lubich, Wanner, Geometric
-Numerical Integration (2006), V.3, VII.1.
+symplectic, so that the energy of a conservative chain only oscillates, without a trend, however many steps are taken. It is
+symmetric too, and loads are allowed. All that a step needs follows from its start, so that a resumed run repeats the steps to the
+last bit. Between the steps: the quintic through unit vector, rate and acceleration at both ends. Reference: Hairer, Lubich, Wanner,
+Geometric Numerical Integration (2006), V.3, VII.1.
 """
 
 from __future__ import annotations

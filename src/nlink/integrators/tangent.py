@@ -35,7 +35,7 @@ class TangentStep(NamedTuple):
     w: np.ndarray
     u: np.ndarray
     states: np.ndarray
-    """(2, 2N, lanes): the states at the ends of a step"""
+    """(2, 2K, lanes): the states at the ends of a step"""
     lanes: tuple[int, ...]
     orders: tuple[int, ...]
 
@@ -60,11 +60,12 @@ class TangentStepper:
         if refusal or system.parameters.chain.force_level > 1:
             raise ModelError(refusal or "the derivative of the steps takes no quadratic drag; use linear drag")
         n, lanes, order = system.chain.n, len(DIRECTIONS), record.order or MANY_ORDER
-        size = SERIES[type(system.parameters)][ORDER_BY_ORDER].size
+        kind = SERIES[type(system.parameters)][ORDER_BY_ORDER]
+        size = kind.size
         terms = np.zeros((size.terms, order + 2, n, 2 * lanes))
-        terms[0, 0, :, :lanes] = 1.0
+        terms[list(kind.ones), 0, :, :lanes] = 1.0
         w, u = (np.zeros((size.scratch, n, 2 * lanes)) for _ in range(2))
-        self.method = TangentStep(record.tol, terms, w, u, np.zeros((2, 2 * n, 2 * lanes)), DIRECTIONS, (0,) * order)
+        self.method = TangentStep(record.tol, terms, w, u, np.zeros((2, system.size, 2 * lanes)), DIRECTIONS, (0,) * order)
         self.parameters = system.parameters._replace(chain=system.parameters.chain._replace(ledger=0))
         self.bounds, self.steps, self._by_size = system.bounds, 0, {}
 
@@ -87,22 +88,23 @@ class TangentStepper:
 
 def attempt(method, p, clock, knots, k, bound, last):
     """Compute the series in dual numbers, and sum them at the end of the step that the last terms of the motion allow."""
-    n, order, lanes = p.chain.n, len(method.orders), len(method.lanes)
+    order, lanes, states = len(method.orders), len(method.lanes), method.states
+    size = len(states[0])
     rows, constants, scratch = duals(method.terms, method.lanes), duals(method.w, method.lanes), duals(method.u, method.lanes)
     room = SeriesRoom(p.chain, rows, rows, constants, constants, scratch, scratch, LAYOUT, method.orders)
-    both, states = duals(method.states, method.lanes), method.states
-    for first in range(1, len(knots.y[k]) // (2 * n), lanes):
-        spread(knots.y[k], 2 * n, first, lanes, states)
+    both = duals(states, method.lanes)
+    for first in range(1, len(knots.y[k]) // size, lanes):
+        spread(knots.y[k], size, first, lanes, states)
         last_term, before, fastest = series(clock.t, bound, clock.sign > 0.0, both[0], p, room, order)
         if first == 1:
             if not math.isfinite(lane(value_of(last_term) + value_of(before), 0)):
                 return NOT_FINITE
-            size = lane(reach(method.tol, value_of(last_term), value_of(before), value_of(fastest), order), 0)
-            if size < 1e-14 * max(abs(clock.t), 1e-6):
+            length = lane(reach(method.tol, value_of(last_term), value_of(before), value_of(fastest), order), 0)
+            if length < 1e-14 * max(abs(clock.t), 1e-6):
                 return STEP_TOO_SMALL
-            aim(clock, clock.sign * size, bound, last)
+            aim(clock, clock.sign * length, bound, last)
         arrival(clock.target - clock.t, both[0], p, room, order, both[1])
-        collect(states, 2 * n, first, lanes, knots.y[k + 1])
+        collect(states, size, first, lanes, knots.y[k + 1])
     return RUNNING
 
 

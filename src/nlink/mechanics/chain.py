@@ -198,7 +198,7 @@ class Multibody:
         """Which coordinates are angles (K,): all but the displacements of sliders."""
         return ~self.slides
 
-    def start(self, pose: Any, omega: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, pose: object, omega: object = None) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and rates (K,) of a pose and of rates, checked; rates that are not given are zero."""
         theta = self.coordinates("theta", pose)
         return np.array(theta), np.array(self.coordinates("omega", 0.0 if omega is None else omega))

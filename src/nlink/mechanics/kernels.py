@@ -74,6 +74,11 @@ class ChainParameters(NamedTuple):
     pin: np.ndarray
     """(7,): x, y, distance of the pin, angle of the line to it with sine and cosine, and the length of the chain"""
 
+    @property
+    def size(self) -> int:
+        """Number of coordinates: angles, or displacements of sliders."""
+        return self.n
+
 
 class UnloadedChain(ChainParameters):
     """A chain on which nothing but gravity acts: with this type no load is compiled."""

@@ -239,7 +239,7 @@ class System:
         load = chain.load(JointTorque)
         self.callback = TorqueCallback(load.at(chain.n)) if load and load.function else None
         if isinstance(chain, SpatialChain):
-            numbers: Any = spatial_numbers(chain, formulation.constrained)
+            numbers = spatial_numbers(chain, formulation.constrained)
         else:
             numbers = chain_parameters(chain, self.callback.address if self.callback else 0, formulation.constrained)
         self.parameters = formulation.parameters(chain, numbers)
@@ -422,13 +422,13 @@ class System:
         """Whether compiled code calls a torque function in Python: one chain at a time, and slowly."""
         return self.callback is not None and not self.callback.compiled
 
-    def accelerations(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+    def accelerations(self, theta: object, omega: object, t: float = 0.0) -> np.ndarray:
         """Return the angular accelerations (N,) in rad/s^2, in space (N, 3) in world axes: what formulations are compared by."""
         state = self.encode(theta, omega)
         found = self.formulation.decode_rates(self.chain, state, self(t, state))
         return turns(self.chain, *self.decode(state), found).alpha if isinstance(self.chain, SpatialChain) else found
 
-    def reactions(self, theta: Any, omega: Any, t: float = 0.0) -> np.ndarray:
+    def reactions(self, theta: object, omega: object, t: float = 0.0) -> np.ndarray:
         """Return the force on each link at its upper hinge, (N, 2) in N, in space (N, 3); with a pin (N+1, 2), the last row its
         force on the tip.
         """
@@ -470,7 +470,7 @@ class System:
         """Return how far a state is off its constraints."""
         return self.formulation.violation(self.chain, np.asarray(state, float))
 
-    def encode(self, theta: Any, omega: Any) -> np.ndarray:
+    def encode(self, theta: object, omega: object) -> np.ndarray:
         """Return the state of these angles (N,) and rates (N,); in space of a pose and of rates: `SpatialChain.start`."""
         if self.chain.spatial:
             return self.formulation.encode(self.chain, *self.chain.start(theta, omega))

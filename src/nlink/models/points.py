@@ -8,21 +8,20 @@ motion               { amplitude, frequency, phase, offset }, { start, rate } or
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, ModelError, measured
 from nlink.mechanics.loads import Sine
 from nlink.mechanics.motions import Motion, Ramp, Spline, Term
 from nlink.mechanics.points import CLOSURES, At, Closure, Gear, Guide, Point
-from nlink.models.tables import record, table_of, told_as
+from nlink.models.tables import Entries, Given, record, table_of, told_as
 
 POINT = "{ link = 2, along = 0.5 } of a body, or [x, y] of the ground"
 TERMS = {Sine: ("amplitude", "frequency", "phase", "offset"), Ramp: ("start", "rate"), Spline: ("times", "values")}
 """The keys by which a motion is known."""
 
 
-def read_point(where: str, value: Any) -> Point:
+def read_point(where: str, value: Given) -> Point:
     """Read a point of a body or of the ground."""
     if isinstance(value, dict) and "link" in value:
         checks.known_keys(where, value, [f.name for f in fields(At)])
@@ -37,7 +36,7 @@ def read_point(where: str, value: Any) -> Point:
     return x, y
 
 
-def write_point(point: Any) -> dict[str, Any]:
+def write_point(point: Given) -> Entries:
     """Return a point as a table, with what is said of it."""
     if not isinstance(point, At):
         return dict(zip("xy", point, strict=True))
@@ -45,14 +44,14 @@ def write_point(point: Any) -> dict[str, Any]:
     return {"link": point.link} | {name: value for name, value in place.items() if value is not None}
 
 
-def read_closures(value: Any) -> tuple[Closure, ...]:
+def read_closures(value: Given) -> tuple[Closure, ...]:
     """Read the [[pins]] of a mechanism."""
     if not isinstance(value, list):
         raise ModelError(f"pins must be [[pins]] tables, got {checks.shown(value)}")
     return tuple(_closure(f"pins[{i}]", row) for i, row in enumerate(value))
 
 
-def _closure(where: str, row: Any) -> Closure:
+def _closure(where: str, row: Given) -> Closure:
     if not isinstance(row, dict):
         raise ModelError(f"{where} must be a table, got {checks.shown(row)}")
     kind = CLOSURES[checks.choice(f"{where}.kind", row.get("kind", "pin"), CLOSURES)]
@@ -63,13 +62,13 @@ def _closure(where: str, row: Any) -> Closure:
         return record(kind, values, where, f"{where}, a {kind.name},")
 
 
-def _of_closure(where: str, key: str, value: Any) -> Any:
+def _of_closure(where: str, key: str, value: Given) -> Given:
     if key in ("a", "b", "point", "through"):
         return read_point(where, value)
     return measured(where, value, 1.0, ANGLES) if key == "direction" else value
 
 
-def write_closure(closure: Closure) -> dict[str, Any]:
+def write_closure(closure: Closure) -> Entries:
     """Return a pin, guide, bar or gear as a table."""
     values = {f.name: getattr(closure, f.name) for f in fields(closure)}
     points = () if isinstance(closure, Gear) else ("a", "b", "point", "through")
@@ -77,7 +76,7 @@ def write_closure(closure: Closure) -> dict[str, Any]:
     return {"kind": closure.name} | said
 
 
-def read_motion(where: str, value: Any) -> Motion:
+def read_motion(where: str, value: Given) -> Motion:
     """Read a prescribed motion: one table, or a list of them."""
     if checks.listed(value):
         terms = tuple(_term(f"{where}[{i}]", each) for i, each in enumerate(value))
@@ -87,7 +86,7 @@ def read_motion(where: str, value: Any) -> Motion:
     return _term(where, value)
 
 
-def _term(where: str, value: Any) -> Term:
+def _term(where: str, value: Given) -> Term:
     every = [key for keys in TERMS.values() for key in keys]
     table = table_of(value, where, where, every)
     kinds = [kind for kind, keys in TERMS.items() if any(key in table for key in keys)]
@@ -98,7 +97,7 @@ def _term(where: str, value: Any) -> Term:
         return record(kinds[0], table, where, f"{where}, a {kinds[0].__name__.lower()},")
 
 
-def write_motion(motion: Motion) -> Any:
+def write_motion(motion: Motion) -> Given:
     """Return a prescribed motion as a table, or a list of tables."""
     if isinstance(motion, tuple):
         return [write_motion(term) for term in motion]

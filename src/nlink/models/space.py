@@ -15,7 +15,6 @@ spin = 0.0                      # angular momentum of a rotor in a line, along i
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ModelError
@@ -24,21 +23,16 @@ from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.joints import Ball, Hinge, Joint, Universal, unit
 from nlink.mechanics.space.model import KINDS, SpatialChain
 from nlink.models.loads import read_loads, write_loads
-from nlink.models.tables import table_of, told_as
+from nlink.models.tables import Entries, Given, table_of, told_as
 
 SHAPES = {"rod": (), "point": (), "cylinder": ("radius",), "box": ("width", "depth"), "body": ()}
 """The shapes of links, and what else they need."""
 SIZES = ("radius", "width", "depth")
 KEYS = ("length", "mass", "shape", *SIZES, "com", "inertia", "joint", "spin")
-IN_PLANE = ("floating", "pin", "pins", "offset")
-"""Keys of models in the plane."""
 
 
-def read_space(table: dict[str, Any]) -> SpatialChain:
+def read_space(table: Entries) -> SpatialChain:
     """Return the chain of a model in space."""
-    wrong = next((key for key in IN_PLANE if table.get(key)), None)
-    if wrong:
-        raise ModelError(f"{wrong} belongs to models in the plane; leave it out, or space = true")
     rows = _rows(table)
     same = not isinstance(table["links"], list) and all(row == rows[0][1] for _, row in rows)
     links = (_link(*rows[0]),) * len(rows) if same else tuple(_link(where, row) for where, row in rows)
@@ -49,7 +43,7 @@ def read_space(table: dict[str, Any]) -> SpatialChain:
         return SpatialChain(links, loads, spin if any(spin) else 0.0)
 
 
-def write_space(chain: SpatialChain) -> dict[str, Any]:
+def write_space(chain: SpatialChain) -> Entries:
     """Return a chain in space as the tables of a model file, explicit in every value."""
     rows = [_table(link, spin) for link, spin in zip(chain.links, chain.momenta.tolist(), strict=True)]
     uniform = rows.count(rows[0]) == len(rows) and isinstance(chain.links[0], Link)
@@ -57,7 +51,7 @@ def write_space(chain: SpatialChain) -> dict[str, Any]:
     return {"space": True, "loads": write_loads(chain.loads)} | links
 
 
-def _rows(table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _rows(table: Entries) -> list[tuple[str, Entries]]:
     """Return the place and the table of each link."""
     links = table.get("links")
     if links is None:
@@ -74,14 +68,14 @@ def _rows(table: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(f"links[{i}]", {key: _own(key, table[key], i, n, bodies) for key in shared}) for i in range(n)]
 
 
-def _own(key: str, value: Any, i: int, n: int, bodies: bool) -> Any:
+def _own(key: str, value: Given, i: int, n: int, bodies: bool) -> Given:
     """Return what one of n links has of a key: a list has a value for each of them, unless it is a vector or a tensor of bodies."""
     if not checks.listed(value) or (bodies and key in ("com", "inertia")):
         return value
     return checks.spread(key, tuple(value), n, "links")[i]
 
 
-def _link(where: str, row: dict[str, Any]) -> Link | Body:
+def _link(where: str, row: Entries) -> Link | Body:
     joint = _joint(f"{where}.joint", row.get("joint", "ball"))
     general = checks.listed(row.get("com")) or checks.listed(row.get("inertia"))
     shape = checks.choice(f"{where}.shape", row.get("shape", "body" if general else "rod"), SHAPES)
@@ -91,14 +85,15 @@ def _link(where: str, row: dict[str, Any]) -> Link | Body:
             raise ModelError(f"{where}.{key} {what}: the shape is {shape}")
     length, mass = row.get("length", 1.0), row.get("mass", 1.0)
     own = {key: row[key] for key in ("com", "inertia") if key in row}
-    with told_as(where, "Link", "Body", **{f"Body.{shape}: {key}": f"{where}.{key}" for key in SHAPES[shape]}):
+    sizes = [checks.number(f"{where}.{key}", row[key], above=0) for key in SHAPES[shape]]
+    with told_as(where, "Link", "Body"):
         if shape in ("rod", "point") and isinstance(joint, Ball) and not general:
             link = (Link.rod if shape == "rod" else Link.point)(length, mass)
             return replace(link, **own) if own else link
-        return _body(where, shape, joint, (length, mass, *(row[key] for key in SHAPES[shape])), own)
+        return _body(where, shape, joint, (length, mass, *sizes), own)
 
 
-def _body(where: str, shape: str, joint: Joint, sizes: tuple[Any, ...], own: dict[str, Any]) -> Body:
+def _body(where: str, shape: str, joint: Joint, sizes: tuple[Given, ...], own: Entries) -> Body:
     """Return a body of a shape; its own centre of mass and inertia replace those of the shape."""
     if row := next((key for key, value in own.items() if not checks.listed(value)), None):
         what = "(x, y, z) from the upper hinge" if row == "com" else "three moments, or three rows of three"
@@ -116,7 +111,7 @@ def _body(where: str, shape: str, joint: Joint, sizes: tuple[Any, ...], own: dic
     return replace(made, **own) if own else made
 
 
-def _joint(where: str, value: Any) -> Joint:
+def _joint(where: str, value: Given) -> Joint:
     if value == "ball":
         return Ball()
     kinds = {"hinge": "[x, y, z]", "universal": "[[x, y, z], [x, y, z]]"}
@@ -133,7 +128,7 @@ def _joint(where: str, value: Any) -> Joint:
         return Universal(first, second)
 
 
-def _table(link: Link | Body, spin: float) -> dict[str, Any]:
+def _table(link: Link | Body, spin: float) -> Entries:
     """Return a link as a table."""
     if isinstance(link, Link):
         values = {name: getattr(link, name) for name in ("length", "mass", "com", "inertia")}
@@ -144,7 +139,7 @@ def _table(link: Link | Body, spin: float) -> dict[str, Any]:
     return {"shape": shape, "length": link.length, "mass": link.mass, **sizes, **numbers, **_joint_table(link.joint)}
 
 
-def _joint_table(joint: Joint) -> dict[str, Any]:
+def _joint_table(joint: Joint) -> Entries:
     if isinstance(joint, Hinge):
         return {"joint": {"hinge": list(joint.axis)}}
     if isinstance(joint, Universal):

@@ -14,14 +14,13 @@ omega                   rates about z, or (x, y, z) in world axes, or of a joint
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, RATES, ModelError, Units, measured
 from nlink.mechanics.space.joints import Ball
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.turning import steady_turning
-from nlink.models.tables import table_of
+from nlink.models.tables import Entries, Given, table_of
 
 SHAPES = ("line", "zigzag", "hanging", "cone", "spiral")
 POSES = ("theta", "inclination", "direction", "rotation", "pose")
@@ -31,7 +30,7 @@ OWN = {"angle": ("line", "spiral"), "rate": ("cone",), "mode": ("cone",)}
 """Keys that belong to some shapes."""
 
 
-def read_start_in_space(table: dict[str, Any], model: SpatialChain) -> tuple[Any, Any]:
+def read_start_in_space(table: Entries, model: SpatialChain) -> tuple[Given, Given]:
     """Return the pose and the rates of a model file, in radians."""
     start = table.get("start", "hanging")
     table = table_of({"shape": start} if isinstance(start, str) else start, "start", "[start]", KEYS)
@@ -52,25 +51,33 @@ def read_start_in_space(table: dict[str, Any], model: SpatialChain) -> tuple[Any
     return _pose(given[0], table, model, unit), omega
 
 
-def write_start_in_space(model: SpatialChain, pose: tuple[Any, ...], omega: tuple[Any, ...]) -> dict[str, Any]:
+def write_start_in_space(model: SpatialChain, pose: tuple[Given, ...], omega: tuple[Given, ...]) -> Entries:
     """Return a start as a table: directions of lines, rotations of bodies, or the pose of both and of joints."""
     lengths = {len(row) if isinstance(row, tuple) else 1 for row in pose}
     name = {3: "direction", 4: "rotation"}[lengths.pop()] if lengths in ({3}, {4}) else "pose"
     return {name: [_listed(row) for row in pose], "omega": [_listed(row) for row in omega]}
 
 
-def _listed(row: Any) -> Any:
+def warn_of_degrees_in_space(start: Entries, where: str) -> None:
+    """Warn of angles of a start that look like degrees, but have no unit."""
+    for key in ("theta", "angle", "inclination", "azimuth"):
+        value = start.get(key, 0.0)
+        angles = [each for each in (value if checks.listed(value) else [value]) if not isinstance(each, str)]
+        checks.warn_of_degrees(f"{where}: start.{key}", angles, "unit = 'deg'")
+
+
+def _listed(row: Given) -> Given:
     return list(row) if isinstance(row, tuple) else row
 
 
-def _scaled(where: str, value: Any, unit: float, units: Units) -> Any:
+def _scaled(where: str, value: Given, unit: float, units: Units) -> Given:
     """Return numbers of this unit, or texts with their own, in rad or rad/s; lists, and lists of lists, as they are built."""
     if checks.listed(value):
         return [_scaled(f"{where}[{i}]", each, unit, units) for i, each in enumerate(value)]
     return measured(where, value, unit, units)
 
 
-def _pose(name: str, table: dict[str, Any], model: SpatialChain, unit: float) -> Any:
+def _pose(name: str, table: Entries, model: SpatialChain, unit: float) -> Given:
     """Return the pose under one of its names."""
     where, value = f"start.{name}", table[name]
     if name == "inclination":
@@ -89,13 +96,13 @@ def _pose(name: str, table: dict[str, Any], model: SpatialChain, unit: float) ->
     ]
 
 
-def _row(where: str, row: Any, size: int) -> Any:
+def _row(where: str, row: Given, size: int) -> Given:
     if not checks.listed(row) or len(row) != size:
         raise ModelError(f"{where} must be {size} numbers, {'(x, y, z)' if size == 3 else '(w, x, y, z)'}, got {checks.shown(row)}")
     return row
 
 
-def _each(where: str, value: Any, model: SpatialChain, unit: float) -> list[float]:
+def _each(where: str, value: Given, model: SpatialChain, unit: float) -> list[float]:
     """Return an angle for each link; one serves all."""
     found = _scaled(where, value, unit, ANGLES)
     if isinstance(found, list) and any(isinstance(each, list) for each in found):
@@ -103,7 +110,7 @@ def _each(where: str, value: Any, model: SpatialChain, unit: float) -> list[floa
     return list(checks.spread(where, tuple(found) if isinstance(found, list) else found, model.n, "links"))
 
 
-def _shape(table: dict[str, Any], model: SpatialChain, unit: float, omega: Any) -> tuple[Any, Any]:
+def _shape(table: Entries, model: SpatialChain, unit: float, omega: Given) -> tuple[Given, Given]:
     """Return the pose and the rates of a shape."""
     shape = checks.choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     for key, shapes in OWN.items():
@@ -125,7 +132,7 @@ def _shape(table: dict[str, Any], model: SpatialChain, unit: float, omega: Any) 
     return {"line": [angle] * model.n, "zigzag": list(zigzag), "hanging": hanging}[shape], omega
 
 
-def _cone(table: dict[str, Any], model: SpatialChain, unit: float) -> tuple[Any, Any]:
+def _cone(table: Entries, model: SpatialChain, unit: float) -> tuple[Given, Given]:
     """Return the pose and the rates of steady turning about the vertical."""
     if "rate" not in table:
         raise ModelError("start.rate must be given for the shape cone: how fast the chain turns about the vertical, in rad/s")

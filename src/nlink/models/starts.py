@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,15 +13,15 @@ from nlink.mechanics.chain import Chain, Multibody
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.rows import omega_rows, pose_rows
-from nlink.models.space_starts import read_start_in_space, write_start_in_space
-from nlink.models.tables import table_of
+from nlink.models.space_starts import read_start_in_space, warn_of_degrees_in_space, write_start_in_space
+from nlink.models.tables import Entries, Given, table_of
 
 START_KEYS = ("shape", "angle", "theta", "drive", "branch", "omega", "unit")
 SHAPES = ("line", "zigzag", "hanging")
 Values = tuple[float, ...]
 
 
-def read_start(table: dict[str, Any], model: Multibody) -> tuple[Any, Any]:
+def read_start(table: Entries, model: Multibody) -> tuple[Given, Given]:
     """Return the start angles and rates of a model file; of sliders, displacements and speeds."""
     if isinstance(model, SpatialChain):
         return read_start_in_space(table, model)
@@ -55,7 +54,7 @@ def read_start(table: dict[str, Any], model: Multibody) -> tuple[Any, Any]:
     return tuple(theta.tolist()), omega
 
 
-def _driven(table: dict[str, Any], model: Mechanism, unit: float) -> Values:
+def _driven(table: Entries, model: Mechanism, unit: float) -> Values:
     """Return the coordinates of a closed mechanism with some of them given: by the name of a branch, or near `theta`."""
     drive, near = table["drive"], None
     for key in ("shape", "angle", *(["branch"] if "theta" in table else [])):
@@ -72,7 +71,7 @@ def _driven(table: dict[str, Any], model: Mechanism, unit: float) -> Values:
     return tuple(loop_closure.driven(model, given, table.get("branch"), near).tolist())
 
 
-def stated(model: Multibody, theta: Any, omega: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def stated(model: Multibody, theta: Given, omega: Given) -> tuple[tuple[Given, ...], tuple[Given, ...]]:
     """Return a start, checked, as plain numbers: angles and rates of all bodies, in space rows of the pose and of the rates."""
     if isinstance(model, SpatialChain):
         return pose_rows(model, theta), omega_rows(model, omega)
@@ -81,7 +80,7 @@ def stated(model: Multibody, theta: Any, omega: Any) -> tuple[tuple[Any, ...], t
     return tuple(angles.tolist()), tuple(rates.tolist())
 
 
-def write_start(model: Multibody, theta: Any, omega: Any) -> dict[str, Any]:
+def write_start(model: Multibody, theta: Given, omega: Given) -> Entries:
     """Return a start as a table; one number stands for equal ones, unless it were an angle and a displacement at once."""
     if isinstance(model, SpatialChain):
         return write_start_in_space(model, theta, omega)
@@ -89,10 +88,13 @@ def write_start(model: Multibody, theta: Any, omega: Any) -> dict[str, Any]:
     return {"theta": _short(theta, slides), "omega": _short(omega, slides)}
 
 
-def warn_of_degrees(table: dict[str, Any], model: Multibody, where: str) -> None:
+def warn_of_degrees(table: Entries, model: Multibody, where: str) -> None:
     """Warn of start angles of a model that look like degrees, but have no unit."""
     start = table.get("start")
-    if not isinstance(start, dict) or "unit" in start or model.spatial:
+    if not isinstance(start, dict) or "unit" in start:
+        return
+    if model.spatial:
+        warn_of_degrees_in_space(start, where)
         return
     slides = model.slides.tolist() if model.slides.any() else []
     for key in ("theta", "angle", "drive"):
@@ -102,7 +104,7 @@ def warn_of_degrees(table: dict[str, Any], model: Multibody, where: str) -> None
         checks.warn_of_degrees(f"{where}: start.{key}", [v for v in angles if not isinstance(v, str)], "unit = 'deg'")
 
 
-def _each(where: str, value: Any, model: Multibody, unit: float, angles: Units, displacements: Units) -> Values:
+def _each(where: str, value: Given, model: Multibody, unit: float, angles: Units, displacements: Units) -> Values:
     """Return a value for each body: a number of `unit` or a text with its own for a link, in m or m/s for a slider."""
     if model.slides.any():
         return _of_both(where, value, model, unit, angles, displacements)
@@ -116,7 +118,7 @@ def _each(where: str, value: Any, model: Multibody, unit: float, angles: Units, 
     return tuple(unit * each for each in checks.spread(where, checks.number_or_each(where, value), model.n, "links"))
 
 
-def _of_both(where: str, value: Any, model: Multibody, unit: float, angles: Units, displacements: Units) -> Values:
+def _of_both(where: str, value: Given, model: Multibody, unit: float, angles: Units, displacements: Units) -> Values:
     if not checks.listed(value):
         if isinstance(value, str) or checks.number(where, value) != 0:
             parts = f"links in {list(angles)[-1]}, sliders in {next(iter(displacements))}"
@@ -130,7 +132,7 @@ def _of_both(where: str, value: Any, model: Multibody, unit: float, angles: Unit
     return tuple(found)
 
 
-def _shape(table: dict[str, Any], model: Multibody, unit: float) -> Values:
+def _shape(table: Entries, model: Multibody, unit: float) -> Values:
     shape = checks.choice("start.shape", table.get("shape", "line" if "angle" in table else "hanging"), SHAPES)
     if "angle" in table and shape != "line":
         raise ModelError(f"start.angle belongs to the shape line, got it with {shape}")
@@ -147,7 +149,7 @@ def _shape(table: dict[str, Any], model: Multibody, unit: float) -> Values:
     return tuple(np.where(model.slides, 0.0, found).tolist()) if model.slides.any() else found
 
 
-def _short(values: Values, slides: np.ndarray) -> Any:
+def _short(values: Values, slides: np.ndarray) -> Given:
     """Return a list, or the one number that stands in all of its places."""
     first = values[0]
     same = values.count(first) == len(values) and (first != 0 or len({math.copysign(1.0, v) for v in values}) == 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, ModelError, measured
@@ -16,7 +15,7 @@ from nlink.models.loads import read_loads, write_loads
 from nlink.models.points import read_closures, read_motion, write_closure, write_motion
 from nlink.models.space import KEYS as SPACE_KEYS
 from nlink.models.space import read_space, write_space
-from nlink.models.tables import table_of, told_as
+from nlink.models.tables import Entries, Given, table_of, told_as
 
 LINK_KEYS = ("length", "mass", "shape", "com", "inertia", "offset")
 JOINT_KEYS = ("kind", "parent", "at", "motion")
@@ -28,12 +27,12 @@ SPATIAL_KEYS = ("space", "links", *SPACE_KEYS, "loads")
 """Likewise in space."""
 
 
-def system_keys(table: dict[str, Any]) -> tuple[str, ...]:
+def system_keys(table: Entries) -> tuple[str, ...]:
     """Return the keys that say what moves, for a model in the plane or in space."""
     return SPATIAL_KEYS if table.get("space") else SYSTEM_KEYS
 
 
-def read_system(table: dict[str, Any]) -> Multibody:
+def read_system(table: Entries) -> Multibody:
     """Return the chain, the mechanism or the chain in space of a model file."""
     space = table.get("space", False)
     if not isinstance(space, bool):
@@ -56,7 +55,7 @@ def read_system(table: dict[str, Any]) -> Multibody:
         return Mechanism(bodies, loads, read_closures(table.get("pins", [])))
 
 
-def write_system(model: Multibody) -> dict[str, Any]:
+def write_system(model: Multibody) -> Entries:
     """Return a model as the tables of a model file, explicit in every value."""
     if isinstance(model, SpatialChain):
         return write_space(model)
@@ -70,7 +69,7 @@ def write_system(model: Multibody) -> dict[str, Any]:
     return loads | pin | ({"links": model.n} | _numbers(first) if uniform else {"links": [_numbers(link) for link in model.links]})
 
 
-def _sign_of_mechanism(table: dict[str, Any], loads: tuple[Any, ...], n: int) -> str:
+def _sign_of_mechanism(table: Entries, loads: tuple[Given, ...], n: int) -> str:
     """Return the first key that makes a model a mechanism; nothing for a chain."""
     links = table["links"]
     for i, row in enumerate(links if isinstance(links, list) else []):
@@ -84,7 +83,7 @@ def _sign_of_mechanism(table: dict[str, Any], loads: tuple[Any, ...], n: int) ->
     return next((f"loads.{load.name}" for load in (*named, *loads) if load in named or load.name in POINT_LOADS), "")
 
 
-def _bodies(table: dict[str, Any]) -> tuple[Any, ...]:
+def _bodies(table: Entries) -> tuple[Given, ...]:
     links = table.get("links")
     if links is None:
         raise ModelError("the model has no 'links'; give their number (links = 3) or [[links]] tables")
@@ -103,7 +102,7 @@ def _bodies(table: dict[str, Any]) -> tuple[Any, ...]:
     return made * n if same else made
 
 
-def _pin(value: Any) -> Any:
+def _pin(value: Given) -> Given:
     """Read the pin of a chain: a table of x and y, or a list of both."""
     if not isinstance(value, dict):
         return value
@@ -111,7 +110,7 @@ def _pin(value: Any) -> Any:
     return tuple(checks.number(f"pin.{key}", value.get(key, 0.0)) for key in "xy")
 
 
-def _read_body(where: str, row: Any) -> Link | Slider:
+def _read_body(where: str, row: Given) -> Link | Slider:
     slides = isinstance(row, dict) and checks.choice(f"{where}.kind", row.get("kind", "link"), ("link", "slider")) == "slider"
     own = SLIDER_KEYS if slides else LINK_KEYS
     table = table_of(row, where, f"{where}, a slider," if slides else where, (*own, *JOINT_KEYS))
@@ -119,7 +118,7 @@ def _read_body(where: str, row: Any) -> Link | Slider:
     return _hung(where, made, table)
 
 
-def _slider(where: str, table: dict[str, Any]) -> Slider:
+def _slider(where: str, table: Entries) -> Slider:
     values = {key: table[key] for key in SLIDER_KEYS if key in table}
     if "direction" in values:
         values["direction"] = measured(f"{where}.direction", values["direction"], 1.0, ANGLES)
@@ -127,7 +126,7 @@ def _slider(where: str, table: dict[str, Any]) -> Slider:
         return Slider(**values)
 
 
-def _link(where: str, row: dict[str, Any]) -> Link:
+def _link(where: str, row: Entries) -> Link:
     shape = checks.choice(f"{where}.shape", row.get("shape", "rod"), ("rod", "point"))
     with told_as(where, "Link"):
         link = (Link.rod if shape == "rod" else Link.point)(row.get("length", 1.0), row.get("mass", 1.0))
@@ -135,7 +134,7 @@ def _link(where: str, row: dict[str, Any]) -> Link:
         return replace(link, **others) if others else link
 
 
-def _hung(where: str, body: Any, table: dict[str, Any]) -> Any:
+def _hung(where: str, body: Given, table: Entries) -> Given:
     """Return a body with the parent, the place and the motion that its table says."""
     joint = {key: table[key] for key in ("parent", "at") if key in table}
     if "motion" in table:
@@ -149,7 +148,7 @@ def _numbers(link: Link) -> dict[str, float]:
     return {name: getattr(link, name) for name in LINK}
 
 
-def _body(body: Jointed) -> dict[str, Any]:
+def _body(body: Jointed) -> Entries:
     """Return a body of a mechanism as a table, with what is said of its joint."""
     values = {f.name: getattr(body, f.name) for f in fields(body)}
     said = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None}

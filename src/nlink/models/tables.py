@@ -10,6 +10,11 @@ from typing import Any
 from nlink._support import checks
 from nlink._support.checks import ModelError
 
+Given = Any
+"""A value as a file or a user gives it, before it is checked."""
+Entries = dict[str, Given]
+"""A table of a model file."""
+
 
 def table_of(value: Any, where: str, name: str, keys: Iterable[str]) -> dict[str, Any]:
     """Return a table that has no other keys than these; messages call its place `where`, and the table itself `name`."""

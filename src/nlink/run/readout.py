@@ -45,15 +45,27 @@ class Readout:
             raise ModelError("a chain in space has directions, not angles: use direction, inclination and azimuth")
         return self.position
 
+    @theta.setter
+    def theta(self, values: np.ndarray) -> None:
+        self._put("position", values)
+
     @property
     def omega(self) -> np.ndarray:
         """Rates (..., N) in rad/s; in space angular velocities (..., N, 3) in world axes."""
         return self._turns(2).omega if self.chain.spatial else self.velocity
 
+    @omega.setter
+    def omega(self, values: np.ndarray) -> None:
+        self._put("velocity", values)
+
     @property
     def alpha(self) -> np.ndarray:
         """Angular accelerations (..., N) in rad/s^2; in space (..., N, 3) in world axes."""
         return self._turns(3).alpha if self.chain.spatial else self.acceleration
+
+    @alpha.setter
+    def alpha(self, values: np.ndarray) -> None:
+        self._put("acceleration", values)
 
     @property
     def direction(self) -> np.ndarray:
@@ -78,6 +90,12 @@ class Readout:
     def rotation(self) -> np.ndarray:
         """Unit quaternions (w, x, y, z) of the links (..., N, 4) from the hanging chain; NaN of lines, which have no twist."""
         return self._turns(1).rotation
+
+    def _put(self, name: str, values: np.ndarray) -> None:
+        """Set what theta, omega or alpha is in the plane."""
+        if self.chain.spatial:
+            raise ModelError(f"theta, omega and alpha of a chain in space follow from its coordinates; set {name}")
+        setattr(self, name, values)
 
     def _turns(self, count: int) -> Turns:
         """Return how the links stand and turn, from the first `count` of position, velocity and acceleration."""

@@ -20,7 +20,8 @@ import numpy as np
 
 from nlink.integrators.base import Integrator
 from nlink.mechanics.chain import Multibody
-from nlink.mechanics.loads import JointSpring
+from nlink.mechanics.loads import JointSpring, JointTorsion
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.readout import motion_names
 from nlink.run.run import Run, Status, columns_of
 from nlink.simulation.statuses import refined
@@ -79,10 +80,11 @@ class Balance:
 
     def allowed(self, method: Integrator, steps: int) -> float:
         """Return the largest residual, in J, that a run by this method may have after so many steps."""
-        scale, chain, spring = self.exchanged, self.chain, self.chain.load(JointSpring)
-        reach = np.cumsum(chain.length) - chain.length + np.abs(chain.com) + np.abs(chain.offset)
-        stiffness = 4 * float(np.sum(np.broadcast_to(spring.stiffness, chain.n))) if spring else 0.0
-        inertia, weight = float(chain.mass @ reach**2 + chain.inertia.sum()), float(abs(chain.g) * (chain.mass @ reach))
+        scale, chain = self.exchanged, self.chain
+        far, own = _extent(chain)
+        reach = np.cumsum(chain.length) - chain.length + far
+        stiffness = 4 * float(sum(chain.each(kind, "stiffness").sum() for kind in (JointSpring, JointTorsion)))
+        inertia, weight = float(chain.mass @ reach**2 + own), float(abs(chain.g) * (chain.mass @ reach))
         rounding = EPS * (self.energy + weight + self.work) * (100 + 10 * steps**0.5)
         if method.step_tolerances is None:
             return MOST * scale + rounding
@@ -111,6 +113,13 @@ class Balance:
             stabilised = f"{finer}, or stabilise them: Baumgarte, Projection"
             return _inaccurate(ended, f"the constraints are violated by {self.violation:.2g}", stabilised)
         return ended
+
+
+def _extent(chain: Multibody) -> tuple[np.ndarray, float]:
+    """Return how far the centres of mass are from their hinges at most (N,), and a bound of the inertia about all of them."""
+    if isinstance(chain, SpatialChain):
+        return np.abs(chain.centre).sum(1), float(np.trace(chain.tensor, axis1=1, axis2=2).sum())
+    return np.abs(chain.com) + np.abs(chain.offset), float(chain.inertia.sum())
 
 
 def _inaccurate(ended: Status, wrong: str, remedy: str) -> Status:

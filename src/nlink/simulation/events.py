@@ -27,6 +27,7 @@ from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.space.kinematics import turns as turns_of
+from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.refusals import refuse_space
 from nlink.mechanics.system import System
 from nlink.run.readout import EventRecord, event_record
@@ -318,9 +319,10 @@ class Watch:
 
     def _seen(self, position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return what the function is given: angles and rates (K, N); in space directions and angular velocities (K, N, 3)."""
-        if not self.system.chain.spatial:
+        chain = self.system.chain
+        if not isinstance(chain, SpatialChain):
             return position, velocity
-        found = turns_of(self.system.chain, position, velocity)
+        found = turns_of(chain, position, velocity)
         return found.direction, found.omega
 
     def _values(self, t: np.ndarray, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:

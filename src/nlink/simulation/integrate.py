@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import DEGREES, ModelError, number, warn_of_degrees, without_texts
+from nlink._support.checks import DEGREES, ModelError, listed, number, warn_of_degrees, without_texts
 from nlink._support.interrupt import Interrupt
 from nlink._support.progress import Bar
 from nlink.compiled.announcing import waiting
@@ -102,11 +102,11 @@ def simulate(
         system = chain_or_system if isinstance(chain_or_system, System) else _system(chain_or_system, formulation, theta)
         if t_end is None:
             raise ModelError("simulate needs t_end, the time in s at which the run ends")
+        asked = theta
         if system.chain.spatial and theta is not None and state is None:
             theta, omega = stated(system.chain, theta, 0.0 if omega is None else omega)
         start, correction = _start(system, theta, omega, state, project)
-        given = np.ravel([] if theta is None or system.chain.spatial else np.where(system.chain.slides, 0.0, without_texts(theta)))
-        warn_of_degrees("theta", given[np.abs(given) > DEGREES], "np.radians(theta)")
+        warn_of_degrees("theta", _angles_given(system.chain, asked), "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
         scenario = Scenario(system.chain, *_stated(system, start, theta, omega), settings)
@@ -256,6 +256,19 @@ def _start(
     start = loop_closure.started(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
     return _at_zero(system, system.formulation.encode(system.chain, start.theta, start.omega)), correction
+
+
+def _angles_given(chain: Multibody, theta: Any) -> list[float]:
+    """Return the angles of a start that may be degrees by mistake: numbers; in space those of angles, inclinations and azimuths."""
+    if theta is None:
+        return []
+    if chain.spatial:
+        entries = theta if listed(theta) else [theta]
+        flat = [each for entry in entries for each in (entry if listed(entry) and len(entry) == 2 else [entry])]
+        given = np.array([each for each in flat if isinstance(each, float | int)], float)
+    else:
+        given = np.ravel(np.where(chain.slides, 0.0, without_texts(theta)))
+    return given[np.abs(given) > DEGREES].tolist()
 
 
 def _stated(system: System, start: Restart, theta: Any, omega: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

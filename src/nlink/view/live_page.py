@@ -84,7 +84,7 @@ def live_page(
 @np.errstate(over="ignore", under="ignore")
 def _page(scenario: Scenario, copies: int, difference: float, theme: str | None) -> str:
     chain = scenario.chain
-    refuse_space("live pages", chain)
+    refuse_space("a live page", chain)
     _refuse(chain)
     from nlink.integrators.tableaus import DOP853_TABLEAU
     from nlink.mechanics.parameters import PARAMETERS  # the table is made once, and loads may be registered before

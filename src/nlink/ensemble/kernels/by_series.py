@@ -17,9 +17,9 @@ from nlink.formulations.series.tree import COORDINATE
 from nlink.integrators.taylor import reach
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.series import (
+    Series,
     SeriesLayout,
     SeriesRoom,
-    SeriesSize,
     arrival,
     powers,
     series,
@@ -55,13 +55,13 @@ class TreePath(SeriesPath):
 
 
 def by_series(
-    chain: ChainParameters, size: SeriesSize, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False
+    chain: ChainParameters, kind: Series, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False
 ) -> BySeries:
     """Return the method with memory for so many lanes of this chain; what belongs to a link lies together."""
-    n, m, wide = chain.n, 2 * chain.n + chain.ledger, width * (1 + tangent)
+    n, m, wide, size = chain.n, 2 * chain.size + chain.ledger, width * (1 + tangent), kind.size
     rows = size.terms if chain.loaded or chain.force_level or chain.ledger else size.plain_terms
     terms = np.moveaxis(aligned(n, rows, order + 2, wide), 0, 2)
-    terms[0, 0, :, :width] = 1.0
+    terms[list(kind.ones), 0, :, :width] = 1.0
     w, u = (np.moveaxis(aligned(n, size.scratch, wide), 0, 1) for _ in range(2))
     return BySeries(tol, math.inf, layout, (0,) * order, terms, w, u, aligned(order, m, width))
 
@@ -89,7 +89,7 @@ def attempt_by_series(method, view, limits):
     arrival(h, y, p, room, order, new)
     fill_ledger(method, view, h, view.tangent)
     total, zero, one = last + before, alike(0.0, size), alike(1.0, size)
-    for i in range(2 * p.chain.n):
+    for i in range(len(y) - p.chain.ledger):
         total += abs(value_of(new[i]))
     clocks[BAD] = where(total < 1e300, zero, one)
     clocks[FLAG] = clocks[BAD] + where((size < left) & (clocks[COUNT] < limits.most), zero, one)
@@ -107,7 +107,8 @@ def _no_ledger(method, view, h, tangent):
 
 @kernel
 def _fill_ledger(method, view, h, tangent):
-    y, new, first, order = view.states[OLD], view.states[NEW], 2 * view.p.chain.n, len(method.orders)
+    y, new, order = view.states[OLD], view.states[NEW], len(method.orders)
+    first = len(y) - view.p.chain.ledger
     if len(y) > first:
         q = columns(method.q, 0, view.lanes)
         powers(view.p, view.room, order, q)

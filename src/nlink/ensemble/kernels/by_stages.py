@@ -35,6 +35,7 @@ from nlink.ensemble.kernels.lanes import (
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
 from nlink.ensemble.kernels.stages import ORDER, STAGES, TABLEAU, StagesRoom, begin, error_of, evaluate, step
 from nlink.integrators.tableaus import Accelerations
+from nlink.mechanics.contract import settled
 from nlink.mechanics.kernels import ChainParameters
 
 
@@ -46,7 +47,7 @@ class ByStages(NamedTuple):
     longest: float
     weights: Accelerations
     k: np.ndarray
-    """(STAGES, N, W), point (2, m, W), w (rows, N, W): see `StagesRoom`"""
+    """(STAGES, K, W), point (2, m, W), w (rows, N, W): see `StagesRoom`"""
     point: np.ndarray
     w: np.ndarray
     links: tuple[int, ...] = ()
@@ -69,8 +70,8 @@ def by_stages(
     chain: ChainParameters, tolerances: tuple[float, float], longest: float, rows: int, width: int, tangent: bool = False
 ) -> ByStages:
     """Return the method with memory for so many lanes of this chain; `rows` is the scratch of its right-hand side."""
-    n, m = chain.n, 2 * chain.n + chain.ledger
-    k, point, w = (aligned(*shape, width * (1 + tangent)) for shape in ((STAGES, n), (2, m), (rows, n)))
+    half, m = chain.size, 2 * chain.size + chain.ledger
+    k, point, w = (aligned(*shape, width * (1 + tangent)) for shape in ((STAGES, half), (2, m), (rows, chain.n)))
     return ByStages(*tolerances, longest, TABLEAU, k, point, w)
 
 
@@ -86,8 +87,9 @@ def room_by_stages(method, chain, lanes, tangent):
 @kernel
 def attempt_by_stages(method, view, limits):
     """Try a step; where its error is too large the lane stays where it is, and its step is 0."""
-    p, room, clocks, weights, n = view.p, view.room, view.clocks, method.weights, view.p.chain.n
+    p, room, clocks, weights = view.p, view.room, view.clocks, method.weights
     y, new = view.states[OLD], view.states[NEW]
+    n = (len(y) - p.chain.ledger) // 2
     begin(clocks[T], y, p, weights, room, new)
     sign = 1.0 if limits.t_end >= 0.0 else -1.0
     zero, one = alike(0.0, clocks[T]), alike(1.0, clocks[T])
@@ -103,6 +105,8 @@ def attempt_by_stages(method, view, limits):
     total = zero
     for i in range(len(y)):
         new[i] = where(good, new[i], y[i])
+    settled(new, p, room.w)
+    for i in range(len(y)):
         total += abs(value_of(new[i]))
     clocks[NEXT] = where(good, where(size < left, grown, size), shrunk)
     clocks[RETRY] = where(good, zero, one)
@@ -126,6 +130,7 @@ def first_size(y, k, n, method):
 def interpolate_stages(method, view, s, out):
     """Take a step to the times s."""
     step(view.clocks[T], s, view.states[OLD], view.p, method.weights, view.room, out, False)
+    settled(out, view.p, view.room.w)
 
 
 @kernel
@@ -141,12 +146,14 @@ def path_of_stages(method, view, k):
 def step_within(s, path):
     """Fill the state BETWEEN of a lane with that at the time s into its step."""
     step(path.clocks[T], s, path.states[OLD], path.p, path.weights, path.room, path.states[BETWEEN], False)
+    settled(path.states[BETWEEN], path.p, path.room.w)
 
 
 @kernel
 def seen_in_stages(k, i, s, of_rates, path):
     """Take a step to the time s, unless it is the start or the end, and look at the link."""
-    states, rate = path.states, path.p.chain.n + i
+    states = path.states
+    rate = (len(states[OLD]) - path.p.chain.ledger) // 2 + i
     row = OLD if s == 0.0 else NEW if s == path.clocks[SPAN] else BETWEEN
     if row == BETWEEN:
         step_within(s, path)

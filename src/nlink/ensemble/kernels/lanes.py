@@ -11,18 +11,21 @@ method computes in have 2 W: the rates of dual numbers lie behind their values.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink.compiled.dispatch import dispatched
+from nlink.compiled.dispatch import class_of, dispatched
 from nlink.compiled.duals import duals
 from nlink.compiled.jit import kernel
 from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, columns
 from nlink.formulations.recursive import RecursiveParameters
+from nlink.formulations.space.lines import LineParameters
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import GRAVITY, SINGLE
+from nlink.mechanics.space.numbers import SpatialNumbers
 from nlink.mechanics.tree import TreeParameters
 
 FINISHED, EVENT, NOT_FINITE, TOO_MANY_STEPS = range(4)
@@ -74,7 +77,7 @@ class Lanes(NamedTuple):
     """(3, m, W): states OLD, NEW, BETWEEN"""
     clocks: np.ndarray
     levels: np.ndarray
-    """(N, W): 2 pi times the whole turns of each link at the start, in rad"""
+    """(K, W): 2 pi times the whole turns of each coordinate at the start, in rad"""
     links: np.ndarray
     """(rows, N, W), tip (singles, W) and g (1, W): numbers of the chain, if they vary"""
     tip: np.ndarray
@@ -90,7 +93,7 @@ class View(NamedTuple):
     room: Operand
     """what the method computes in, as vectors"""
     states: Operand
-    """(3, m) vectors; clocks (CLOCKS,) and levels (N,) likewise"""
+    """(3, m) vectors; clocks (CLOCKS,) and levels (K,) likewise"""
     clocks: Operand
     levels: Operand
     own: Lanes
@@ -104,11 +107,10 @@ class View(NamedTuple):
 
 def lanes_for(chain: ChainParameters, width: int, tangent: bool = False) -> Lanes:
     """Return the memory for so many lanes of this chain, with its numbers in it."""
-    n, m = chain.n, 2 * chain.n + chain.ledger
     shapes = (
-        (3, m, width * (1 + tangent)),
+        (3, 2 * chain.size + chain.ledger, width * (1 + tangent)),
         (CLOCKS, width),
-        (n, width),
+        (chain.size, width),
         (*chain.links.shape, width),
         (len(chain.tip), width),
         (1, width),
@@ -123,7 +125,13 @@ def share(own: Lanes, chain: ChainParameters) -> None:
     own.links[:], own.tip[:], own.g[:] = chain.links[..., None], chain.tip[:, None], chain.g
 
 
-@dispatched(lambda length: _shared_chain if not length else _own_chain, "varied", of=len)
+def numbers_or_length(argument: Operand) -> Operand:
+    """Return the class of the numbers of a chain; of a tuple its length."""
+    kind = class_of(argument)
+    return kind if kind in OWN_CHAIN else len(argument)
+
+
+@dispatched(lambda kind, length: OWN_CHAIN[kind] if length else _shared_chain, "chain", "varied", of=numbers_or_length)
 def chain_of(chain, own, first, lanes, varied):
     """Return the parameters of some lanes, from `first` on."""
 
@@ -141,9 +149,22 @@ def _own_chain(chain, own, first, lanes, varied):
     )  # fmt: skip
 
 
+@kernel
+def _own_space(chain, own, first, lanes, varied):
+    return SpatialNumbers(
+        chain.n, chain.size, columns(own.g, first, lanes)[0], columns(own.links, first, lanes), columns(own.tip, first, lanes),
+        chain.whole, chain.table, chain.spans, chain.callback, chain.loaded, chain.sprung, chain.damped, chain.spun, chain.twisted,
+        chain.timed, chain.force_level, chain.ledger, chain.closed,
+    )  # fmt: skip
+
+
+OWN_CHAIN: dict[type, Callable[..., Operand]] = {ChainParameters: _own_chain, SpatialNumbers: _own_space}
+"""How numbers of a type become those of some lanes."""
+
 WITH_CHAIN: dict[type, Any] = {
     RecursiveParameters: lambda p, chain: RecursiveParameters(chain),
     TreeParameters: lambda p, chain: TreeParameters(chain, p.tree),
+    LineParameters: lambda p, chain: LineParameters(chain),
 }
 """What lanes take: how parameters of a type get other numbers."""
 
@@ -172,7 +193,13 @@ def _with_deviations(array, lanes, tangent):
 def member_in(view, k):
     """Return the member in lane k; -1 if there is none."""
     number = int(view.own.clocks[SEAT, k])
-    return number // (2 * view.p.chain.n) if len(view.tangent) > 0 else number
+    return number // len(view.own.y[OLD]) if len(view.tangent) > 0 else number
+
+
+@kernel
+def half_of(view):
+    """Return how many coordinates a member has."""
+    return (len(view.own.y[OLD]) - view.p.chain.ledger) // 2
 
 
 @kernel
@@ -182,14 +209,14 @@ def moved(view, k):
 
 
 @kernel
-def seat(k, number, n, members, limits, longest, own, tangent):
-    """Put a member into lane k, or, if tangent, a pair of a member and a deviation."""
-    member = number // (2 * n) if len(tangent) > 0 else number
+def seat(k, number, half, members, limits, longest, own, tangent):
+    """Put a member into lane k, or, if tangent, a pair of a member and a deviation; states have `half` coordinates."""
+    member = number // (2 * half) if len(tangent) > 0 else number
     own.clocks[SEAT, k] = number
-    for i in range(n):
-        own.y[OLD, i, k], own.y[OLD, n + i, k] = members.position[member, i], members.velocity[member, i]
+    for i in range(half):
+        own.y[OLD, i, k], own.y[OLD, half + i, k] = members.position[member, i], members.velocity[member, i]
         own.levels[i, k] = 2.0 * math.pi * ((members.position[member, i] / (2.0 * math.pi) + NEAREST) - NEAREST)
-    for i in range(2 * n, len(own.y[OLD])):
+    for i in range(2 * half, len(own.y[OLD])):
         own.y[OLD, i, k] = 0.0
     for j in range(len(members.places)):
         row, i = members.places[j, 0], members.places[j, 1]

@@ -52,12 +52,12 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
     It leaves off between steps when another thread puts something else than 0 into halt[0]. Return how many are then not done.
     """
     p, limits, method, own = views(p), views(limits), views(method), views(own)
-    following, done, ended = 0, 0, len(lanes)
+    following, done, ended, half = 0, 0, len(lanes), (len(own.y[OLD]) - p.chain.ledger) // 2
     for k in range(len(lanes)):
         own.clocks[FLAG, k] = 1.0
     while done < count and halt[0] == 0:
         if ended > 0:
-            following = refill(following, count, p.chain.n, members, limits, method, own, lanes, tangent)
+            following = refill(following, count, half, members, limits, method, own, lanes, tangent)
         view = view_of(p, method, own, lanes, varied, tangent)
         if ended > 0:
             begin(observers, view)
@@ -67,12 +67,12 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
 
 
 @kernel
-def refill(following, count, n, members, limits, method, own, lanes, tangent):
+def refill(following, count, half, members, limits, method, own, lanes, tangent):
     """Put the next members into the lanes whose members have come to their end; return which is next."""
     for k in range(len(lanes)):
         if own.clocks[FLAG, k] > 0.0:
             if following < count:
-                seat(k, following, n, members, limits, method.longest, own, tangent)
+                seat(k, following, half, members, limits, method.longest, own, tangent)
                 following += 1
             else:
                 own.clocks[SEAT, k] = -1.0

@@ -30,7 +30,7 @@ class StagesRoom(NamedTuple):
     """What a step is computed in, of vectors or of numbers."""
 
     k: Operand
-    """(STAGES, N): accelerations"""
+    """(STAGES, K): accelerations of the coordinates"""
     point: Operand
     """(2, m): the state of a stage, and its rates"""
     w: Operand
@@ -47,23 +47,24 @@ class StagesRoom(NamedTuple):
 def begin(t, y, p, weights, room, new):
     """Evaluate the first stage, at the state y."""
     evaluate(0, t, y, p, room)
-    for i in range(2 * p.chain.n, len(y)):
+    for i in range(len(y) - p.chain.ledger, len(y)):
         new[i] = weights.rate[STAGES, 0] * room.point[1, i]
 
 
 @kernel
 def step(t, h, y, p, weights, room, new, ledger):
     """Fill `new` with the state at t + h, from a start whose first stage is known; with its ledger, if asked for."""
-    n = p.chain.n
+    end = len(y) - p.chain.ledger
+    n = end // 2
     for s in range(1, STAGES):
         move(s, h, y, n, weights, room, room.point[0])
         evaluate(s, t + weights.c[s] * h, room.point[0], p, room)
         if ledger:
-            for i in range(2 * n, len(y)):
+            for i in range(end, len(y)):
                 new[i] += weights.rate[STAGES, s] * room.point[1, i]
     move(STAGES, h, y, n, weights, room, new)
     if ledger:
-        for i in range(2 * n, len(y)):
+        for i in range(end, len(y)):
             new[i] = y[i] + h * new[i]
 
 
@@ -84,7 +85,8 @@ def _evaluate_unrolled(s, t, y, p, room):
 
 @kernel
 def _evaluate(s, t, y, p, room):
-    n, out = p.chain.n, room.point[1]
+    out = room.point[1]
+    n = (len(out) - p.chain.ledger) // 2
     rhs(t, y, p, out, room.w)
     for i in range(n):
         room.k[s, i] = out[n + i]
@@ -92,7 +94,7 @@ def _evaluate(s, t, y, p, room):
 
 @dispatched(lambda links: _move_unrolled if links else _move, "room", of=unrolled_links)
 def move(s, h, y, n, weights, room, point):
-    """Fill `point` with the angles and rates of stage s, or of the new point, from the accelerations of those before."""
+    """Fill `point` with the coordinates and rates of stage s, or of the new point, from the accelerations of those before."""
 
 
 @kernel

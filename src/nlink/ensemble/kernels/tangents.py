@@ -46,26 +46,26 @@ class Deviations(NamedTuple):
 @kernel
 def depart(observer, view, k):
     """Give lane k its deviation, and the longest step of its member."""
-    n, own = view.p.chain.n, view.own
-    deviate(own.y, int(own.clocks[SEAT, k]) % (2 * n), n, len(view.lanes), k)
+    own = view.own
+    deviate(own.y, int(own.clocks[SEAT, k]) % len(own.y[OLD]), len(view.lanes), k)
     if len(observer.longest) > 0:
         own.clocks[LONGEST, k] = observer.longest[member_in(view, k)]
 
 
 @kernel
-def deviate(y, column, n, width, k):
+def deviate(y, column, width, k):
     """Give lane k a deviation."""
-    for i in range(2 * n):
+    for i in range(len(y[OLD])):
         y[OLD, i, width + k] = 1.0 if i == column else 0.0
 
 
 @kernel
 def arrive(observer, view, k):
     """Write down the deviation of lane k, if it has come to the end of the time."""
-    n, own, width, number = view.p.chain.n, view.own, len(view.lanes), int(view.own.clocks[SEAT, k])
+    own, width, number, m = view.own, len(view.lanes), int(view.own.clocks[SEAT, k]), len(view.own.y[OLD])
     if abs(observer.t_end - own.clocks[T, k]) <= abs(own.clocks[SPAN, k]):
-        for i in range(2 * n):
-            observer.derivatives[number // (2 * n), i, number % (2 * n)] = own.y[NEW, i, width + k]
+        for i in range(m):
+            observer.derivatives[number // m, i, number % m] = own.y[NEW, i, width + k]
 
 
 HOOKS[Deviations] = Hooks(start=depart, end=arrive)
@@ -93,7 +93,7 @@ def fastest_rate(view):
         for k in range(width):
             for i in range(2 * n):
                 y[OLD, i, k] = 0.0
-            deviate(y, first + k, n, width, k)
+            deviate(y, first + k, width, k)
         rhs(0.0, view.states[OLD], view.p, view.states[NEW], view.room.w)
         for k in range(min(width, 2 * n - first)):
             for i in range(n):

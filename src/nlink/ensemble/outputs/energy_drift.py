@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -10,13 +10,16 @@ import numpy as np
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import anywhere
 from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
+from nlink.formulations.space.lines import LineParameters
 from nlink.integrators.save_times import save_times
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import energies, turn
+from nlink.mechanics.space.energy import line_energies
 from nlink.mechanics.tree import TreeParameters, tree_energies
 
 if TYPE_CHECKING:
@@ -81,7 +84,7 @@ def balanced_energy(view, y):
     """Return the energy of the lanes in the states y, less the work done on them."""
     moving, resting = energies_of(y, view.p, view.room.w)
     total = moving + resting
-    for i in range(2 * view.p.chain.n, len(y)):
+    for i in range(len(y) - view.p.chain.ledger, len(y)):
         total -= y[i]
     return total
 
@@ -93,7 +96,11 @@ def chain_energies(y, p, w):
     return energies(y, y, p.chain.n, p.chain, w, 0.0, 1.0)
 
 
-@dispatched(lambda kind: tree_energies if kind is TreeParameters else chain_energies)
+ENERGIES: dict[type, Callable[..., tuple[Operand, Operand]]] = {TreeParameters: tree_energies, LineParameters: line_energies}
+"""Of a chain in the plane, if not said."""
+
+
+@dispatched(lambda kind: ENERGIES.get(kind, chain_energies))
 def energies_of(y, p, w):
     """Return kinetic and potential energy of the states y."""
 

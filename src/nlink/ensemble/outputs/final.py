@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink.compiled.jit import kernel
-from nlink.ensemble.kernels.lanes import NEW, member_in
+from nlink.ensemble.kernels.lanes import NEW, half_of, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import Keep, Output, read_vectors, vectors
 from nlink.mechanics.chain import Multibody
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FinalState(NamedTuple):
-    """The observer: angles and rates (M, N)."""
+    """The observer: coordinates and rates (M, K)."""
 
     theta: np.ndarray
     omega: np.ndarray
@@ -57,7 +57,7 @@ class Final(Keep):
 @kernel
 def write(observer, view, k):
     """Write down the new state of lane k."""
-    n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+    n, member, y = half_of(view), member_in(view, k), view.own.y
     for i in range(n):
         observer.theta[member, i], observer.omega[member, i] = y[NEW, i, k], y[NEW, n + i, k]
 

@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 
 from nlink._support.checks import ModelError, line, number, shown, whole
 from nlink.compiled.jit import kernel, of_user
-from nlink.ensemble.kernels.lanes import NEW, OLD, SPAN, T, member_in, moved
+from nlink.ensemble.kernels.lanes import NEW, OLD, SPAN, T, half_of, member_in, moved
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import Arrays, Keep, Output
 from nlink.mechanics.chain import Multibody
@@ -92,7 +92,7 @@ def _observer(step: Step) -> Any:
 
     @kernel
     def show(observer, view, k, row, t):
-        n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+        n, member, y = half_of(view), member_in(view, k), view.own.y
         for i in range(n):
             observer.theta[member, i], observer.omega[member, i] = y[row, i, k], y[row, n + i, k]
         call(observer.memory[member], t, observer.theta[member], observer.omega[member])

@@ -11,7 +11,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError, listed, number_or_each, shown
 from nlink.compiled.jit import kernel
-from nlink.ensemble.kernels.lanes import AT, BETWEEN, OLD, SEAT, SPAN, T, member_in
+from nlink.ensemble.kernels.lanes import AT, BETWEEN, OLD, SEAT, SPAN, T, half_of, member_in
 from nlink.ensemble.kernels.methods import interpolate
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import Arrays, Keep, Output, read_vectors, vectors
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class SampledStates(NamedTuple):
-    """The observer: angles and rates (M, T, N), how many times a member has passed (M,), its next time (M,), and the times (T,),
-    of which the last is NaN: it never comes.
+    """The observer: coordinates and rates (M, T, K), how many times a member has passed (M,), its next time (M,), and the times
+    (T,), of which the last is NaN: it never comes.
     """
 
     theta: np.ndarray
@@ -121,7 +121,7 @@ def is_due(observer, view, k):
 @kernel
 def write(observer, view, k, row):
     """Write down a state of lane k for its next time."""
-    n, member, y = view.p.chain.n, member_in(view, k), view.own.y
+    n, member, y = half_of(view), member_in(view, k), view.own.y
     at = int(observer.passed[member])
     for i in range(n):
         observer.theta[member, at, i], observer.omega[member, at, i] = y[row, i, k], y[row, n + i, k]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from nlink.compiled.views import views
 from nlink.mechanics.contract import settled
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.model import SpatialChain
-from nlink.mechanics.space.numbers import SpatialNumbers
+from nlink.mechanics.space.numbers import SpaceParameters, SpatialNumbers
 from nlink.mechanics.system import Formulation
 
 
@@ -26,13 +26,13 @@ def settle_many(y, p, w):
 class SpaceFormulation(Formulation):
     """A formulation in the coordinates of a chain in space and their rates (..., K)."""
 
-    kind: type
+    kind: ClassVar[type[SpaceParameters]]
 
     def of_space(self, chain: SpatialChain) -> Formulation:
         """Return itself."""
         return self
 
-    def parameters(self, chain: SpatialChain, numbers: SpatialNumbers) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def parameters(self, chain: SpatialChain, numbers: SpatialNumbers) -> SpaceParameters:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Take every chain and load that a SpatialChain takes."""
         return self.kind(numbers)
 
@@ -63,7 +63,7 @@ class SpaceFormulation(Formulation):
         sizes = [np.linalg.norm(c[..., place], axis=-1) - 1 for place in chain.places if place.stop - place.start > 2]
         return np.abs(sizes).max(0) if sizes else np.zeros(np.shape(state)[:-1])
 
-    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
+    def settled(self, parameters: SpaceParameters, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
         """Scale the coordinates to their spheres and project the rates, in place; what was off before is not told."""
         settle_many(states, parameters, scratch)
         return 0.0, 0.0

@@ -46,7 +46,7 @@ class BallSweep(SpaceFormulation):
     """O(N) sweep over lines and bodies on ball joints."""
 
     name: ClassVar[str] = "recursive"
-    kind: ClassVar[type] = BallParameters
+    kind: ClassVar[type[SpaceParameters]] = BallParameters
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""

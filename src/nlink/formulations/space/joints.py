@@ -22,6 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.space.base import SpaceFormulation
@@ -43,8 +45,11 @@ from nlink.mechanics.scratch import TQ
 from nlink.mechanics.space.attitudes import cross, dot, pose_joints, put, taken
 from nlink.mechanics.space.joint_loads import drive_hinges, twist_joints
 from nlink.mechanics.space.kernels import apply_space_loads
+from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.numbers import BALL, HINGE, KIND, LINE, PLACE, UNIVERSAL, SpaceParameters
+from nlink.mechanics.space.resistance import locked
 from nlink.mechanics.space.scratch import AXIS, DRIFT, PER_AXIS, SPACE_ROWS
+from nlink.mechanics.system import System
 
 PUSH, TILT, REST = BODY_ROWS, BODY_ROWS + 3, BODY_ROWS + 6
 """Of an axis V/H (3), U/H (3) and h/H; those of the second axis follow by SECOND."""
@@ -60,11 +65,20 @@ class JointSweep(SpaceFormulation):
     """O(N) sweep over lines and bodies on balls, hinges and universal joints."""
 
     name: ClassVar[str] = "recursive"
-    kind: ClassVar[type] = JointParameters
+    kind: ClassVar[type[SpaceParameters]] = JointParameters
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""
         return SPACE_ROWS
+
+    def stuck(self, system: System, t: float, y: np.ndarray) -> tuple[str, str] | None:
+        """Return why the motion is not determined where a universal joint is locked; None elsewhere."""
+        c, _ = system.decode(y[: system.size])
+        if not np.isfinite(c).all() or not isinstance(system.chain, SpatialChain):
+            return None
+        i = locked(system.chain, c)
+        reason = f"no mass resists a turn of link {(i or 0) + 1} about an axis of its universal joint, which is locked here"
+        return None if i is None else (reason, "give it an inertia about its own axis, or another start")
 
 
 @right_hand_side(JointParameters)

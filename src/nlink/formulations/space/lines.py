@@ -41,7 +41,7 @@ class LineSweep(SpaceFormulation):
     """O(N) sweep over lines on ball joints, the tension as unknown."""
 
     name: ClassVar[str] = "recursive"
-    kind: ClassVar[type] = LineParameters
+    kind: ClassVar[type[SpaceParameters]] = LineParameters
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""
@@ -83,6 +83,7 @@ def pull_line(i, at, y, p, w, below):
     yx, yy, yz = xxx * ex + xxy * ey + xxz * ez, xxy * ex + xyy * ey + xyz * ez, xxz * ex + xyz * ey + xzz * ez
     part = 1.0 / (ex * yx + ey * yy + ez * yz)
     zx, zy, zz = -bx, -by, -bz
+    lowx, lowy, lowz = zx, zy, zz
     if p.loaded:
         lowx, lowy, lowz = pushes(i, ex, ey, ez, p, w)
         zx, zy, zz = zx + lowx, zy + lowy, zz + lowz

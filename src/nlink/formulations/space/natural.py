@@ -51,7 +51,7 @@ class SpaceNatural(ConstrainedFormulation):
         """Return itself."""
         return self
 
-    def parameters(self, chain: SpatialChain, numbers: SpatialNumbers) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def parameters(self, chain: SpatialChain, numbers: SpatialNumbers) -> SpaceNaturalParameters:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Take lines with every load; refuse bodies."""
         if not chain.lines:
             raise ModelError("natural takes lines in space, not bodies; use recursive")
@@ -99,7 +99,9 @@ class SpaceNatural(ConstrainedFormulation):
         _, _, size, _ = self._directions(chain, state)
         return np.abs(size[..., 0] ** 2 - chain.length**2).max(-1)
 
-    def settled(self, parameters: Any, states: np.ndarray, scratch: np.ndarray, plain: bool) -> tuple[float, float]:
+    def settled(
+        self, parameters: SpaceNaturalParameters, states: np.ndarray, scratch: np.ndarray, plain: bool
+    ) -> tuple[float, float]:
         """Bring states (K, size + ledger) onto the constraints, in place; return the largest |Phi| and |Phi'| before."""
         return settle_open_many(states, parameters, scratch, plain)
 
@@ -109,11 +111,13 @@ class SpaceNatural(ConstrainedFormulation):
 
 
 def _rows(values: np.ndarray) -> np.ndarray:
-    return np.reshape(values, (*np.shape(values)[:-1], -1, 3))
+    *lead, size = np.shape(values)
+    return np.reshape(values, (*lead, size // 3, 3))
 
 
 def _flat(values: np.ndarray) -> np.ndarray:
-    return values.reshape((*values.shape[:-2], -1))
+    *lead, n, size = values.shape
+    return values.reshape((*lead, n * size))
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:

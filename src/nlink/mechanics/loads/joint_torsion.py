@@ -1,4 +1,7 @@
-"""Torsion springs of joints in space: the energy k psi^2/2 of the twist psi between neighbours about their axes."""
+"""Torsion springs of joints in space: the energy k psi^2/2 of the twist psi between neighbours about their axes.
+
+The twist is a function of the pose, -pi to pi: beyond half a turn the spring pulls on, round the other way.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ with the rotation R is e = R (0, -1, 0).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Body:
         return self.tensor + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _tensor(value: Any) -> Matrix:
+def _tensor(value: object) -> Matrix:
     """Return a tensor of inertia that a body can have, given by three moments or (3, 3)."""
     rows = tuple(value) if listed(value) else ()
     if len(rows) != 3:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from nlink._support.checks import ModelError, listed, number, shown
 
@@ -20,7 +20,7 @@ PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 
 
-def triple(where: str, value: Any) -> Vector:
+def triple(where: str, value: object) -> Vector:
     """Return three numbers (x, y, z), checked."""
     if not listed(value) or len(value := tuple(value)) != 3:
         raise ModelError(f"{where} must be three numbers (x, y, z), got {shown(value)}")
@@ -28,7 +28,7 @@ def triple(where: str, value: Any) -> Vector:
     return x, y, z
 
 
-def unit(where: str, value: Any) -> Vector:
+def unit(where: str, value: object) -> Vector:
     """Return a direction (x, y, z) of length 1, checked."""
     x, y, z = triple(where, value)
     size = math.hypot(x, y, z)

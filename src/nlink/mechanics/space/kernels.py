@@ -45,11 +45,11 @@ from nlink.mechanics.space.scratch import (
     PIVOT,
 )
 
-DAMPERS = {kind.law.on: kind for kind in BUILT_IN if kind.law and kind.law.damping}
-"""The loads that resist rates, of joints and of links."""
-DAMPING, RESISTANCE = (row(DAMPERS[on], DAMPERS[on].law.damping) for on in ("joint", "link"))
+DAMPERS = {kind.law.on: (kind, kind.law.damping) for kind in BUILT_IN if kind.law and kind.law.damping}
+"""The loads that resist rates, of joints and of links, and the names of their numbers."""
+DAMPING, RESISTANCE = (row(*DAMPERS[on]) for on in ("joint", "link"))
 (STIFFNESS,) = (row(kind, kind.law.stiffness) for kind in BUILT_IN if kind.law and kind.law.stiffness)
-DAMPED, RESISTED = (LEDGER.index(DAMPERS[on].name) for on in ("joint", "link"))
+DAMPED, RESISTED = (LEDGER.index(DAMPERS[on][0].name) for on in ("joint", "link"))
 DRAGGED, FOLLOWED, TIPPED = (LEDGER.index(name) for name in ("drag", "follower_force", "tip_force"))
 LOOSE = 1e-14
 """Part of its diagonal below which a pivot of the friction is rounding: nothing holds that spin."""

@@ -13,7 +13,7 @@ two angles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -46,10 +46,11 @@ class SpatialChain(Multibody):
     """
 
     spatial: ClassVar[bool] = True
-    pin: ClassVar[None] = None
     links: tuple[Link | Body, ...]
     loads: tuple[Load, ...] = ()
     spin: float | tuple[float, ...] = 0.0
+    pin: None = field(default=None, init=False, repr=False, compare=False)
+    """that of a chain in the plane"""
 
     def __post_init__(self) -> None:
         object.__setattr__(
@@ -63,7 +64,7 @@ class SpatialChain(Multibody):
         for load in self.loads:
             self._check_load(load)
         if self.lines:
-            refuse_singular("SpatialChain", self.links)
+            refuse_singular("SpatialChain", [link for link in self.links if isinstance(link, Link)])
         else:
             self._refuse_weak()
 
@@ -127,7 +128,7 @@ class SpatialChain(Multibody):
             turning[place] = not isinstance(joint, Ball)
         return turning
 
-    def start(self, pose: Any, omega: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, pose: object, omega: object = None) -> tuple[np.ndarray, np.ndarray]:
         """Return coordinates and rates (K,) of a pose and of angular velocities, as `poses` says; rates not given are zero.
 
         >>> SpatialChain.uniform(1).start((0.0,), [(0.0, 0.0, 2.0)])[1].tolist()
@@ -178,9 +179,7 @@ class SpatialChain(Multibody):
             return
         if isinstance(link.joint, Hinge | Universal) and i and self.is_line[i - 1]:
             kind = type(link.joint).__name__
-            raise ModelError(
-                f"{where} is on a {kind} below a line, whose turn about itself is not determined; make links[{i - 1}] a Body"
-            )
+            raise ModelError(f"{where} is on a {kind} below a line, which has no twist; make links[{i - 1}] a Body")
         if isinstance(link.joint, Ball):
             self._check_ball(where, link)
 
@@ -240,9 +239,7 @@ class SpatialChain(Multibody):
             zip(load.torque if isinstance(load.torque, tuple) else (load.torque,) * self.n, self.joints, strict=True)
         ):
             if (acts[i] or not isinstance(part, float)) and not isinstance(joint, Hinge):
-                raise ModelError(
-                    f"JointTorque.torque[{i}] must be 0: the joint of links[{i}] is no Hinge; torques act about hinges only"
-                )
+                raise ModelError(f"JointTorque.torque[{i}] must be 0: links[{i}] is not on a Hinge; torques act about hinges only")
 
 
 for _name in (

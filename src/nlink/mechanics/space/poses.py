@@ -14,7 +14,7 @@ across it; of a hinge its own rate, of a universal joint its two.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,18 +29,18 @@ Quaternion = tuple[float, float, float, float]
 Values = tuple[float, ...]
 
 
-def position_of(chain: SpatialChain, pose: Any) -> np.ndarray:
+def position_of(chain: SpatialChain, pose: object) -> np.ndarray:
     """Return the coordinates (K,) of a pose."""
     return np.array([c for i, entry in enumerate(_entries("pose", pose, chain.n)) for c in _coordinates(chain, i, entry)])
 
 
-def velocity_of(chain: SpatialChain, position: np.ndarray, omega: Any) -> np.ndarray:
+def velocity_of(chain: SpatialChain, position: np.ndarray, omega: object) -> np.ndarray:
     """Return the rates of the coordinates (K,) of angular velocities."""
     given = rates_given(chain, omega)
     return np.array([r for i, entry in enumerate(given) for r in _rates(chain, i, position[chain.places[i]].tolist(), entry)])
 
 
-def rates_given(chain: SpatialChain, omega: Any) -> list[Values]:
+def rates_given(chain: SpatialChain, omega: object) -> list[Values]:
     """Return the rates of each link, checked: of hinges and universal joints those of their angles, else (x, y, z)."""
     return [_rates_given(chain, i, entry) for i, entry in enumerate(_entries("omega", omega, chain.n))]
 
@@ -66,7 +66,7 @@ def turned_down(q: Quaternion) -> Vector:
     return -2 * (x * y - w * z), -1 + 2 * (x * x + z * z), -2 * (y * z + w * x)
 
 
-def _entries(name: str, value: Any, n: int) -> list[Any]:
+def _entries(name: str, value: object, n: int) -> list[object]:
     """Return an entry for each of n links: one number or text serves all."""
     if not listed(value):
         return [value] * n
@@ -77,14 +77,14 @@ def _entries(name: str, value: Any, n: int) -> list[Any]:
     return entries
 
 
-def _numbers(where: str, entry: Any, units: Units) -> Values:
+def _numbers(where: str, entry: object, units: Units) -> Values:
     """Return the numbers of an entry; texts say their units."""
     if not listed(entry):
         return (measured(where, entry, 1.0, units),)
     return tuple(measured(f"{where}[{k}]", each, 1.0, units) for k, each in enumerate(entry))
 
 
-def _coordinates(chain: SpatialChain, i: int, entry: Any) -> Values:
+def _coordinates(chain: SpatialChain, i: int, entry: object) -> Values:
     """Return the coordinates of link i."""
     where, joint = f"pose[{i}]", chain.joints[i]
     given = _numbers(where, entry, ANGLES)
@@ -130,7 +130,7 @@ def _quaternion(where: str, given: Values) -> Quaternion:
     return (w, x, y, z) if abs(size - 1) <= UNIT else (w / size, x / size, y / size, z / size)
 
 
-def _rates_given(chain: SpatialChain, i: int, entry: Any) -> Values:
+def _rates_given(chain: SpatialChain, i: int, entry: object) -> Values:
     """Return the rates of link i as they are given, checked."""
     where, joint = f"omega[{i}]", chain.joints[i]
     given = _numbers(where, entry, RATES)
@@ -139,7 +139,7 @@ def _rates_given(chain: SpatialChain, i: int, entry: Any) -> Values:
             return (0.0,) * joint.freedom
         if len(given) != joint.freedom:
             what = (
-                "hinge takes its rate about its axis" if joint.freedom == 1 else "universal joint takes the rates of its two angles"
+                "hinge takes the rate of its angle" if joint.freedom == 1 else "universal joint takes the rates of its two angles"
             )
             raise ModelError(f"{where} has {len(given)} numbers: a {what}")
         return given

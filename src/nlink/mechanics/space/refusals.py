@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from nlink._support.checks import ModelError
 from nlink.mechanics.chain import Multibody
 
@@ -28,13 +26,13 @@ INSTEAD = {
     "flow": "use simulate",
     "Gauss": "use Rattle, DOP853 or Taylor",
     "IDA": "use Rattle, DOP853 or Scipy",
-    "live pages": "give the run to animate",
+    "a live page": "give the run to animate",
     "the studio's plots of angles": "use inclination and azimuth",
 }
 """What to use in place of what is not offered in space."""
 
 
-def refuse_space(what: str, model: Any, instead: str = "") -> None:
+def refuse_space(what: str, model: object, instead: str = "") -> None:
     """Refuse a chain in space by the name of what does not take it; `instead` says what to use, if the table does not.
 
     >>> from nlink.mechanics.chain import Chain

@@ -8,7 +8,6 @@ omega    of a line and of a body on a ball its angular velocity (x, y, z) in wor
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from nlink.mechanics.space.poses import position_of, rates_given
 Row = float | tuple[float, ...]
 
 
-def pose_rows(chain: SpatialChain, pose: Any) -> tuple[Row, ...]:
+def pose_rows(chain: SpatialChain, pose: object) -> tuple[Row, ...]:
     """Return a pose, checked, as rows; rows that are given stay as they are, to the last bit.
 
     >>> pose_rows(SpatialChain.uniform(1), 0.0)
@@ -28,9 +27,9 @@ def pose_rows(chain: SpatialChain, pose: Any) -> tuple[Row, ...]:
     return _rows(chain, position_of(chain, pose))
 
 
-def omega_rows(chain: SpatialChain, omega: Any) -> tuple[Row, ...]:
+def omega_rows(chain: SpatialChain, omega: object) -> tuple[Row, ...]:
     """Return angular velocities, checked, as rows; rows that are given stay as they are."""
-    return tuple(given if len(given) > 1 else given[0] for given in rates_given(chain, omega))
+    return tuple(_row(given) for given in rates_given(chain, omega))
 
 
 def rows_of(chain: SpatialChain, position: np.ndarray, velocity: np.ndarray) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
@@ -42,14 +41,14 @@ def rows_of(chain: SpatialChain, position: np.ndarray, velocity: np.ndarray) -> 
 
 
 def turned_further(
-    chain: SpatialChain, pose: tuple[Any, ...], omega: tuple[Any, ...], factors: list[float]
+    chain: SpatialChain, pose: tuple[Row, ...], omega: tuple[Row, ...], factors: list[float]
 ) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Return a start with the angle by which each link is turned from the hanging chain, and its rates, times a factor."""
     rows = tuple(_further(row, factor) for row, factor in zip(pose, factors, strict=True))
     return rows, tuple(_times(row, factor) for row, factor in zip(omega, factors, strict=True))
 
 
-def _further(row: Any, factor: float) -> Row:
+def _further(row: Row, factor: float) -> Row:
     """Return a direction with another inclination, a quaternion with another angle about its axis, or other angles of a joint."""
     if not isinstance(row, tuple) or len(row) < 3:
         return _times(row, factor)
@@ -62,14 +61,19 @@ def _further(row: Any, factor: float) -> Row:
     return (parts[0], -math.cos(angle), parts[1]) if len(row) == 3 else (math.cos(angle), *parts)
 
 
-def _times(row: Any, factor: float) -> Row:
+def _times(row: Row, factor: float) -> Row:
     return tuple(factor * each for each in row) if isinstance(row, tuple) else factor * row
 
 
 def _rows(chain: SpatialChain, values: np.ndarray) -> tuple[Row, ...]:
     numbers = values.tolist()
     each = (tuple(numbers[place]) for place in chain.places)
-    return tuple(row if len(row) > 1 else row[0] for row in each)
+    return tuple(map(_row, each))
+
+
+def _row(numbers: tuple[float, ...]) -> Row:
+    """Return the numbers of a link, or its one number."""
+    return numbers if len(numbers) > 1 else numbers[0]  # pyright: ignore[reportGeneralTypeIssues]
 
 
 def _of_angles(chain: SpatialChain, i: int) -> bool:

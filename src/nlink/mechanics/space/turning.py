@@ -80,11 +80,12 @@ def first_rates(chain: SpatialChain) -> tuple[np.ndarray, np.ndarray]:
     n, stiffness = chain.n, np.diag(found.weight) + found.springs
     inverse = np.linalg.inv(found.inertia)
     companion = np.block([[np.zeros((n, n)), np.eye(n)], [inverse @ stiffness, -inverse @ np.diag(found.rotors)]])
-    rates, shapes = np.linalg.eig(companion)
-    good = np.flatnonzero((np.abs(rates.imag) < 1e-9 * np.abs(rates)) & (rates.real > 0))
-    order = good[np.argsort(rates[good].real)]
-    shapes = shapes[:n, order].real
-    return rates[order].real, shapes * np.sign(shapes[0]) / np.abs(shapes).max(0)
+    values, vectors = np.linalg.eig(companion)
+    rates, waves = np.real(values), np.imag(values)
+    good = np.flatnonzero((np.abs(waves) < 1e-9 * np.abs(values)) & (rates > 0))
+    order = good[np.argsort(rates[good])]
+    shapes = np.real(vectors[:n, order])
+    return rates[order], shapes * np.sign(shapes[0]) / np.abs(shapes).max(0)
 
 
 def steady_turning(chain: SpatialChain, rate: float, mode: int = 1) -> np.ndarray:

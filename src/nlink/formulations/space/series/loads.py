@@ -32,7 +32,7 @@ def act(k, room, ahead):
     for i in range(p.n):
         lost = p.links[RESISTANCE, i] * (k + 1.0)
         u[QX, i], u[QY, i], u[QZ, i] = -lost * terms[X, k + 1, i], -lost * terms[Y, k + 1, i], -lost * terms[Z, k + 1, i]
-        if p.links[SPIN, i] != 0.0:
+        if p.spun:
             spin(k, i, p, terms, u)
     if p.sprung:
         bend(k, p, terms, w, u)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.series.resistance import drag_horizon
@@ -48,7 +49,8 @@ from nlink.formulations.space.series.rows import (
     Z,
 )
 from nlink.formulations.space.series.sweep import factorise, solve, swung
-from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES, Series
+from nlink.formulations.space.series.unrolled import unrolled_lines
+from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
 
 TURN = 0.75
 """A line may turn by 2 rad in a step where a link in the plane may turn by 1.5."""
@@ -56,21 +58,37 @@ TURN = 0.75
 
 def line_series(t, bound, ahead, y, p, room, order):
     """Fill the room with the series from the state y; return the sizes of the last two coefficients and the largest rate."""
-    chain, terms, u, uv, n = room.chain, room.terms, room.u, room.uv, room.chain.n
-    fastest = begin_step(chain, y, terms)
-    factorise(chain, y, 0, room.w)
-    for k in range(order - 1):
-        if chain.loaded:
-            act(k, room, ahead)
-        sums(k, chain.loaded, room)
-        solve(n, len(uv[PX]), chain.g if k == 0 else 0.0 * chain.g, room.w, room.v, u, uv)
-        coefficients(k, room)
+    terms, u, uv, n = room.terms, room.u, room.uv, room.chain.n
+    fastest = begin_step(room.chain, y, terms)
+    orders(y, room, order, ahead)
     for j in range(len(uv[LAST])):
         uv[LAST, j], uv[BEFORE, j] = size(order, room.wide, j), size(order - 1, room.wide, j)
     last, before = u[LAST, 0], u[BEFORE, 0]
     for i in range(1, n):
         last, before = max(last, u[LAST, i]), max(before, u[BEFORE, i])
     return last, before, fastest
+
+
+@kernel
+def in_loops(y, room, order, ahead):
+    """See `orders`."""
+    chain, u, uv = room.chain, room.u, room.uv
+    factorise(chain, y, 0, room.w)
+    for k in range(order - 1):
+        if chain.loaded:
+            act(k, room, ahead)
+        sums(k, chain.loaded, room)
+        solve(chain.n, len(uv[PX]), chain.g if k == 0 else 0.0 * chain.g, room.w, room.v, u, uv)
+        coefficients(k, room)
+
+
+ORDERS = {ORDER_BY_ORDER: in_loops, UNROLLED: lambda y, room, order, ahead: unrolled_lines(room)}
+"""By the layout of the series."""
+
+
+@dispatched(lambda layout: ORDERS[layout.kind], "room", of=layout_of)
+def orders(y, room, order, ahead):
+    """Find the coefficients from the third on."""
 
 
 @kernel
@@ -206,4 +224,4 @@ IN_LOOPS = Series(
     size=LINE_SIZE,
     refusal=refusal,
 )
-SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS, ONE_VECTOR: IN_ONE_VECTOR}
+SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS, UNROLLED: IN_LOOPS, ONE_VECTOR: IN_ONE_VECTOR}

@@ -2,20 +2,19 @@
 
 With A_ij = (C^-1)_ij e_i.e_j, inverted once a step, p the products of lower order (of order 0 the loads), and s that of e.e,
 
-    q = C^-1 p     lambda = A^-1 g     g = -(k+1)(k+2) s/2 - e.q     (k+1)(k+2) e_{k+2} = q + C^-1 (lambda e)
+    q = C^-1 p / ((k+1)(k+2))     g = s/2 + e.q     e_{k+2} = q - C^-1 (A^-1 g e)     lambda = -(k+1)(k+2) A^-1 g
 
-C^-1 (A^-1 g e) is one matrix G of numbers G g, made once a step, so that the next order waits for q, one sum over the parts of a
-line and G alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
+-C^-1 (A^-1 g e) is one matrix, made once a step, times g, so that the next order waits for q, one sum over the parts of a line and
+this matrix alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from numba import types
 
 from nlink.compiled.interpreted import padded
 from nlink.compiled.jit import intrinsic, kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.tracing import Cells, Number, fields, gathered, scattered
 from nlink.formulations.series.one_vector import inverted, total
 from nlink.formulations.space.series.rows import LINE_SIZE
@@ -100,7 +99,7 @@ def polynomials(p, room, order, q):
             q[k, half + i] = (k + 2.0) * room.terms[LINE, k + 2, i] if k + 2 <= order else 0.0
 
 
-def in_one_vector_in_python(room: Any, y: Any) -> tuple[float, float, float]:
+def in_one_vector_in_python(room: Operand, y: Operand) -> tuple[float, float, float]:
     """Do what `in_one_vector` does."""
     n, width = room.chain.n, room.wide.numbers.shape[-1]
     e, v = (padded(y[first : first + PARTS * n], width) for first in (0, PARTS * n))
@@ -126,15 +125,16 @@ def in_one_vector(_typing, room, y):
 def vector_series(links, order, e, rate, wide, w):
     """Write down all orders from unit vectors and rates; return the sizes of the last two coefficients and the largest rate."""
     inverse_masses = [w[COLUMN + j, 0] for j in range(links)]
-    pulls = inverted([column * parted(e * of(e, j, links), links) for j, column in enumerate(inverse_masses)], PARTS)
+    couplings = [column * parted(e * of(e, j, links), links) for j, column in enumerate(inverse_masses)]
+    pulls = [-row for row in inverted(couplings, PARTS)]
     swings = [applied(inverse_masses, pull * e, links) for pull in pulls]
     terms, lam = [e, rate], []
     for k in range(order - 1):
         scale = (k + 1.0) * (k + 2.0)
-        q = applied(inverse_masses, total(lam, terms[k:0:-1]), links) if k else w[FALL, 0]
-        g = -parted(e * q + scale * half_square(k + 2, terms), links)
-        lam.append(applied(pulls, g, links))
-        terms.append((q + applied(swings, g, links)) * (1.0 / scale))
+        q = (applied(inverse_masses, total(lam, terms[k:0:-1]), links) if k else w[FALL, 0]) * (1.0 / scale)
+        g = parted(e * q + half_square(k + 2, terms), links)
+        lam.append(applied(pulls, g, links) * scale)
+        terms.append(applied(swings, g, links, q))
     for k, term in enumerate(terms):
         wide[LINE, k, 0] = term
     last, before = (parted(abs(terms[k]), links).largest() for k in (order, order - 1))
@@ -153,12 +153,14 @@ def turned(by, links, width):
 
 def of(vector, j, links):
     """Write down a vector that has the parts of line j in the lanes of all lines."""
+    if links == 1:
+        return vector
     return vector.at([PARTS * j + lane % PARTS if lane < PARTS * links else lane for lane in range(len(vector))])
 
 
-def applied(columns, vector, links):
-    """Write down the product of a matrix and a vector."""
-    return total(columns, [of(vector, j, links) for j in range(links)])
+def applied(columns, vector, links, start: Operand = 0.0) -> Operand:
+    """Write down the product of a matrix and a vector, and add it to a start."""
+    return total(columns, [of(vector, j, links) for j in range(links)], start)
 
 
 def half_square(k, terms):
@@ -167,7 +169,7 @@ def half_square(k, terms):
     return found + 0.5 * (terms[k // 2] * terms[k // 2]) if k % 2 == 0 else found
 
 
-def summed_in_python(room: Any, h: float, new: Any) -> None:
+def summed_in_python(room: Operand, h: float, new: Operand) -> None:
     """Do what `summed` does."""
     links, half = layout_of(room).links, PARTS * layout_of(room).links
     found = vector_arrival(links, len(room.order), h, room.wide)

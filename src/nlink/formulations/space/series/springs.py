@@ -56,7 +56,7 @@ def bend(k, p, terms, w, u):
     """Add coefficient k of the forces of the springs, joint by joint."""
     for i in range(p.n):
         stiffness = p.links[STIFFNESS, i]
-        if anywhere(stiffness != 0.0):
+        if anywhere(abs(stiffness) > 0.0):
             terms[COSINE, k, i] = cosine(k, terms, i)
             ratio(k, terms, w, i)
             if i > 0:
