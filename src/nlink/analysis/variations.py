@@ -151,7 +151,6 @@ class Duals(Engine):
                 break
         return done
 
-
     def _rate(self, t: float, state: np.ndarray) -> float:
         """Return a bound in 1/s of how fast deviations turn or grow at a state."""
         chain, alpha = self.system.chain, self.system(t, state)[None, self.system.chain.n :]

@@ -25,7 +25,7 @@ from numba.extending import register_model
 from numba.np import arrayobj
 
 from nlink.compiled.jit import intrinsic
-from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Signature, Value, Values
+from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
 from nlink.compiled.simd import VecArray, made, parts_of
 
 WORD = ir.IntType(64)
@@ -43,11 +43,11 @@ class Place(types.Type):
 class PlaceModel(models.PrimitiveModel):
     """A word."""
 
-    def __init__(self, manager: Kind, kind: Place) -> None:
+    def __init__(self, manager: Operand, kind: Place) -> None:
         super().__init__(manager, kind, WORD)
 
 
-def words(record: Kind) -> int:
+def words(record: Operand) -> int:
     """Return how many words of memory a record takes."""
     if isinstance(record, tuple):
         return sum(words(each) for each in record)
@@ -170,7 +170,9 @@ def contiguous(_typing: Context, array: Kind) -> Lowered:
     return array(array), build
 
 
-def by_address(function: Kind, kinds: Callable[[Kind], Kinds], result: Kind = types.none) -> tuple[Kind, Kind]:
+def by_address(
+    function: Operand, kinds: Callable[[Kind], Kinds], result: Kind = types.none
+) -> tuple[Callable[..., Operand], Callable[..., Operand]]:
     """Return two functions: one returns the address of `function`, the other calls what is at an address. See above.
 
     What is called raises no exceptions, and returns what is of the type `result`.
