@@ -14,7 +14,6 @@ A function has one copy for each entry. A call costs some ns, as it hands over i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -26,7 +25,7 @@ from numba.extending import register_model
 from numba.np import arrayobj
 
 from nlink.compiled.jit import intrinsic
-from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Signature, Value, Values
+from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
 from nlink.compiled.simd import VecArray, made_array, parts_of
 
 WORD = ir.IntType(64)
@@ -44,11 +43,11 @@ class Place(types.Type):
 class PlaceModel(models.PrimitiveModel):
     """A word."""
 
-    def __init__(self, manager: Any, kind: Place) -> None:
+    def __init__(self, manager: Operand, kind: Place) -> None:
         super().__init__(manager, kind, WORD)
 
 
-def words(record: Any) -> int:
+def words(record: Operand) -> int:
     """Return how many words of memory a record takes."""
     if isinstance(record, tuple):
         return sum(words(each) for each in record)
@@ -61,7 +60,7 @@ class Cursor:
     def __init__(self, builder: Builder, start: Value) -> None:
         self.builder, self.start, self.count = builder, start, 0
 
-    def _next(self, kind: Any) -> Value:
+    def _next(self, kind: Kind) -> Value:
         place = self.builder.gep(self.start, [ir.Constant(WORD, self.count)])
         self.count += 1
         return self.builder.bitcast(place, kind.as_pointer())
@@ -70,19 +69,19 @@ class Cursor:
         """Write a number or an address."""
         self.builder.store(value, self._next(value.type), align=8)
 
-    def read(self, kind: Any) -> Value:
+    def read(self, kind: Kind) -> Value:
         """Read a number or an address that nothing changes meanwhile."""
         value = self.builder.load(self._next(kind), align=8)
         value.set_metadata("invariant.load", self.builder.module.add_metadata([]))
         return value
 
 
-def parts_in(kind: Any) -> Any:
+def parts_in(kind: Kind) -> Kind:
     """Return the types of what a tuple holds."""
     return kind.types
 
 
-def _write(context: Context, builder: Builder, kind: Any, value: Value, to: Cursor) -> None:
+def _write(context: Context, builder: Builder, kind: Kind, value: Value, to: Cursor) -> None:
     """Write a value, with all that is in it."""
     if isinstance(kind, types.BaseTuple):
         for i, each in enumerate(parts_in(kind)):
@@ -103,7 +102,7 @@ def _parts(context: Context, builder: Builder, kind: Kind, value: Value) -> tupl
     return array.data, cgutils.unpack_tuple(builder, array.shape)
 
 
-def _read(context: Context, builder: Builder, kind: Any, at: Cursor) -> Value:
+def _read(context: Context, builder: Builder, kind: Kind, at: Cursor) -> Value:
     """Read a value, with all that is in it. Of arrays the last stride is a constant, so that loops over them become vector code."""
     if isinstance(kind, types.BaseTuple):
         return context.make_tuple(builder, kind, [_read(context, builder, each, at) for each in parts_in(kind)])
@@ -171,7 +170,9 @@ def contiguous(_typing: Context, array: Kind) -> Lowered:
     return array(array), build
 
 
-def by_address(function: Any, kinds: Callable[[Any], Kinds], result: Kind = types.none) -> tuple[Any, Any]:
+def by_address(
+    function: Operand, kinds: Callable[[Kind], Kinds], result: Kind = types.none
+) -> tuple[Callable[..., Operand], Callable[..., Operand]]:
     """Return two functions: one returns the address of `function`, the other calls what is at an address. See above.
 
     What is called raises no exceptions, and returns what is of the type `result`.
@@ -196,7 +197,7 @@ def by_address(function: Any, kinds: Callable[[Any], Kinds], result: Kind = type
         if given != list(expected):
             raise TypingError(f"a function at an address takes {expected}, not {given}")
 
-        def build(context: Any, builder: Builder, sig: Signature, args: Values) -> Value:
+        def build(context: Kind, builder: Builder, sig: Signature, args: Values) -> Value:
             at = builder.inttoptr(args[0], context.call_conv.get_function_type(result, expected).as_pointer())
             values = [builder.extract_value(args[1], i) for i in range(len(expected))]
             return context.call_conv.call_function(builder, at, result, expected, values)[1]
