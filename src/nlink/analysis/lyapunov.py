@@ -26,6 +26,7 @@ from nlink.compiled.announcing import waiting
 from nlink.integrators.accuracy import EXPONENTS
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.space.kinematics import turns
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import Status
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _result(flow: TangentFlow, status: Status) -> Lyapunov:
     exponents = history[-1] if len(history) else np.full(flow.count, np.nan)
     order = np.argsort(-exponents, kind="stable")
     theta, omega = (values.copy() for values in flow.angles())
-    if flow.chain.spatial:
+    if isinstance(flow.chain, SpatialChain):
         at = turns(flow.chain, theta, omega)
         theta, omega = at.direction, at.omega
     return Lyapunov(

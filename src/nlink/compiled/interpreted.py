@@ -55,11 +55,11 @@ class Vector(np.ndarray):
 
     def at(self, lanes: Iterable[int]) -> Vector:
         """Return a vector of what is in these lanes."""
-        return self[list(lanes)]
+        return self[list(lanes)].view(Vector)
 
     def root(self) -> Vector:
         """Return the square root."""
-        return np.sqrt(self)
+        return np.sqrt(self).view(Vector)
 
     def number(self, i: int) -> float:
         """Return what is in one lane."""

@@ -17,8 +17,9 @@ from nlink.compiled.jit import entry
 from nlink.compiled.views import views
 from nlink.integrators.accuracy import IDA_FINEST, IDA_STEPS
 from nlink.integrators.base import ARRIVED, NOT_CONVERGED, NOT_FINITE, RUNGE_KUTTA, RUNNING, Adaptive, Restart, Stepper
-from nlink.integrators.gauss import NODES, WEIGHTS, quintic
+from nlink.integrators.gauss import NODES, WEIGHTS
 from nlink.integrators.polynomials import PolynomialChunk
+from nlink.integrators.quintic import quintic
 from nlink.integrators.solvers import UNCONTROLLED, SolverStep, SolverStepper
 from nlink.mechanics.contract import RESIDUALS, rhs
 from nlink.mechanics.mechanism import Mechanism

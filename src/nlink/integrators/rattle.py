@@ -18,8 +18,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError, shown
 from nlink.integrators.base import NOT_CONVERGED, NOT_FINITE, RUNGE_KUTTA, RUNNING, FixedStep, Restart, Stepper
-from nlink.integrators.gauss import quintic
-from nlink.integrators.polynomials import copy_row, horner
+from nlink.integrators.quintic import QUINTIC
 from nlink.integrators.steps import STEPS, CompiledStepper, StepKernels, aim
 from nlink.mechanics.contract import RATTLES, RattleRoom, rattle_begin, rattle_stage, rhs
 from nlink.mechanics.system import System
@@ -101,21 +100,4 @@ def attempt(method, p, clock, knots, k, bound, last):
     return RUNNING
 
 
-def interpolate(method, p, clock, knots, k):
-    """Make the quintic of the step."""
-    quintic(p.chain.size, clock.h, knots.y[k], knots.f[k], knots.y[k + 1], knots.f[k + 1], method.q)
-
-
-def polynomial(method, p, clock, q):
-    """Copy the quintic."""
-    for power in range(len(q)):
-        copy_row(method.q[power], q[power])
-
-
-def point(method, p, clock, knots, k, time, out):
-    """Evaluate the quintic."""
-    h = clock.target - clock.t
-    horner((time - clock.t) / h, h, knots.y[k], method.q, out)
-
-
-STEPS[RattleStep] = StepKernels(attempt, polynomial, point, interpolate)
+STEPS[RattleStep] = StepKernels(attempt, **QUINTIC)

@@ -111,7 +111,7 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
     inner = [np.linspace(chunk.t[k], chunk.t[k + 1], count, endpoint=False) for k, count in enumerate(looks.tolist())]
     t = np.append(np.concatenate(inner), chunk.t[-1])
     if isinstance(chain, Mechanism):
-        return _passages_of_mechanism(chunk, system, t)
+        return _passages_of_mechanism(chunk, system, chain, t)
     going, _ = loop_closure.passing(chain, *system.decode(chunk.at(t)[:, :size]))
     found = []
     for k in np.flatnonzero((going[:-1] < 0) & (going[1:] >= 0)).tolist():
@@ -130,11 +130,11 @@ def passages(chunk: Chunk, system: System) -> list[EventRecord]:
     return found
 
 
-def _passages_of_mechanism(chunk: Chunk, system: System, t: np.ndarray) -> list[EventRecord]:
+def _passages_of_mechanism(chunk: Chunk, system: System, chain: Mechanism, t: np.ndarray) -> list[EventRecord]:
     """Return where a mechanism is nearest to a dead position within a chunk, if it is near: minima of the nearness between the
     times t, which are looked for by parabolas of its square. They depend on the steps alone, not on the chunks.
     """
-    size, chain, found, sign = system.size, system.chain, [], math.copysign(1.0, t[-1] - t[0])
+    size, found, sign = system.size, [], math.copysign(1.0, t[-1] - t[0])
 
     def square(times: np.ndarray) -> np.ndarray:
         return system.nearness(chunk.at(times)[:, :size]) ** 2

@@ -82,7 +82,10 @@ def sampled(run: Run, room: int) -> Sample:
     if len(run.t) == 1:
         return Sample(run.t, first, first_rates, 0.0)
     rows = spread_rows(len(run.t), min(FIRST, points))
-    t, (values, rates) = run.t[rows], _values(chain, run.position[rows], run.velocity[rows])
+    t: np.ndarray = run.t[rows]
+    values: np.ndarray
+    rates: np.ndarray
+    values, rates = _values(chain, run.position[rows], run.velocity[rows])
     error, done = 0.0, np.zeros(len(t) - 1, bool)
     for _ in range(ROUNDS):
         open_ = np.flatnonzero(~done)
@@ -96,8 +99,9 @@ def sampled(run: Run, room: int) -> Sample:
         if not len(split):
             break
         done[np.delete(open_, split)] = True
-        at, middle = open_[split] + 1, (t[open_] + SHARES[1] * step, *true[1])
-        t, values, rates = (np.insert(old, at, new[split], axis=0) for old, new in zip((t, values, rates), middle, strict=True))
+        at, middle = open_[split] + 1, true[1]
+        t = np.insert(t, at, (t[open_] + SHARES[1] * step)[split])
+        values, rates = (np.insert(old, at, new[split], axis=0) for old, new in zip((values, rates), middle, strict=True))
         done = np.insert(done, at, False)
     return Sample(t, values, rates, error)
 

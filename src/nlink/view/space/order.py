@@ -52,7 +52,8 @@ def _overlapping(a: np.ndarray, b: np.ndarray, half: np.ndarray) -> tuple[np.nda
     """Return the pairs whose boxes overlap."""
     low, high = np.minimum(a, b) - half[:, None], np.maximum(a, b) + half[:, None]
     apart = (low[:, None] > high[None]).any(-1)
-    return np.nonzero(np.triu(~(apart | apart.T), 1))
+    first, second = np.nonzero(np.triu(~(apart | apart.T), 1))
+    return first, second
 
 
 def _ahead(a: np.ndarray, b: np.ndarray, half: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:

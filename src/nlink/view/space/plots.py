@@ -172,9 +172,9 @@ def _draw_floor(axes: Axes, camera: OrbitCamera) -> None:
     corners = [[(x, floor, -ends), (x, floor, ends)] for x in lines] + [[(-ends, floor, z), (ends, floor, z)] for z in lines]
     pieces = collections.LineCollection(list(camera.places(np.array(corners))[..., :2]), colors=[palette().lines], linewidths=0.8)
     axes.add_collection(pieces, autolim=True)
-    at = camera.places(np.array([0.0, floor, ends]))
+    x, y = camera.places(np.array([0.0, floor, ends]))[:2].tolist()
     axes.annotate(
-        f"grid {step:g} m", at[:2], xytext=(0, -9), textcoords="offset points", ha="center", va="top", color=palette().muted
+        f"grid {step:g} m", (x, y), xytext=(0, -9), textcoords="offset points", ha="center", va="top", color=palette().muted
     )
 
 
