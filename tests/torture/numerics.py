@@ -28,7 +28,7 @@ from nlink import (
     simulate,
 )
 from nlink.formulations import FORMULATIONS
-from nlink.integrators import DOP853, IDA, INTEGRATORS, RK4, RK45, Gauss, Integrator, Scipy, Taylor, method_for
+from nlink.integrators import DOP853, IDA, INTEGRATORS, RK4, RK45, Gauss, Integrator, Rattle, Scipy, Taylor, method_for
 from nlink.integrators.base import Restart
 from torture.attack import attack
 
@@ -69,6 +69,7 @@ def _method(rng: np.random.Generator, name: str):
         "Taylor": Taylor(tol, max_steps=STEPS),
         "RK4": RK4(step, max_steps=STEPS),
         "Gauss": Gauss(step, max_steps=STEPS),
+        "Rattle": Rattle(step, max_steps=STEPS),
         "Scipy": Scipy(str(rng.choice(["Radau", "BDF", "LSODA"])), tol, tol, max_steps=SLOW_STEPS),
         "IDA": IDA(tol, tol, max_steps=SLOW_STEPS),
     }[name]

@@ -27,9 +27,9 @@ SPATIAL_KEYS = ("space", "links", *SPACE_KEYS, "loads")
 """Likewise in space."""
 
 
-def system_keys(table: Entries) -> tuple[str, ...]:
-    """Return the keys that say what moves, for a model in the plane or in space."""
-    return SPATIAL_KEYS if table.get("space") else SYSTEM_KEYS
+def system_keys(table: object) -> tuple[str, ...]:
+    """Return the keys that say what moves, for a model in the plane or in space; `table` may be anything that a user gives."""
+    return SPATIAL_KEYS if isinstance(table, dict) and table.get("space") else SYSTEM_KEYS
 
 
 def read_system(table: Entries) -> Multibody:
