@@ -35,11 +35,11 @@ CHAOTIC = [1.5, 3.0, 1.5]
 
 def columns(run: nlink.Run) -> dict[str, np.ndarray]:
     """Return everything a run holds, by name."""
-    held = {name: getattr(run, name) for name in ("t", "theta", "omega", "alpha", "kinetic", "potential", "drift")}
+    held = {name: getattr(run, name) for name in ("t", "position", "velocity", "acceleration", "kinetic", "potential", "drift")}
     held |= {f"work of {name}": values for name, values in run.work.items()}
     held |= {} if run.pin_force is None else {"pin_force": run.pin_force}
     held |= {} if run.knots is None else {f"knots {k}": values for k, values in enumerate(run.knots)}
-    held |= {f"event {k}": np.array([e.t, *e.theta, *e.omega]) for k, e in enumerate(run.events)}
+    held |= {f"event {k}": np.array([e.t, *e.position, *e.velocity]) for k, e in enumerate(run.events)}
     assert run.checkpoint is not None
     return held | {"checkpoint": np.array([run.checkpoint.state, run.checkpoint.rates])}
 

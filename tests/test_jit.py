@@ -160,7 +160,9 @@ print([m for m in ("scipy.linalg", "numba.np.linalg", "sympy", "xarray", "matplo
 
 START = """
 import nlink
-print(nlink.formulate(nlink.Chain.uniform(2)).accelerations([0.5, 0.5], [0.0, 0.0]).tolist())
+loads = nlink.JointSpring(1.0), nlink.JointDamper(0.1), nlink.Drag(0.1, 0.1), nlink.TipForce(1.0, 0.0)
+for name in ("recursive", "maximal", "natural"):
+    print(nlink.formulate(nlink.Chain.uniform(2).with_loads(*loads), name).accelerations([0.5, 0.5], [0.0, 0.0]).tolist())
 """
 
 

@@ -111,7 +111,7 @@ def test_formats_are_raised_for_space_alone(tmp_path):
     ],
 )
 def test_a_file_whose_chain_is_another_is_refused(tmp_path, monkeypatch, change, wanted):
-    monkeypatch.setattr("nlink.run.file._verify", lambda *_: None)  # as if someone had made the sum anew
+    monkeypatch.setattr("nlink.run.file._verified", lambda *_: {})  # as if someone had made the sum anew
     made(0.1).save(tmp_path / "run.nc")
     with h5py.File(tmp_path / "run.nc", "r+") as file:
         fixed = json.loads(file.attrs["nlink"])

@@ -55,7 +55,8 @@ def without_joint_friction(chain, quadratic=True):
 def wild(n):
     """Return a pose and rates of n lines that turn fast in every direction."""
     inclination = np.where(np.arange(n) % 2 == 0, math.pi / 2, math.pi - 0.3)
-    return np.stack([inclination, 0.4 + 0.9 * np.arange(n)], 1), np.tile([0.3, 0.5, -0.2], (n, 1))
+    azimuth = (0.4 + 0.9 * np.arange(n)) % (2 * math.pi)
+    return np.stack([inclination, azimuth], 1), np.tile([0.3, 0.5, -0.2], (n, 1))
 
 
 @pytest.mark.parametrize("load", LOADS)

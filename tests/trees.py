@@ -88,7 +88,7 @@ def mechanisms(draw: st.DrawFn, most: int = 5, driven: bool = True, loaded: bool
         bodies.append(draw(hung(i, bodies, driven)))
     strategies = load_strategies(n) | {
         FollowerForce: st.builds(FollowerForce, tenths(-50, 50), st.integers(0, n - 1)),
-        TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50), st.integers(0, n - 1)),
+        TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50), link=st.integers(0, n - 1)),
     }
     kinds = [kind for kind in strategies if draw(st.booleans())] if loaded else [Gravity]
     loads = [draw(strategies[kind]) for kind in sorted(kinds, key=lambda kind: kind.__name__)]

@@ -92,7 +92,7 @@ def steady_turning(chain: SpatialChain, rate: float, mode: int = 1) -> np.ndarra
     """Return the angles (N,) in rad of a chain that turns about the vertical at a rate in rad/s, in its `mode`, 1 the slowest.
 
     >>> steady_turning(SpatialChain.uniform(2), 4.0).round(6).tolist()
-    [1.055011, 1.17952]
+    [1.055011, 1.179519]
     """
     chain = chain if rate >= 0 else _mirrored(chain)
     rates, shapes = first_rates(chain)
