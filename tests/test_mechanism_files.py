@@ -284,7 +284,7 @@ def mechanisms(draw) -> Mechanism:
         st.builds(Distance, ground, spots, st.one_of(st.none(), tenths(1, 30))),
         st.builds(Gear, st.just(0), st.just(1), tenths(-20, 20), st.one_of(st.none(), tenths(-5, 5))),
     )
-    kinds = load_strategies(n) | {TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50), st.integers(0, n - 1))}
+    kinds = load_strategies(n) | {TipForce: st.builds(TipForce, tenths(-50, 50), tenths(-50, 50), link=st.integers(0, n - 1))}
     loads = [draw(strategy) for strategy in kinds.values() if draw(st.booleans())]
     loads += draw(st.lists(st.builds(PointSpring, spots, ground, tenths(0, 50), tenths(0, 20), tenths(0, 5)), max_size=2))
     loads += draw(st.lists(st.builds(PointForce, spots, tenths(-20, 20), tenths(-20, 20)), max_size=2))
