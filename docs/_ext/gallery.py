@@ -120,7 +120,7 @@ def make(app: Any) -> None:
     PAGES.mkdir(exist_ok=True)
     pages = [shown(script) for script in sorted(EXAMPLES.glob("[0-9][0-9]_*.py"))]
     wanted = {f"{each.name}.md": page(each) for each in pages} | {"index.md": index(pages)}
-    for path in PAGES.glob("*.md"):
+    for path in PAGES.glob("[0-9][0-9]_*.md"):
         if path.name not in wanted:
             path.unlink()
     for name, text in wanted.items():
