@@ -88,8 +88,16 @@ def test_an_array_with_gaps_is_refused_where_the_function_could_not_see_them():
     at = written(p, memory)
     with pytest.raises(TypingError, match="a function at an address takes"):
         called(at, memory.ctypes.data, np.arange(6.0)[::2], 1)
-    with pytest.raises(TypingError, match="contiguous arrays"):
-        written(p._replace(part=p.part._replace(rows=np.arange(6)[::2])), memory)
+
+
+def test_a_record_holds_arrays_with_gaps():
+    whole = record(True)
+    p = whole._replace(part=Part(np.moveaxis(np.arange(12.0).reshape(3, 4), 0, 1), np.array([2, 9, 0, 9, 3, 9])[::2]))
+    memory, x = np.zeros(words(p), np.int64), np.array([2.0, 3.0, 5.0])
+    assert len(memory) == words(whole) + 3  # their strides
+    at = written(p, memory)
+    for i in range(3):
+        assert called(at, memory.ctypes.data, x, i) == weight(p, x, i)
 
 
 def model(formulation: str, loaded: bool) -> nlink.Chain:

@@ -36,6 +36,7 @@ from nlink import (
     simulate,
     simulate_many,
 )
+from nlink.ensemble.kernels.loop import compile_step
 
 DATA = json.loads((Path(__file__).parent / "data" / "ensemble.json").read_text())
 LOADS = {
@@ -285,6 +286,14 @@ def test_another_function_of_the_user_is_not_the_one_before(count):
 
     many = simulate_many(Chain.uniform(2), starts(3, 2), t_end=0.1, keep=Reducer("sum", 1, add), integrator=DOP853())
     assert (many["sum"][:, 0] == count * (many.steps + 1)).all()
+
+
+def test_a_step_is_compiled_once_for_all_outputs():
+    def steps(keep):
+        simulate_many(Chain.uniform(2), np.ones((1, 2)), t_end=0.1, keep=keep)
+        return len(compile_step.signatures)
+
+    assert steps(Final()) == steps(EnergyDrift()) == steps(Extremes())
 
 
 def test_closed_chains_and_random_ones():

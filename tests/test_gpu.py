@@ -21,7 +21,7 @@ from nlink.ensemble.engines import ON, Halted, deviations, steady
 from nlink.ensemble.kernels.by_series import by_series
 from nlink.ensemble.kernels.by_stages import by_stages
 from nlink.ensemble.kernels.lanes import ONE, TANGENT, lanes_for
-from nlink.ensemble.kernels.loop import follow
+from nlink.ensemble.kernels.loop import Stepped, follow
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates, stretching
 from nlink.formulations import formulate
 from nlink.mechanics.series import ORDER_BY_ORDER, SERIES, UNROLLED, series_layout
@@ -62,10 +62,11 @@ def test_a_thread_follows_a_deviation_as_a_lane_does(method, n):
         kind = series_layout(UNROLLED, n, True) if method == "series" else series_layout(ORDER_BY_ORDER)
         layout = by_series(numbers, SERIES[type(p)][ORDER_BY_ORDER], 1e-12, kind, 12, 1, True)
     own, rate = lanes_for(numbers, 1, True), np.empty(1)
-    fastest_rates(p, members, limits, layout, own, ONE, shared, rate)
+    stepped = Stepped(p, limits, layout, own, ONE, shared, TANGENT)
+    fastest_rates(members, stepped, rate)
     observer = Deviations(np.full((1, 2 * n, 2 * n), np.nan), 1.0, steady(job.method) / rate)
     loop = uncached(follow.py_func)
-    assert loop(p, members, 2 * n, limits, layout, (observer,), own, ONE, shared, TANGENT, ON) == 0
+    assert loop(members, 2 * n, stepped, layout, (observer,), ON) == 0
     want = deviations(job, np.arange(1), ON)
     assert_allclose(observer.derivatives, want, rtol=1e-9, atol=1e-9)
 

@@ -32,7 +32,9 @@ WORD = ir.IntType(64)
 
 
 class Place(types.Type):
-    """The address of a record in memory: its numbers and the beginnings and lengths of its arrays, a word each."""
+    """The address of a record in memory: its numbers, and the beginnings and lengths of its arrays, a word each. The strides of an
+    array with gaps follow them.
+    """
 
     def __init__(self, record: Kind) -> None:
         self.record, self.instance_class = record, record.instance_class
@@ -51,7 +53,9 @@ def words(record: Operand) -> int:
     """Return how many words of memory a record takes."""
     if isinstance(record, tuple):
         return sum(words(each) for each in record)
-    return 1 + record.ndim if isinstance(record, np.ndarray) else 1
+    if isinstance(record, np.ndarray):
+        return 1 + (1 if record.flags.c_contiguous else 2) * record.ndim
+    return 1
 
 
 class Cursor:
@@ -87,19 +91,22 @@ def _write(context: Context, builder: Builder, kind: Kind, value: Value, to: Cur
         for i, each in enumerate(parts_in(kind)):
             _write(context, builder, each, builder.extract_value(value, i), to)
     elif isinstance(kind, VecArray | types.Array):
-        data, shape, *_ = (parts_of if isinstance(kind, VecArray) else _parts)(context, builder, kind, value)
-        for each in (data, *shape):
+        data, shape, strides = (parts_of if isinstance(kind, VecArray) else _parts)(context, builder, kind, value)
+        for each in (data, *shape, *(strides if _has_gaps(kind) else ())):
             to.write(each)
     else:
         to.write(value)
 
 
-def _parts(context: Context, builder: Builder, kind: Kind, value: Value) -> tuple[Value, list[Value]]:
-    """Return the address and the lengths of an array of NumPy."""
-    if kind.layout != "C":
-        raise TypingError(f"a record in memory holds contiguous arrays, not {kind}")
+def _has_gaps(kind: Kind) -> bool:
+    """Whether the strides of an array do not follow from its lengths."""
+    return isinstance(kind, types.Array) and kind.layout != "C"
+
+
+def _parts(context: Context, builder: Builder, kind: Kind, value: Value) -> tuple[Value, list[Value], list[Value]]:
+    """Return the address, the lengths and the strides in bytes of an array of NumPy."""
     array = context.make_array(kind)(context, builder, value)
-    return array.data, cgutils.unpack_tuple(builder, array.shape)
+    return array.data, cgutils.unpack_tuple(builder, array.shape), cgutils.unpack_tuple(builder, array.strides)
 
 
 def _read(context: Context, builder: Builder, kind: Kind, at: Cursor) -> Value:
@@ -113,7 +120,10 @@ def _read(context: Context, builder: Builder, kind: Kind, at: Cursor) -> Value:
         array = context.make_array(kind)(context, builder)
         item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
         data, shape = at.read(array.data.type), [at.read(WORD) for _ in range(kind.ndim)]
-        strides = [builder.mul(each, ir.Constant(WORD, item)) for each in contiguous_strides(builder, shape)]
+        if _has_gaps(kind):
+            strides = [at.read(WORD) for _ in range(kind.ndim)]
+        else:
+            strides = [builder.mul(each, ir.Constant(WORD, item)) for each in contiguous_strides(builder, shape)]
         arrayobj.populate_array(array, data, shape, strides, item, None)
         return array._getvalue()
     return at.read(context.get_value_type(kind))

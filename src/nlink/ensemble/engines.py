@@ -29,7 +29,7 @@ from nlink.ensemble.kernels.lanes import (
     lanes_for,
     share,
 )
-from nlink.ensemble.kernels.loop import follow
+from nlink.ensemble.kernels.loop import Stepped, follow, step_code
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
 from nlink.ensemble.outputs import FTLE
@@ -132,8 +132,9 @@ def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
     width = NARROW if isinstance(job.method, Taylor) and job.chain.n >= LONG else WIDTH
     p, members, limits, vary = _compiled_arguments(job, chain, slice(None))
     method, own = _memory_for(job, chain, width, False)
+    stepped = Stepped(p, limits, method, own, (0,) * width, vary, MOTION)
     observers = tuple(keep.observe(job, HostArrays()) for keep in job.keep if keep.watches)
-    if follow(p, members, job.members, limits, method, observers, own, (0,) * width, vary, MOTION, halt):
+    if follow(members, job.members, stepped, step_code(stepped), observers, halt):
         raise Halted
     results = named(job, members, observers)
     if job.keeps(FTLE):
@@ -210,15 +211,16 @@ def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
 
 def deviations(job: Job, rows: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the derivatives (K, 2N, 2N) of the states at the end by the starts, of some members; NaN where there is none."""
-    m, lanes = 2 * job.chain.n, (0,) * DIRECTIONS
+    m = 2 * job.chain.n
     chain = job.varied.flagged(job.system.parameters.chain)._replace(ledger=0)
     p, members, limits, vary = _compiled_arguments(job, chain, rows)
     method, own = _memory_for(job, chain, DIRECTIONS, True)
     fastest = np.empty(len(rows) if job.vary else 1)
-    fastest_rates(p, members, limits, method, own, lanes, vary, fastest)
+    stepped = Stepped(p, limits, method, own, (0,) * DIRECTIONS, vary, TANGENT)
+    fastest_rates(members, stepped, fastest)
     longest = np.minimum(steady(job.method) / np.maximum(fastest, 1e-100), method.longest)
     observer = Deviations(np.full((len(rows), m, m), np.nan), limits.t_end, np.broadcast_to(longest, len(rows)).copy())
-    if follow(p, members, m * len(rows), limits, method, (observer,), own, lanes, vary, TANGENT, halt):
+    if follow(members, m * len(rows), stepped, step_code(stepped), (observer,), halt):
         raise Halted
     return observer.derivatives
 

@@ -1,9 +1,19 @@
-"""The loop that takes lanes of members through time, whatever the method, with deviations or without."""
+"""The loop that takes lanes of members through time, whatever the method, with deviations or without.
+
+The step of a method is machine code that the loop calls by its address, so that it is compiled once for all outputs. On a GPU and
+without the compiler the loop takes the method in its place.
+"""
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nlink.compiled.addresses import by_address, keep, record_at, start_of, words
 from nlink.compiled.dispatch import dispatched
-from nlink.compiled.jit import entry, kernel
+from nlink.compiled.jit import COMPILING, apart, entry, kernel
+from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import anywhere, columns, where
 from nlink.compiled.views import views
 from nlink.ensemble.kernels import observers as observing
@@ -21,6 +31,8 @@ from nlink.ensemble.kernels.lanes import (
     SPAN,
     STOP,
     TOO_MANY_STEPS,
+    Lanes,
+    Limits,
     T,
     View,
     chain_of,
@@ -40,18 +52,68 @@ def room_of(method, chain, lanes, tangent):
     """Return what a method computes in, as vectors of the lanes."""
 
 
-@dispatched(lambda kind: METHODS[kind].attempt, "method")
+class Stepped(NamedTuple):
+    """What a step of all lanes takes."""
+
+    p: Operand
+    limits: Limits
+    method: Operand
+    own: Lanes
+    lanes: tuple[int, ...]
+    varied: tuple[int, ...]
+    tangent: tuple[int, ...]
+
+
+class StepCode(NamedTuple):
+    """The machine code of a step for the lanes of one thread, which must outlive it."""
+
+    address: int
+    memory: np.ndarray
+    """what it takes, a word each"""
+
+
+@dispatched(lambda kind: attempt_by_address if kind is StepCode else METHODS[kind].attempt, "method")
 def attempt(method, view, limits):
-    """Try a step in every lane: fill the states NEW and the rows SPAN, COUNT, BAD and FLAG."""
+    """Try a step in every lane: fill the states NEW and the rows SPAN, COUNT, BAD and FLAG. A StepCode stands for its method."""
+
+
+@kernel
+def attempt_by_address(method, view, limits):
+    """Call the machine code."""
+    call_attempt(method.address, (start_of(method.memory),))
+
+
+@apart
+def attempt_at(place):
+    """Try a step in every lane."""
+    p, limits, method, own, lanes, varied, tangent = record_at(place)
+    attempt(method, view_of(p, method, own, lanes, varied, tangent), limits)
+
+
+attempt_address, call_attempt = by_address(attempt_at, lambda at: (at,))
 
 
 @entry("ensembles")
-def follow(p, members, count, limits, method, observers, own, lanes, varied, tangent, halt):
+def compile_step(stepped, memory):
+    """Write what a step takes into memory; return the address of the step."""
+    return attempt_address(keep(views(stepped), memory))
+
+
+def step_code(stepped: Stepped) -> Any:
+    """Return the machine code of a step; if nothing is compiled, the method."""
+    if not COMPILING:
+        return stepped.method
+    memory = np.empty(words(stepped), np.int64)
+    return StepCode(compile_step(stepped, memory), memory)
+
+
+@entry("ensembles")
+def follow(members, count, stepped, step, observers, halt):
     """Follow so many members, or pairs of a member and a deviation, to their ends.
 
     It leaves off between steps when another thread puts something else than 0 into halt[0]. Return how many are then not done.
     """
-    p, limits, method, own = views(p), views(limits), views(method), views(own)
+    p, limits, method, own, lanes, varied, tangent = views(stepped)
     following, done, ended, half = 0, 0, len(lanes), (len(own.y[OLD]) - p.chain.ledger) // 2
     for k in range(len(lanes)):
         own.clocks[FLAG, k] = 1.0
@@ -61,7 +123,7 @@ def follow(p, members, count, limits, method, observers, own, lanes, varied, tan
         view = view_of(p, method, own, lanes, varied, tangent)
         if ended > 0:
             begin(observers, view)
-        ended = step_lanes(members, limits, method, observers, view)
+        ended = step_lanes(members, limits, step, observers, view)
         done += ended
     return count - done
 
@@ -98,10 +160,10 @@ def begin(observers, view):
 
 
 @kernel
-def step_lanes(members, limits, method, observers, view):
+def step_lanes(members, limits, step, observers, view):
     """Try a step in every lane; return how many have come to their end. FLAG then says which."""
     own = view.own
-    attempt(method, view, limits)
+    attempt(step, view, limits)
     after_step(observers, view, 0)
     flagged, ended = anywhere(view.clocks[FLAG] > 0.0), 0
     if flagged:

@@ -21,7 +21,6 @@ from nlink.ensemble.kernels.lanes import (
     OLD,
     SEAT,
     SPAN,
-    TANGENT,
     T,
     member_in,
     seat,
@@ -72,13 +71,14 @@ HOOKS[Deviations] = Hooks(start=depart, end=arrive)
 
 
 @entry("exponents of ensembles")
-def fastest_rates(p, members, limits, method, own, lanes, varied, out):
+def fastest_rates(members, stepped, out):
     """Fill out (M,) with the `fastest_rate` of each member."""
-    p, method, own, n = views(p), views(method), views(own), p.chain.n
+    p, limits, method, own, lanes, varied, tangent = views(stepped)
+    n = p.chain.n
     for member in range(len(out)):
         for k in range(len(lanes)):
-            seat(k, member * 2 * n, n, members, limits, 0.0, own, TANGENT)
-        out[member] = fastest_rate(view_of(p, method, own, lanes, varied, TANGENT))
+            seat(k, member * 2 * n, n, members, limits, 0.0, own, tangent)
+        out[member] = fastest_rate(view_of(p, method, own, lanes, varied, tangent))
 
 
 @kernel
