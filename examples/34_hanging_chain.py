@@ -37,5 +37,5 @@ right.set(xlabel="J0(j sqrt(s/L))", ylabel="y (m)")
 right.legend()
 figure.savefig(folder / "modes.png", dpi=130)
 chain = nlink.Chain.uniform(20, length=1 / 20, mass=1 / 20)
-small, title = nlink.linearize(chain), "Modes of a hanging chain of 20 links"
+small, title = nlink.linearize(chain), "a hanging chain of 20 links"
 modes_page(nlink.Scenario(chain, [0.0] * 20, title=title), small, small.table(), folder / "modes.html")
