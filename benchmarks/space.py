@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from main_road import repeat
+from report import head, row
 
 import nlink
 from nlink import Chain, Link, SpatialChain, Taylor
@@ -65,8 +66,9 @@ def evaluation(system: System, state: np.ndarray, count: int) -> Callable[[], No
 
 
 def sweeps(times: int) -> None:
-    print("\nOne evaluation of the accelerations, ns a link: lines in space beside the plane, alternately")
-    print(f"{'N':>6} {'plane':>10} {'space':>10} {'ratio':>8}")
+    print("\nOne evaluation of the accelerations, ns a link: lines in space beside the plane, alternately.")
+    print("Goal: 35 where the plane takes 17.\n")
+    print(head("N", "plane", "space", "ratio"))
     rng = np.random.default_rng(1)
     for n in SIZES:
         plane, space = nlink.formulate(Chain.uniform(n)), nlink.formulate(SpatialChain.uniform(n))
@@ -76,8 +78,7 @@ def sweeps(times: int) -> None:
         calls = evaluation(plane, flat, count), evaluation(space, state, count)
         alternately(1, *calls)  # compiles
         a, b = (1e9 * each / count / n for each in alternately(times, *calls))
-        print(f"{n:>6} {a:>10.1f} {b:>10.1f} {b / a:>7.1f}x")
-    print("(goal: 35 ns a link where the plane takes 17)")
+        print(row(n, f"{a:.1f}", f"{b:.1f}", f"{b / a:.1f}x"))
 
 
 # Digits ---------------------------------------------------------------------------------------------------------------
@@ -176,8 +177,8 @@ def summed(relative: np.ndarray, R: np.ndarray, omega: np.ndarray) -> np.ndarray
 
 def digits(chains: int) -> None:
     pin, mujoco = found("pinocchio"), found("mujoco")
-    print(f"\nLargest relative error of the accelerations of {chains} random chains of rods against a dense solve")
-    print(f"{'N':>6} {'nlink':>10} {'Pinocchio':>10} {'MuJoCo':>10}")
+    print(f"\nLargest relative error of the accelerations of {chains} random chains of rods against a dense solve.\n")
+    print(head("N", "nlink", "Pinocchio", "MuJoCo"))
     for n in LONG:
         errors = np.zeros((chains, 3))
         for k in range(chains):
@@ -188,7 +189,7 @@ def digits(chains: int) -> None:
             got.append(by_pinocchio(pin, chain, e, omega, 1e-2) if pin else np.full((n, 3), np.nan))
             got.append(by_mujoco(mujoco, chain, e, omega, 1e-2) if mujoco else np.full((n, 3), np.nan))
             errors[k] = [np.abs(across(each) - exact).max() / np.abs(exact).max() for each in got]
-        print(f"{n:>6} " + " ".join(f"{each:>10.0e}" for each in errors.max(0)))
+        print(row(n, *(f"{each:.0e}" for each in errors.max(0))))
 
 
 # Trajectories and ensembles -------------------------------------------------------------------------------------------
@@ -274,17 +275,17 @@ def matched(made: Callable[[float], Callable[[], np.ndarray]], error: Callable[[
     return call
 
 
-def row(least: list[float], errors: list[float], scale: Callable[[float], str], goal: float) -> str:
-    """Return times or speeds with errors, nlink first, the ratio of the last to the first, and the goal."""
+def compared(least: list[float], errors: list[float], scale: Callable[[float], str], goal: float) -> list[str]:
+    """Return times or speeds with errors of nlink and heyoka, their ratio, and the goal."""
     told = [f"{scale(each)} ({error:.0e})" for each, error in zip(least, errors, strict=True)]
     ratio = f"{least[-1] / least[0]:.1f}x" if len(least) > 1 else ""
-    return " ".join(f"{each:>20}" for each in (*told, *[""] * (2 - len(told)))) + f" {ratio:>8} {goal:>5}x"
+    return [*told, *[""] * (2 - len(told)), ratio, f"{goal}x"]
 
 
 def trajectories(times: int) -> None:
     hy = found("heyoka")
-    print("\nOne trajectory of rods from a wild start, processor ms (largest error), alternately")
-    print(f"{'N':>6} {'t_end':>6} {'Taylor':>20} {'heyoka':>20} {'ratio':>8} {'goal':>6}   DOP853")
+    print("\nOne trajectory of rods from a wild start, processor ms (largest error), alternately.\n")
+    print(head("N", "t_end", "Taylor", "heyoka", "ratio", "goal", "DOP853"))
     for (n, t_end), goal in zip(TRAJECTORIES, (1.2, 2.5, 2.8, 4.0), strict=True):
         system, (e, v) = nlink.formulate(SpatialChain.uniform(n)), wild(n)
         start = np.concatenate([e.ravel(), v.ravel()])
@@ -309,13 +310,13 @@ def trajectories(times: int) -> None:
         errors, least = [off(call()) for call in calls], alternately(times, *calls)
         stages = stepped(system, nlink.DOP853(1e-9, 1e-9), start, t_end)
         last = f"{1e3 * alternately(times, stages)[0]:.3f} ({off(stages()):.0e})"
-        print(f"{n:>6} {t_end:>6g} {row(least, errors, lambda each: f'{1e3 * each:.3f}', goal)}   {last}", flush=True)
+        print(row(n, f"{t_end:g}", *compared(least, errors, lambda each: f"{1e3 * each:.3f}", goal), last), flush=True)
 
 
 def ensembles(times: int) -> None:
     hy = found("heyoka")
-    print("\nEnsembles of rods, one thread, members a second of processor time (median error), alternately")
-    print(f"{'N':>6} {'t_end':>6} {'nlink':>20} {'heyoka':>20} {'ratio':>8} {'goal':>6}")
+    print("\nEnsembles of rods, one thread, members a second of processor time (median error), alternately.\n")
+    print(head("N", "t_end", "nlink", "heyoka", "ratio", "goal"))
     for (n, t_end, members), goal in zip(ENSEMBLES, (2.5, 3.5, 3.0), strict=True):
         chain, (e, v) = SpatialChain.uniform(n), random_starts(n, members)
         omega = np.cross(e, v)
@@ -346,7 +347,7 @@ def ensembles(times: int) -> None:
 
             calls.append(matched(made, off, off(calls[0]())))
         errors, least = [off(call()) for call in calls], alternately(times, *calls)
-        print(f"{n:>6} {t_end:>6g} {row(least, errors, lambda each, m=members: f'{m / each:,.0f}', goal)}", flush=True)
+        print(row(n, f"{t_end:g}", *compared(least, errors, lambda each, m=members: f"{m / each:,.0f}", goal)), flush=True)
 
 
 def main() -> None:

@@ -1,14 +1,15 @@
 """Three rods, all at 45 degrees.
 
 **The seed.** A student project of 2017 (a final project in an intermediate dynamics course, figures 1 and 2) writes the balance
-of angular momentum of the chain about each hinge and gives the equations to MATLAB's `ode45`. Its first case is nice: three rods
-of 1 m and 1 kg, all at 45 degrees, at rest. The project plots the paths of the ends, the angles and the change of the energies.
+of angular momentum of the chain about each hinge and gives the equations to MATLAB's `ode45`. Its first case, called nice, is
+three rods of 1 m and 1 kg, all at 45 degrees, at rest. The project plots the paths of the ends, the angles and the change of the
+energies.
 
 **What agrees.** The motion. All three angles swing together for 20 s, and no link turns over. A run at the defaults of `ode45`
-(relative tolerance 1e-3, absolute 1e-6) stays within a hundredth of a radian of nlink's own.
+(relative tolerance 1e-3, absolute 1e-6) stays within a hundredth of a radian of the run of nlink.
 
 **What was off.** The project says that there is "effectively no change in the total energy". That depends on the tolerances. At
-the defaults of `ode45` the energy is off by some hundredths of a joule of 44 J, at tight ones by about a billionth of that. The
+the defaults of `ode45` the energy is off by some hundredths of a joule of 44 J, at tight tolerances by a billionth of that. The
 project sets tolerances of 1e-8 in its root script, but never passes them on to `ode45`. The [next page](02_three_rods_chaotic.md)
 shows where that changes the motion.
 """

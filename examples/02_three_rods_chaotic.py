@@ -9,7 +9,7 @@ figure 4 shows a small, growing change of the total energy. The project calls it
 1e-6. At these the angles are wrong by a tenth of a radian after about one second of the twenty, so that almost all of figure 3 is
 the motion of another start. The change of energy is not the price of chaos: at tight tolerances the balance closes to a
 hundred-millionth of a joule in the same chaotic motion. So a small residual shows that each step was right. It does not show that
-the motion is that of this start: `nlink compare` and `--trust` say until when it is.
+the motion belongs to this start. `nlink compare` and `--trust` say how long it does.
 """
 
 import sys

@@ -1,14 +1,14 @@
 """Three rods with springs at their joints.
 
-**The seed.** The same project, figure 5: a torsion spring of 1 N m/rad at each joint, the zig-zag start. Angles are not wrapped
-there, for a link that turns over winds its spring up.
+**The seed.** The same project, figure 5: a torsion spring of 1 N m/rad at each joint, the zig-zag start. The angles are not
+wrapped, because a link that turns over winds up its spring.
 
 **What agrees.** The picture: an irregular bounce, with angles that wander over several turns.
 
-**What was off.** The change of energy that "only drifts a tad" belongs again to the defaults of `ode45`. With tolerances of 1e-10
-the balance closes to a billionth of a joule; the motion at the defaults is lost after less than one and a half seconds. The
-equations were right, but equation (2) of the project lacks g and puts the half of the spring energy on both terms: the script has
-it right, the text does not.
+**What was off.** Again the change of energy, which "only drifts a tad", comes from the defaults of `ode45`. With tolerances of
+1e-10 the balance closes to a billionth of a joule; the motion at the defaults is lost after less than one and a half seconds. The
+script has the right equations. Equation (2) in the text lacks g, and has the factor one half on both terms of the potential
+energy.
 """
 
 import sys

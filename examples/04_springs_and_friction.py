@@ -1,21 +1,21 @@
 r"""Springs and friction at the joints: coming to rest.
 
-**The seed.** The same project, figure 6: springs of 1 N m/rad and friction of 1 N m s/rad at each joint, 40 s. Friction keeps the
-start from ending in chaos, and the chain comes to rest. The project says: "Friction in the hinges cannot be implemented" with
-Lagrange's equations, "because they dissipate energy and therefore energy is not conserved and Lagrange equations may not be used"
-(the text says method 3 and means method 2: it exchanges them).
+**The seed.** The same project, figure 6: springs of 1 N m/rad and friction of 1 N m s/rad at each joint, 40 s. Friction prevents
+chaos, and the chain comes to rest. The project says: "Friction in the hinges cannot be implemented" with Lagrange's equations,
+"because they dissipate energy and therefore energy is not conserved and Lagrange equations may not be used" (the text says method
+3 and means method 2: it exchanges them).
 
-**What agrees.** The motion, at the defaults of `ode45` too: a motion that is damped forgets its errors.
+**What agrees.** The motion, even at the defaults of `ode45`: damping makes errors decay.
 
-**What was wrong there.** Friction can be used. Rayleigh's function F, half the power that friction takes, stands beside the
-Lagrangian:
+**What was wrong there.** Lagrange's equations can have friction. Rayleigh's function F, half the power lost to friction, enters
+them beside the Lagrangian:
 
 $$\frac{d}{dt}\frac{\partial L}{\partial \dot\theta_i} -
 \frac{\partial L}{\partial \theta_i} = -\frac{\partial F}{\partial \dot\theta_i},
 \qquad F = \frac{1}{2} \sum_i c_i (\dot\theta_i - \dot\theta_{i-1})^2$$
 
-Here `lagrange`, derived in symbols, and `recursive`, Newton and Euler link by link, follow the same motion to rounding. And
-energy needs no conservation to be a check: the ledger of a run has the work of each load, and E - E(0) - W is zero for any exact
+Here `lagrange`, derived in symbols, and `recursive`, Newton and Euler link by link, follow the same motion to rounding. Energy is
+a check although it is not conserved: the ledger of a run has the work W of each load, and E - E(0) - W is zero for any exact
 motion.
 """
 

@@ -3,12 +3,12 @@
 **The seed.** The same project, figure 7: "one of the most complicated cases this set of scripts can handle". Eight rods from the
 zig-zag, with a torque of 1 N m, a spring of 1 N m/rad and friction of 1 N m s/rad at every joint, for 20 s.
 
-**What agrees.** All of it: friction takes the chaos out of the motion. After some seconds the chain swings as one, ever less.
-While the chain fell, its last link turned over, and it stays so: springs, torques and gravity balance with its spring wound up by
-most of a turn.
+**What agrees.** All of it: friction prevents chaos. After some seconds the links swing together, and the swing decays. The last
+link turned over while the chain fell, and does not turn back: its spring stays wound up by most of a turn, in balance with
+torques and gravity.
 
 **What can be added.** The project's energies do not take friction or torques into account, so this case had no check. Here the
-ledger says how much the torques put in and the friction took out. And it is no longer a large case: it takes some milliseconds.
+ledger says how much work the torques did and how much the friction took. The run takes some milliseconds.
 """
 
 import sys

@@ -5,10 +5,10 @@ only a small amount.
 
 **What agrees.** The look of it: the upper links swing slowly, the last ones whip around.
 
-**What was off.** At the defaults of `ode45` the energy balance is open by a thousand joules here, because the whip makes steps
-that are far too long for it; the energies of the project change by hundreds of joules, beside which that looks small. At 1e-12 it
-is open by a billionth of a joule. Even so the motion can be trusted for about six seconds only: double precision cannot hold this
-chaotic motion for 20 s.
+**What was off.** At the defaults of `ode45` the energy balance is off by a thousand joules here: the steps are far too long for
+the fast links at the end. The energies in the plots of the project change by hundreds of joules, so that the error looks small.
+At 1e-12 the balance is off by a billionth of a joule. Even so the motion can be trusted for about six seconds only: double
+precision does not suffice for 20 s of this chaotic motion.
 """
 
 import sys

@@ -5,10 +5,9 @@ resulting motion is extremely uniform and matches that of a single pendulum."
 
 **What agrees.** It does match: the chain stays within a tenth of a radian of a point mass on a massless rod of 5 m for 20 s.
 
-**What can be added.** The difference is not numerical: it is the inertia of the four light rods, and it does not go away with
-tighter tolerances. The light links also quiver against each other, fast and with a small amplitude, which is why `ode45` needs
-more steps here than for all other cases of three to six links. [Links without mass](11_massless.md) shows when the match is
-exact.
+**What can be added.** The difference is not numerical: it comes from the inertia of the four light rods, and tighter tolerances
+do not remove it. The light links also vibrate against each other, fast and with a small amplitude. Therefore `ode45` needs more
+steps here than for all other cases of three to six links. [Links without mass](11_massless.md) shows when the match is exact.
 """
 
 import sys

@@ -2,15 +2,15 @@
 
 **The seed.** The same project, figures 10 to 12, repeats its cases by Lagrange's equations, without simplifying them. For the
 nice start the angles are "identical"; for the zig-zag (figure 11) they differ from those of figure 3, and with springs (figure
-12) "the change in total energy only drifts a bit". The project explains the difference by the missing simplification: f and f sin
-x "are the same equation", but finite precision lets their solutions part.
+12) "the change in total energy only drifts a bit". The project blames the missing simplification: f and f sin x "are the same
+equation", but in finite precision their solutions differ.
 
 **What agrees.** For the nice start all agree.
 
 **What was wrong there.** The tolerance, not the form of the equations. At the defaults of `ode45` both runs have left the exact
-motion after 1.1 s. What figures 3 and 11 compare from then on are two wrong motions, which stay together until rounding has grown
-by chaos to the size of the picture. At 1e-10 all forms are right for nine seconds, and part later still. Whether the equations
-are simplified makes no difference.
+motion after 1.1 s. From then on figures 3 and 11 compare two wrong motions. These stay together until chaos has amplified their
+rounding errors to the size of the picture. At 1e-10 all forms are right for nine seconds, and differ visibly still later.
+Simplified equations make no difference.
 """
 
 import sys

@@ -4,8 +4,8 @@
 
 **What agrees.** From 45 degrees the links swing nearly as one, whatever their number. From the zig-zag they whip around.
 
-**What was off.** The energy at the defaults of `ode45`: open by a tenth of a joule in the nice cases, by a hundred in the chaotic
-ones.
+**What was off.** At the defaults of `ode45` the energy balance is off by a tenth of a joule in the nice cases, by a hundred
+joules in the chaotic ones.
 """
 
 import sys

@@ -9,7 +9,7 @@ formula.
 
 **What can be added.** The motion in line is a solution; a small difference shows whether it lasts. With one link 1e-6 rad off the
 line, the angles stay within some millionths of a radian of each other: the line is stable. The project points to its figure 9 as
-an example; there the links have masses, so that it is [nearly one](07_heavy_tip.md).
+an example; there the links have masses, so that they stay [only nearly in line](07_heavy_tip.md).
 """
 
 import sys

@@ -1,17 +1,16 @@
 """The four-bar that would not turn over.
 
 **The seed.** The same project: "The integration of the equations of motion for a four-bar mechanism failed any time two links
-overlapped in what is referred to as dead positions." The code was taken out.
+overlapped in what is referred to as dead positions." The project then removed the code.
 
-**What nlink does.** The chain gets a pin at its last tip. At a dead position, where all links lie in line, the two rows of the
+**What nlink does.** A pin holds the last tip of the chain. At a dead position, where all links lie in line, the two rows of the
 constraint depend on each other: the equations lose a rank, and the force of the pin need not be finite. The motion is smooth all
-the same. nlink looks for the smooth branch, the one with continuous velocity, and follows it; each passage is an event with its
-time.
+the same. nlink finds the smooth branch, which has continuous velocity, and follows it. Each passage is an event with its time.
 
 **How it can be checked.** This parallelogram moves like one pendulum: its cranks turn alike, and the bar between them keeps its
-direction. So its crank obeys (5/3) theta'' = -2 g sin theta for rods of 1 m and 1 kg, to be solved alone. The mechanism follows
-it through all dead positions, again and again. A run that takes the other branch there, with crossed cranks, would also keep its
-energy.
+direction. So for rods of 1 m and 1 kg its crank obeys (5/3) theta'' = -2 g sin theta, which can be solved alone. The run of the
+mechanism agrees with that solution through all dead positions. Energy would be no check here: a run that takes the other branch,
+with crossed cranks, keeps its energy too.
 """
 
 import sys

@@ -4,8 +4,8 @@
 
 **What nlink does.** Four rods of 1, 2, 2 and 1 m between pivots 1.5 m apart, the first straight up, at rest. The loop has two
 freedoms, and its motion is chaotic: two starts a billionth of a radian apart are a radian apart after some seconds. The loop
-stays closed to rounding, and the balance of energy closes. Links turn over; positions in which all four lie in line do not occur
-in this motion, for four links meet there only by a coincidence.
+stays closed to rounding, and the balance of energy closes. Links turn over. All four links never lie in line in this motion: with
+two freedoms that happens only by coincidence.
 """
 
 import sys

@@ -1,10 +1,10 @@
 r"""Point masses by Lagrange's equations.
 
 **The seed.** A sheet of handwritten notes: point masses m = 1 on massless links l = 1, equations by Lagrange in MATLAB, all links
-at 90 degrees at rest. It finds the motion "unstable for large theta", and wishes for rigid links, friction, drag and other
+at 90 degrees at rest. It finds the motion "unstable for large theta". Its wishes are rigid links, friction, drag and other
 formulations.
 
-**What agrees.** The equations of two and three links, once the slips are mended: the notes write L = PE - KE, take x1 + x2 + h3
+**What agrees.** The equations of two and three links, apart from slips. The notes write L = PE - KE, take x1 + x2 + h3
 sin(theta3) for x3, leave the minus sign in the cosine terms of the second kinetic energy, and give every equation its own L_i.
 The Lagrangian is KE - PE of the whole chain, the same in each equation, and positions add up link by link. `nlink derive 2
 --shape point` prints:
@@ -14,10 +14,10 @@ $$\begin{bmatrix} 2 & \cos(\theta_1-\theta_2) \\ \cos(\theta_1-\theta_2) & 1 \en
 \begin{bmatrix} -\sin(\theta_1-\theta_2)\,\dot\theta_2^2 - 2 g \sin\theta_1 \\
 \sin(\theta_1-\theta_2)\,\dot\theta_1^2 - g \sin\theta_2 \end{bmatrix}$$
 
-for m = l = 1, here checked at random states.
+for m = l = 1. The script checks them at random states.
 
-**What was off.** The motion is not unstable, it is chaotic: with a largest Lyapunov exponent of nearly one per second, errors
-grow e-fold each second. All of the wishes are there now.
+**What was off.** The motion is not unstable but chaotic: the largest Lyapunov exponent is nearly one per second, so that errors
+grow e-fold each second. nlink has all that the notes wish for.
 """
 
 import sys

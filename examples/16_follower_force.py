@@ -1,21 +1,21 @@
 r"""Flutter under a follower force.
 
 **The seed.** A note on planar chains, of unknown date: n point masses, springs and dampers at the joints, and a force at the tip
-that turns with the last link. Relative angles, the balance of momentum of one "super-particle" projected on its tangent space.
-For five masses of 10 g on links of 0.1 m with dampers of 0.005 N m s/rad, a comment in the code says: "stability threshold for
-these values seems to be about 1.9" m g.
+that turns with the last link. It uses relative angles, and projects the balance of momentum of one "super-particle" on its
+tangent space. For five masses of 10 g on links of 0.1 m with dampers of 0.005 N m s/rad, a comment in the code says: "stability
+threshold for these values seems to be about 1.9" m g.
 
 **What agrees.** The threshold, nearly: nlink finds flutter at 1.8694 m g, to rounding.
 
-**What was wrong there.** Several slips, most of which the note's nonlinear code does not have: G in the printed code is lower
-triangular in effect and must be upper triangular with rows n, n-1, ..., 1; equations (16), (18), (19) and the linear code lack a
-factor 1/l on stiffness and damping; (18) has the sign of the follower force wrong, (20) swaps sine and cosine in B, (21) has the
-wrong sign in A^T M B. The stiffness of two links must read
+**What was wrong there.** There are several slips, most of them not in the note's nonlinear code. G in the printed code is in
+effect transposed, lower triangular: it must be upper triangular with rows n, n-1, ..., 1. Equations (16), (18), (19) and the
+linear code lack a factor 1/l on stiffness and damping. Equation (18) has the sign of the follower force wrong, (20) swaps sine
+and cosine in B, (21) has the wrong sign in A^T M B. The stiffness of two links must read
 
 $$\begin{bmatrix} -k/l - 3 m g & -m g - \alpha \\ -m g & -k/l - m g \end{bmatrix}$$
 
-It is unsymmetric, since a follower force has no potential: so a pair of frequencies can meet and grow. With the slips mended, the
-threshold of the note's matrices is the one found here.
+It is unsymmetric, since a follower force has no potential. So two frequencies can meet and their motion can grow. The corrected
+matrices of the note give the same threshold as nlink.
 """
 
 import sys

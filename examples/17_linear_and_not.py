@@ -1,13 +1,13 @@
-"""Small motions: linear equations against the whole ones.
+"""Small motions: linear and nonlinear equations.
 
 **The seed.** The same note on planar chains has both: the nonlinear equations, and their linearisation about the chain at rest.
 Its program runs one or the other for a second from relative angles of 1e-4 rad.
 
-**What agrees.** In that second the two agree to 1e-11 rad, as they must: what they neglect is of the third order in the angles.
-Such a start cannot tell right from wrong linear equations to more than that; nor can it show what flutter leads to.
+**What agrees.** In that second the two agree to 1e-11 rad, as they must: the neglected terms are of third order in the angles. So
+small a start does not show where flutter leads.
 
-**What can be added.** Above the threshold the linear motion grows for ever. The whole chain ends in a limit cycle, here of more
-than a radian, whatever the small start. The picture starts both at 3 m g.
+**What can be added.** Above the threshold the linear motion grows for ever. The nonlinear motion ends in a limit cycle, here of
+more than a radian, whatever the small start. The picture starts both at 3 m g.
 """
 
 import sys

@@ -7,9 +7,8 @@ Lagrange with multipliers. It checks its start: "check that initial conditions a
 **What agrees.** The positions. And natural coordinates give a constant mass matrix, as the worksheet shows.
 
 **What was wrong there.** Only positions were checked. The rates of the start violate the differentiated constraints: 2 yB yB' =
-0.006 m^2/s and 2 u2x u2x' = 0.02 1/s. What the worksheet calls drift is in part this. nlink measures the violation and moves the
-rates to the nearest ones that keep the constraints, and says so; with `project=False` it takes the start as it is, to see what
-comes of it.
+0.006 m^2/s and 2 u2x u2x' = 0.02 1/s. This is part of what the worksheet calls drift. nlink measures the violation, projects the
+rates onto the constraints, and says so. With `project=False` it keeps the start as given.
 """
 
 import sys

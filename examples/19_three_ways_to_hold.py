@@ -1,15 +1,15 @@
-"""Baumgarte, filtered multipliers, penalty: what holding constraints does.
+"""Baumgarte, filtered multipliers, penalty: three ways to hold constraints.
 
 **The seed.** The same worksheet integrates its double pendulum in three ways: (a) with Baumgarte's stabilisation, w = 10 1/s and
 zeta = 0.8, and multipliers that are filtered, lambda = gamma + tau gamma' with tau = 0.1 s; (b) with the filter alone; (c) with a
 penalty of 1e8 instead of multipliers, w = 10 1/s and zeta = 0.7.
 
-**What agrees.** All ways give the motion for 3 s, each with its own error. The penalty leaves a violation of about one over its
+**What agrees.** All three give the motion for 3 s, each with its own error. The penalty leaves a violation of about one over its
 factor.
 
-**What can be added.** The filter changes how multipliers are stored, not the motion: that is Baumgarte's under it, to the
-tolerance. And each way does some work on the system, which the ledger of a run shows as a row of its own, `constraints`. The
-exact motion, by a formulation without constraints, is the one to compare with; the worksheet's multipliers have the other sign.
+**What can be added.** The filter changes how the multipliers are computed and not the motion, which is that of Baumgarte's method
+to the tolerance. Each way does some work on the system: the row `constraints` of the ledger. The script compares all three with
+the motion by a formulation without constraints. The worksheet's multipliers have the opposite sign.
 """
 
 import sys

@@ -11,8 +11,8 @@ $$F = \frac{1}{2} \sum_i k_i \dot\theta_i^2$$
 
 which does not follow from (2) and (8), where the friction depends on the speeds of the particles; and it is not friction at a
 joint, which depends on the rate of one link against the one before. nlink has each under its own name. `LinkDamper` is equation
-(9), `JointDamper` is friction at joints, `Drag` the one of (2). They are different motions, as the picture shows: a damper at
-joints leaves a swing of all links as one nearly alone, but for the first joint.
+(9), `JointDamper` is friction at joints, `Drag` the one of (2). The motions differ, as the picture shows: dampers at joints
+hardly brake a swing of all links together, in which only the first joint turns.
 """
 
 import sys

@@ -3,12 +3,12 @@
 **The seed.** The same note, figures 2 and 3: each equation is solved for one acceleration, which is substituted into the next
 ones; the last equation then has one unknown, and substituting backward gives the others. The note does that in symbols.
 
-**What agrees.** It gives the accelerations. It is Gaussian elimination without a choice of pivots; the mass matrix is symmetric
-and positive definite, so that none is needed: the two ways agree to rounding.
+**What agrees.** The accelerations. The method is Gaussian elimination without pivoting. The mass matrix is symmetric and positive
+definite, so that no pivoting is needed, and substitution agrees with the matrix solve to rounding.
 
-**What it costs.** Written out in symbols the accelerations grow with every link. nlink derives the equations once for a number of
-links, writes the substitutions as code with common parts kept, and compiles it: `Lagrange(solve="substitution")`, up to 20 links.
-The picture has the time of one evaluation beside solving the matrix, and beside `recursive`, whose work grows only with the
+**What it costs.** The symbolic accelerations grow with every link. nlink derives the equations once for each number of links,
+writes the substitutions as code that shares common subexpressions, and compiles it: `Lagrange(solve="substitution")`, up to 20
+links. The picture compares the time of one evaluation with a matrix solve and with `recursive`, whose work grows only with the
 number of links.
 """
 

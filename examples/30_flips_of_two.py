@@ -1,12 +1,11 @@
 """When a double pendulum flips.
 
-Two equal rods start at rest from every pair of angles. The colour says when a link first turns over. In the grey region none can:
-the energy does not suffice. For two equal rods that is where 3 cos(theta1) + cos(theta2) > 2; nlink finds the rule for any open
-chain. Near its edge flips come late, and between the smooth bays neighbouring starts flip at times that have nothing to do with
-each other.
+Two equal rods start at rest from every pair of angles. The colour says when a link first turns over. In the grey region no link
+can: the energy does not suffice. For two equal rods that is where 3 cos(theta1) + cos(theta2) > 2; nlink finds the rule for any
+open chain. Near its edge flips come late. Between the smooth bays neighbouring starts flip at unrelated times.
 
-The map is symmetric under a change of both signs, so half of it is computed; starts without the energy are not run at all. `nlink
-map flip --size 1000x1000 -o flip.html` makes a page to zoom into.
+The map is symmetric under a change of both signs, so nlink computes half of it, and no start without the energy. `nlink map flip
+--size 1000x1000 -o flip.html` makes a page to zoom into.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """A slice of the flips of three links.
 
-Three equal rods have three start angles, so that a map is a slice: here the first rod starts straight down, the others anywhere.
-The second map has the first rod at 120 degrees. The exact edge of the region without the energy to flip is a curve in each slice,
-and may vanish: with the first rod so high there is nearly always enough.
+Three equal rods have three start angles, so that a map is a slice. In the first map the first rod starts straight down, in the
+second at 120 degrees; the other two start anywhere. In each slice an exact curve bounds the region without the energy to flip.
+The region may vanish: with the first rod at 120 degrees nearly every start has enough energy.
 """
 
 import sys

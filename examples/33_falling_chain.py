@@ -1,10 +1,10 @@
 """A chain that falls faster than a stone.
 
-A chain hangs from two points close to each other. One end is let go. It falls faster than a stone: the falling side pulls at the
-bend, and the bend pulls back. In the ideal of energy kept and two straight sides the speed grows without bound as the side
-becomes short; the end whips round at the bottom.
+A chain hangs from two points close to each other. One end is released, and falls faster than a stone: the bend pulls the falling
+side down. In an ideal chain, with two straight sides and constant energy, the speed grows without bound as the falling side
+becomes short. In the run the end whips round at the bottom.
 
-The start is the equilibrium of the chain with a pin, found by Newton's method; then the pin is gone.
+The start is the equilibrium of the chain with a pin, by Newton's method. The run has no pin.
 """
 
 import sys

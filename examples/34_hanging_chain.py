@@ -1,11 +1,11 @@
 """A hanging chain and Bessel's function.
 
-The small swings of a hanging chain are what Bessel's functions were first used for (Daniel Bernoulli, 1732): a heavy string of
-length L has the frequencies (j_k/2) sqrt(g/L), where j_k are the zeros of J0, and the shapes J0(j_k sqrt(s/L)), s being the
-height above the free end.
+Bessel's function J0 first appeared in the small swings of a hanging chain (Daniel Bernoulli, 1732). A heavy string of length L
+has the frequencies (j_k/2) sqrt(g/L), where j_k are the zeros of J0, and the shapes J0(j_k sqrt(s/L)), where s is the height
+above the free end.
 
-A chain of N rods tends to it as 1/N^2. `modes` takes a fraction of a second for 1000 links, since it uses that the matrices of a
-chain are banded once they are written for differences.
+The frequencies of a chain of N rods approach these as 1/N^2. `modes` takes a fraction of a second for 1000 links: in differences
+of neighbouring angles the matrices of a chain are banded. The page below plays the modes of 20 links.
 """
 
 import sys
@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from scipy.special import j0, jn_zeros
 
 import nlink
+from nlink.view.modes_page import modes_page
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 exact = jn_zeros(0, 5) / 2 * np.sqrt(9.81)
@@ -35,3 +36,6 @@ for k, zero in enumerate(jn_zeros(0, 3)):
 right.set(xlabel="J0(j sqrt(s/L))", ylabel="y (m)")
 right.legend()
 figure.savefig(folder / "modes.png", dpi=130)
+chain = nlink.Chain.uniform(20, length=1 / 20, mass=1 / 20)
+small, title = nlink.linearize(chain), "a hanging chain of 20 links"
+modes_page(nlink.Scenario(chain, [0.0] * 20, title=title), small, small.table(), folder / "modes.html")

@@ -1,8 +1,8 @@
 """The crack of a whip.
 
-A tapered chain, 60 links without gravity, each link lighter than the one before. A bend runs along it: behind the bend the chain
-rests, before it the rest of the chain flies ahead at 5 m/s. As the bend runs out, ever less mass carries the energy, and the tip
-becomes many times as fast. It cracks when it passes the speed of sound.
+A tapered chain, 60 links without gravity, each link lighter than the one before. A bend runs along it. Behind the bend the chain
+is at rest; the rest of the chain flies ahead at 5 m/s. As the bend nears the tip, ever less mass carries the energy, and the tip
+becomes many times as fast. A whip cracks when its tip passes the speed of sound.
 
 The start is a travelling bend: the direction of the chain turns by half a turn over six links, and each link turns at the rate
 that moves the bend along.

@@ -1,13 +1,13 @@
 """A hundred thousand links.
 
-The work of `recursive` grows with the number of links and no faster. So does the memory, and a run can go to a file while it is
-computed (`file=`), which holds one block of it in memory.
+The work of `recursive` grows linearly with the number of links, and so does the memory. A run that is written to a file while it
+is computed (`file=`) needs memory for one block of saved points only.
 
 Here a chain of 100,000 links of 1 cm, a kilometre long, hangs straight down but for a smooth kink of 2 mm twenty metres below the
-pivot. It splits into two waves, up and down, which travel at the speed of waves on a string: the root of g times the length
-below, 98 m/s there. (A kink of centimetres would not: no link can stretch, so that its height shortens the chain, and the
-kilometre below is too heavy to follow.) What limits the steps is the highest frequency of the chain, 2 sqrt(g L)/l, that of
-neighbours against each other; it takes thousands of steps a second, whatever the method, unless it is implicit.
+pivot. The kink splits into two waves, one up and one down. They travel at the speed of waves on a string: the root of g times the
+length below, 98 m/s there. A kink of centimetres would not do so: links do not stretch, so that a high kink shortens the chain,
+and the kilometre below is too heavy to follow. The highest frequency of the chain, 2 sqrt(g L)/l, limits the steps: neighbours
+swing against each other. Every explicit method needs thousands of steps a second.
 """
 
 import sys

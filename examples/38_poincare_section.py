@@ -1,9 +1,9 @@
 """Sections of a double pendulum.
 
-Motions of one energy, seen each time the first link passes straight down to the right: the angle and momentum of the second link.
-At low energy most of them lie on curves, where angles and rates repeat each other nearly; at a higher one the curves dissolve
-into a sea of points, with islands. Starts are drawn at random from the surface of that energy; the points are found by root
-finding on the dense output, and each has the error of its energy balance.
+The picture has the angle and the momentum of the second link, each time the first link passes straight down to the right, for
+many motions of one energy. At low energy most motions are quasi-periodic: their points lie on curves. At a higher energy the
+curves dissolve into a chaotic sea with islands. The starts are random points of the energy surface. Root finding on the dense
+output gives the points, and each has the error of its energy balance.
 """
 
 import sys

@@ -1,11 +1,13 @@
 """Until when to trust a run.
 
-A chaotic motion is lost sooner or later: rounding alone grows to the size of the picture. `compare` runs one system in every
-formulation, and `trusted_until` repeats a run by independent, tighter ones: the last time at which all of them agree to 0.001
-rad, with a margin. It is an estimate, on the safe side in all cases that were held against solutions in multi-precision.
+Every computed chaotic motion is wrong sooner or later: rounding errors alone grow to the size of the motion. `compare` runs one
+system in every formulation. `trusted_until` repeats a run independently and at tighter tolerances, and returns the last time at
+which all agree to 0.001 rad, with a margin. It is an estimate. It was on the safe side in all cases with a multi-precision
+solution.
 
-Beyond that time the run still is a motion of such a chain, with the right energy, but of another start. The picture has the run
-at three tolerances; the dashed lines are the times until which each can be trusted.
+Beyond that time the run is still a motion of such a chain, with the right energy, but of another start. The picture has the run
+at three tolerances; dashed lines mark the trusted times. The page below plays the run at 1e-9, with its trusted time on the
+timeline.
 """
 
 import sys
@@ -24,7 +26,9 @@ figure = Figure(figsize=(9, 4), layout="constrained")
 ax = figure.subplots()
 for tolerance in (1e-6, 1e-9, 1e-12):
     run = nlink.simulate(case.chain, case.theta, t_end=20.0, rtol=tolerance, atol=tolerance, strict=False)
-    until = trusted_until(run)
+    until = run.trusted_until = trusted_until(run)
+    if tolerance == 1e-9:
+        run.html(folder / "run.html")
     (line,) = ax.semilogy(run.t, np.maximum(np.abs(run.theta - exact.theta).max(axis=1), 1e-16), label=f"{tolerance:.0e}")
     ax.axvline(until, color=line.get_color(), ls="--")
     print(f"tolerance {tolerance:.0e}: trusted until {until:.2f} s")

@@ -1,7 +1,7 @@
 """Swing up, and stay upright.
 
 A double pendulum swings itself up and balances, by a feedback law that Numba compiles. Its two motors give at most 3 N m each,
-less than a sixth of the 19.6 N m that would hold it out to the side. So it pumps: the motor at the pivot pushes with the motion
+less than a sixth of the 19.6 N m that would hold it out to the side. So they pump: the motor at the pivot pushes with the motion
 until the energy is that of rest upright, while the motor at the elbow keeps the links in line. Near the top a linear quadratic
 regulator (`nlink.lqr`) catches it. The ledger has the work of the motors.
 """

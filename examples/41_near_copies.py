@@ -2,7 +2,7 @@
 
 Two double pendulums start a billionth of a radian apart. Their distance grows e-fold about every second, as the largest Lyapunov
 exponent says, until it is as large as the motion itself. Tolerances are 1e-13, so that the runs are right for as long as the
-picture needs. The page simulates in the browser: twenty near-copies, to be grabbed and thrown.
+picture needs. The page below simulates twenty near-copies in the browser: grab one and throw it.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """Where the energy of a driven chain goes.
 
-A sine torque at the pivot drives four links, which lose energy to friction at the joints and to the air. The work of every load
-is integrated along with the motion: the ledger. What is stored, less all work, is zero for an exact motion, so that driven and
-damped runs are checked as conservative ones are.
+A sine torque at the pivot drives four links, which lose energy to friction at the joints and to the air. The ledger has the work
+of every load, integrated along with the motion. For an exact motion the change of the stored energy equals the sum of all work.
+So driven and damped runs have the same check as conservative ones.
 """
 
 import sys

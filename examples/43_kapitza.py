@@ -1,9 +1,9 @@
 """Kapitza's pendulum stands on its head.
 
 A pivot that vibrates up and down by 2 cm, forty times a second, holds a rod upside down. A slider with a prescribed motion
-carries the rod. The smallest amplitude that holds the rod is found by halving between one that lets it fall and one that does
-not. (`nlink stability kapitza --about up --vary "links[0].motion.amplitude" --from 0.001 --to 0.1` finds it by Floquet
-multipliers.) For fast vibration the averaged rule is a w = sqrt(2 g L), with L = 2 l/3 for a rod.
+carries the rod. Bisection finds the smallest amplitude that holds the rod. (`nlink stability kapitza --about up --vary
+"links[0].motion.amplitude" --from 0.001 --to 0.1` finds it by Floquet multipliers.) For fast vibration the averaged rule is a w =
+sqrt(2 g L), with L = 2 l/3 for a rod.
 """
 
 import sys

@@ -1,8 +1,8 @@
 """A leg that walks.
 
-Theo Jansen's leg: seven links, three loops, one freedom. Its crank turns evenly, as prescribed, and the foot is put down, drawn
-along the ground and lifted. All three loops stay closed to rounding. The ledger has the work that the crank takes; over whole
-turns it is zero, for nothing is lost here.
+Theo Jansen's leg: seven links, three loops, one freedom. Its crank turns at a prescribed, constant rate. The foot comes down,
+moves along the ground, and lifts off. All three loops stay closed to rounding. The ledger has the work of the crank. Over whole
+turns it is zero, since nothing dissipates energy here.
 """
 
 import sys

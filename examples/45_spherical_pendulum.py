@@ -1,11 +1,11 @@
 """The rosette of a spherical pendulum.
 
 A mass on a string that is pushed sideways does not swing in a plane. Seen from above it draws a rosette: the height swings
-between two values, and from swing to swing the whole figure turns about the vertical. The angular momentum about the vertical
-stays as it is.
+between two values, and from swing to swing the whole figure turns about the vertical. The angular momentum about the vertical is
+constant.
 
 With u the cosine of the inclination and h the angular momentum, u'^2 = 2 (E + g u)(1 - u^2) - h^2. Between two roots of the right
-side the height is an elliptic function. The period that its integral gives is compared with that of the run.
+side u is an elliptic function. Its integral gives the period, which the script compares with that of the run.
 """
 
 import sys

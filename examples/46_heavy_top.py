@@ -1,8 +1,8 @@
 """A top stands while it spins fast enough.
 
-A symmetric top with its point held stands upright as long as I3^2 w^2 > 4 I1 m g d: I3 is its inertia about its axis, I1 that
-across it at the point, d the distance of its centre of mass. Just above that rate a tilt of a millionth of a radian stays small.
-Just below it grows, and the top bows deep, rises, and bows again.
+A symmetric top on a fixed point stands upright as long as I3^2 w^2 > 4 I1 m g d. Here w is its spin, I3 its inertia about its
+axis, I1 that across the axis at the point, and d the distance of its centre of mass. Just above that spin a tilt of a millionth
+of a radian stays small. Just below, the tilt grows, and the top bows deep, rises, and bows again.
 
 The top is a Body on a ball joint. Its state is a unit quaternion, so upright is a position like any other.
 """

@@ -1,9 +1,8 @@
 """A rope let go in space.
 
-Thirty point masses, a rope of one metre that is held at one end, begin almost level on a curve and fall. The pull in the rope is
-read out of the equations: each link's direction is a unit vector, and its multiplier is the tension. A real rope cannot be
-pushed. Where the tension is negative it would go slack, and the model of stiff links is no longer a rope; the last line says for
-how much of the time that holds.
+A rope of one metre, thirty point masses, hangs on one end. It starts almost level, on a curve, and falls. The direction of each
+link is a unit vector, and the multiplier of that constraint is the tension. A real rope goes slack where it is pushed. Where the
+tension is negative, the model of stiff links is therefore no rope. The last line says for how much of the time that is so.
 """
 
 import sys

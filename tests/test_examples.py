@@ -117,6 +117,19 @@ def test_links_and_pictures_of_the_pages_are_there(page: Path) -> None:
         assert not anchor or anchor in heads, anchor
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "benchmarks" / "RESULTS.md"], ids=lambda page: page.name)
+def test_rows_of_the_tables_are_as_long_as_their_heads(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    assert text.count("```") == 0
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.M):
+        widths = {len(re.sub(r"`[^`]*`|\\\|", "", line).split("|")) for line in table.splitlines()}
+        assert len(widths) == 1, table[:200]
+
+
+def test_results_are_tables() -> None:
+    assert "```" not in (ROOT / "benchmarks" / "RESULTS.md").read_text()
+
+
 def test_the_views_are_shown_before_and_after() -> None:
     """docs/views.md shows each picture that scripts/views.py takes; the page that simulates is new."""
     shown = set(re.findall(r"\(views/([\w-]+)\.webp\)", (ROOT / "docs" / "views.md").read_text()))

@@ -15,7 +15,14 @@ def files_with(pattern: str) -> list[str]:
 
 
 def test_a_load_stands_in_its_file_the_tables_of_names_and_presets():
-    assert files_with(r"link_?damp") == ["__init__.py", "__init__.pyi", "driven-1.toml", "link_damper.py", "rayleigh-4.toml"]
+    assert files_with(r"link_?damp") == [
+        "__init__.py",
+        "__init__.pyi",
+        "catenary-50.toml",
+        "driven-1.toml",
+        "link_damper.py",
+        "rayleigh-4.toml",
+    ]
 
 
 def test_rows_of_numbers_have_names():

@@ -219,6 +219,14 @@ def test_presets_hold_what_they_say():
     assert nlink.preset("chaotic-3-springs-friction").settings.t_end == 40
 
 
+def test_the_hung_chain_of_the_presets_comes_to_rest():
+    case = nlink.preset("catenary-50")
+    run = nlink.simulate(case.chain, case.theta, t_end=case.settings.t_end, save=1.0)
+    off = run.theta[-1] - nlink.equilibrium(case.chain).theta
+    assert np.abs(off - 2 * math.pi * np.round(off / (2 * math.pi))).max() < 1e-5
+    assert np.abs(run.omega[-1]).max() < 1e-5
+
+
 def test_a_model_is_not_written_under_the_name_of_another_format(tmp_path):
     with pytest.raises(ModelError, match=r"^a model file must end in \.toml, got .*nice\.json$"):
         nlink.preset("nice-3").save(tmp_path / "nice.json")

@@ -32,6 +32,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from report import head, row
 
 from . import cases, nlink_model, reference
 from .cases import Case
@@ -45,7 +46,7 @@ MOST = {"heyoka": 100, "diffrax": 100, "scipy": 1000, "pin": 100, "mujoco": 100,
 """The longest chain a peer is asked for: beyond, set-up takes minutes or memory runs out (heyoka, pin), or a run does."""
 ERRORS = (1e-4, 1e-6, 1e-8, 1e-10)
 EVALUATED = (2, 5, 15, 64, 256, 1024)
-TIE = "ratios: the peer's time over nlink's; treat less than 1.5x as a tie"
+TIE = "A ratio is the time of the peer over that of nlink. Treat less than 1.5x as a tie."
 
 Peers = dict[str, ModuleType]
 Curves = dict[tuple[str, str], Curve]
@@ -80,9 +81,8 @@ def machine(peers: Peers) -> str:
     wide = ", AVX-512" if any("avx512f" in line for line in _cpuinfo()) else ""
     packages = ["nlink", "numpy", "numba", *(PACKAGES[name] for name in peers), *(["jax"] if "diffrax" in peers else [])]
     versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
-    return (
-        f"{date.today()}, {os.cpu_count()} cores ({cpu}{wide}), {platform.system()}, Python {platform.python_version()}\n{versions}"
-    )
+    where = f"{os.cpu_count()} cores ({cpu}{wide}), {platform.system()}, Python {platform.python_version()}"
+    return f"{date.today()}, {where};\n{versions}.\n`python -m peers.speed --record` in `benchmarks/`."
 
 
 def _cpuinfo() -> list[str]:
@@ -91,7 +91,7 @@ def _cpuinfo() -> list[str]:
 
 
 def times(ratio: float) -> str:
-    return "-" if math.isnan(ratio) else f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x"
+    return "" if math.isnan(ratio) else f"{ratio:.1f}x" if ratio < 100 else f"{ratio:.0f}x"
 
 
 # one evaluation
@@ -122,19 +122,19 @@ def calls(work: Callable[[], Any]) -> float:
 
 
 def evaluations(say: Report, peers: Peers) -> list[Row]:
-    say("\nOne evaluation of the accelerations: ns a link, many chains at once; microseconds, one chain called from Python")
-    heads = ("nlink, us", 9), ("pin.aba", 8), ("ratio", 6), ("mj_forward", 10), ("ratio", 6)
-    say(f"{'N':>6} | {'nlink, ns':>9} {'heyoka':>7} {'ratio':>6} | " + " ".join(f"{name:>{wide}}" for name, wide in heads))
+    say("\n### Evaluations\n")
+    say("Of the accelerations: ns a link for many chains at once; microseconds for one chain called from Python.\n")
+    say(head("N", "nlink, ns", "heyoka, ns", "ratio", "nlink, us", "`pin.aba`, us", "ratio", "`mj_forward`, us", "ratio"))
     rows = []
     for n in EVALUATED:
         mine, theirs = many(n, peers)
         theta, omega = np.random.default_rng(2).normal(size=(2, n))
         ours = calls(nlink_model.single(n, theta, omega))
-        line = f"{n:>6} | {mine:>9.2f} {theirs:>7.2f} {times(theirs / mine):>6} | {ours:>9.2f}"
-        for name, wide in (("pin", 8), ("mujoco", 10)):
+        cells = [f"{mine:.2f}", f"{theirs:.2f}", times(theirs / mine), f"{ours:.2f}"]
+        for name in ("pin", "mujoco"):
             peer = calls(peers[name].evaluation(n, theta, omega)) if name in peers and n <= 256 else math.nan
-            line += f" {peer:>{wide}.2f} {times(peer / ours):>6}"
-        say(line.replace("nan", "  -"))
+            cells += [f"{peer:.2f}", times(peer / ours)]
+        say(row(n, *cells))
         rows.append((f"one evaluation, many chains, N = {n}: heyoka", 1.6, theirs / mine, ""))
     return rows
 
@@ -154,21 +154,22 @@ def curves_of(peers: Peers) -> Curves:
 
 
 def trajectories(say: Report, peers: Peers, curves: Curves) -> None:
-    say("\nWhole trajectories at matched error of the last angles: CPU ms of nlink, ratios of the peers")
-    say("(zig-zag start for N <= 15, all links at 45 degrees above; `loaded`: spring, damper and sine at every joint)")
-    say(f"{'case':>10} {'to':>6} {'error':>6} {'nlink':>9} " + " ".join(f"{name:>8}" for name in peers))
+    say("\n### Trajectories at matched error\n")
+    say("Error of the last angles, processor ms of nlink, ratios of the peers. Zig-zag start for N <= 15, all links at")
+    say("45 degrees above; `loaded`: spring, damper and sine at every joint. Empty: not reached, or not asked for. <: the loosest")
+    say("setting is much better than the error.\n")
+    say(head("case", "to", "error", "nlink, ms", *peers))
     for case in (*cases.SHORT, *cases.LONG):
         for error in ERRORS:
             mine = curves["nlink", case.name].at(error)
             if not math.isnan(mine):
-                cells = " ".join(f"{_ratio(curves.get((name, case.name)), error, mine):>8}" for name in peers)
-                say(f"{case.name:>10} {case.horizon:>4g} s {error:>6.0e} {1e3 * mine:>9.3f} {cells}")
-    say("(-: not reached, or not asked for; <: the loosest setting tried is much better than the error)")
+                cells = [_ratio(curves.get((name, case.name)), error, mine) for name in peers]
+                say(row(case.name, f"{case.horizon:g} s", f"{error:.0e}", f"{1e3 * mine:.3f}", *cells))
 
 
 def _ratio(curve: Curve | None, error: float, mine: float) -> str:
     if curve is None:
-        return "-"
+        return ""
     return ("<" if curve.overdone(error) else "") + times(curve.at(error) / mine)
 
 
@@ -233,9 +234,11 @@ def new_process(tool: str, case: Case, setting: float, t: float, **extra: str) -
 
 
 def setups(say: Report, peers: Peers) -> None:
-    say("\nA new process to its first 0.1 s of motion: CPU s, and peak memory in MiB")
+    say("\n### A new process\n")
+    say("To its first 0.1 s of motion: processor time, and peak memory. heyoka works without its caches. Empty: set-up of minutes,")
+    say("or more memory than the machine has, or not asked for.\n")
     sizes = (cases.SHORT[3], *cases.LONG)
-    say(f"{'':>30} " + " ".join(f"{f'N = {case.n}':>18}" for case in sizes))
+    say(head("", *(f"N = {case.n}" for case in sizes)))
     with tempfile.TemporaryDirectory() as empty:
         rows: list[tuple[str, str, dict[str, str]]] = [
             ("nlink, nothing compiled yet", "nlink", {"NLINK_CACHE_DIR": empty}),
@@ -250,9 +253,8 @@ def setups(say: Report, peers: Peers) -> None:
                 runs = 0 if skip else 2 if label == "nlink" else 1  # the first may have to compile
                 costs = [new_process(name, case, setting, 0.1, **extra) for _ in range(runs)]
                 cost = min(costs, key=lambda c: c["cpu"], default=None)
-                cells.append(f"{cost['cpu']:.2f} s {cost['peak']:>5.0f} MiB" if cost else "-")
-            say(f"{label:>30} " + " ".join(f"{cell:>18}" for cell in cells))
-    say("(heyoka without its caches; a dash: set-up of minutes, or more memory than the machine has, or not asked for)")
+                cells.append(f"{cost['cpu']:.2f} s, {cost['peak']:.0f} MiB" if cost else "")
+            say(row(label, *cells))
 
 
 def cold(curves: Curves) -> Row:
@@ -309,13 +311,13 @@ def plot(curves: Curves, peers: Peers, path: Path = PLOT) -> None:
 
 
 def summary(say: Report, rows: Iterable[Row]) -> None:
-    say("\nFigures to reach")
-    say(f"{'':>58} {'goal':>6} {'measured':>9} {'reached':>8}")
+    say("\n### Figures to reach\n")
+    say(head("", "goal", "measured", "reached", ""))
     for label, goal, measured, note in rows:
         good = measured <= goal if "at most" in label else measured >= goal
-        reached = "-" if math.isnan(measured) else "yes" if good else "no"
+        reached = "" if math.isnan(measured) else "yes" if good else "no"
         shown = f"{measured:.2f}x" if measured < 10 else times(measured)
-        say(f"{label:>58} {f'{goal:g}x':>6} {shown:>9} {reached:>8}  {note}".rstrip())
+        say(row(label, f"{goal:g}x", shown, reached, note))
 
 
 def forms(say: Report, peers: Peers) -> None:
@@ -335,9 +337,7 @@ def forms(say: Report, peers: Peers) -> None:
 def record(lines: list[str]) -> None:
     """Write the tables between the marks of RESULTS.md, or at its end."""
     text = RESULTS.read_text()
-    block = "\n".join(
-        [BEGIN, "## Beside other packages", "", "```", *lines, "```", "", "![work and precision](work_precision.png)", END]
-    )
+    block = "\n".join([BEGIN, "## Beside other packages", "", *lines, "", "![work and precision](work_precision.png)", END])
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2] if rest else "\n"
     RESULTS.write_text(f"{head.rstrip()}\n\n{block}{tail}")
@@ -353,7 +353,7 @@ def main() -> None:
     say(machine(peers))
     if options.forms:
         return forms(say, peers)
-    say(TIE)
+    say(f"\n{TIE}")
     evaluated = evaluations(say, peers)
     curves = curves_of(peers)
     trajectories(say, peers, curves)

@@ -23,8 +23,8 @@ EXAMPLES, PAGES = DOCS.parent / "examples", DOCS / "gallery"
 GROUPS = {
     range(30): (
         "The seeds",
-        "nlink grew from five documents on chains of links: two student projects, two notes and a worksheet. Here is each of their "
-        "cases, run again: what it did, what agrees, what was wrong there and why.",
+        "nlink grew from five documents on chains of links: two student projects, two notes and a worksheet. These pages run "
+        "each of their cases again, and say what agrees, what was wrong there and why.",
     ),
     range(30, 100): ("What none of the seeds has", "Maps, columns, long chains, loops, exponents, control, mechanisms, space."),
 }
@@ -101,7 +101,7 @@ def card(each: Shown) -> str:
 
 def index(pages: list[Shown]) -> str:
     """Return the list of all pages in their groups."""
-    parts = ["# Gallery", "Every picture here was made by the program when these pages were built. Each page has its script."]
+    parts = ["# Gallery", "The build of these pages ran every script and made every picture. Each page has its script."]
     for numbers, (title, words) in GROUPS.items():
         inside = [each for each in pages if int(each.name[:2]) in numbers]
         parts += [f"## {title}", words, "::::{container} cards", *map(card, inside), "::::"]

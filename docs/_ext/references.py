@@ -12,13 +12,13 @@ from executed import DOCS
 from gallery import write
 
 PACKAGES = {
-    "nlink": "What most need",
+    "nlink": "The main names",
     "nlink.analysis": "Stability, chaos, maps",
     "nlink.formulations": "Formulations and handlings of constraints",
     "nlink.integrators": "Integrators",
     "nlink.ensemble": "Ensembles",
 }
-NOTE = "Generated from the program when these pages were built."
+NOTE = "The build of these pages generated this page from the program."
 
 
 def command_of(name: str) -> Any:

@@ -51,7 +51,7 @@ def damaged(path: Path, rng: np.random.Generator) -> None:
         path.write_bytes(content)
 
 
-@attack("compiled anew, the same numbers, not a word", full=80, sample=2)
+@attack("compiled anew, the same numbers, no message", full=80, sample=2)
 def damaged_files_in_the_cache(k: int, folder: Path) -> Measure:
     rng = np.random.default_rng(k)
     cache, wanted = warm()

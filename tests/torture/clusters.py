@@ -73,7 +73,7 @@ def some_blocks(store: Path) -> bool:
     return any(path.is_file() for path in store.glob("theta/c/*/*"))
 
 
-@attack("an error that says so, what is done stays, the same call completes it, to the last bit", full=6, sample=1)
+@attack("an error that names the cause; finished blocks stay, and the same call completes it to the last bit", full=6, sample=1)
 def schedulers_that_die_and_come_back(k: int, folder: Path) -> Measure:
     try:
         from nlink import Dask

@@ -71,7 +71,7 @@ def content(path: Path) -> dict[str, str]:
     return {str(each): hashlib.sha256(each.read_bytes()).hexdigest() for each in paths}
 
 
-@attack("exit 5, one sentence, what was there stays, nothing half-written, no crash", full=8 * len(FILES), sample=1)
+@attack("exit 5, one sentence; the old file stays; no half-written file, no crash", full=8 * len(FILES), sample=1)
 def full_disks(k: int, folder: Path) -> Measure:
     rng, name = np.random.default_rng(k), list(FILES)[(5 * k) % len(FILES)]
     source = prepared(name)

@@ -290,7 +290,7 @@ def hostile_arguments_of_python(k: int, folder: Path) -> None:
 STREAMS = ["2>&-", "", ">&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"]
 
 
-@attack("the run is saved, as ever", full=len(STREAMS), sample=1)
+@attack("the run is saved", full=len(STREAMS), sample=1)
 def closed_streams(k: int, folder: Path) -> None:
     """Run the command with some of the standard streams closed: its files must not get their numbers."""
     import nlink as library

@@ -127,7 +127,7 @@ def _chain(rng: np.random.Generator, size: str, theta: np.ndarray, closed: bool)
 
 
 @attack(
-    "right against a tighter run, or a status that says what is wrong; no traceback, no hang",
+    "right against a tighter run, or a status with the reason; no traceback, no hang",
     full=1008,
     sample=8,
     remark=lambda: f"{len(COMPARED)} compared",

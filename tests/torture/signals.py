@@ -103,7 +103,7 @@ def held(done: Outcome, folder: Path) -> None:
             package.load(path)
 
 
-@attack("exit 130 at once, no traceback, what was computed is kept, nothing half-written", full=len(COMMANDS) * MOMENTS, sample=8)
+@attack("exit 130 at once, no traceback; the run up to then is saved; no half-written file", full=len(COMMANDS) * MOMENTS, sample=8)
 def signals_at_every_moment(k: int, folder: Path) -> Measure:
     rng = np.random.default_rng(k)
     words = list(COMMANDS.values())[k % len(COMMANDS)]

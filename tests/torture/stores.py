@@ -278,7 +278,7 @@ def ensembles_killed_at_any_moment(k: int, folder: Path) -> None:
     assert not list(store.rglob("*.partial"))
 
 
-@attack("exit by StoreError, what is done stays, the same call completes it", full=30, sample=1)
+@attack("exit by StoreError; finished blocks stay, and the same call completes it", full=30, sample=1)
 def disks_full_while_a_block_is_written(k: int, folder: Path) -> None:
     """A limit on the size of files stands for the disk: chunks of 132 bytes (theta, omega) do not fit, at some block on."""
     from nlink.ensemble.store import StoreError, Writer
@@ -329,7 +329,7 @@ def whole_run() -> tuple[Any, float]:
         return nlink.load(path), time.perf_counter() - begun
 
 
-@attack("what was committed loads, and resumes to the last bit", full=60, sample=1)
+@attack("the committed part loads, and resumes to the last bit", full=60, sample=1)
 def runs_killed_at_any_moment(k: int, folder: Path) -> Measure | None:
     run, seconds = whole_run()
     path = folder / "run.nc"

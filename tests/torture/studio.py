@@ -150,7 +150,7 @@ HEADS = [
 ]  # fmt: skip
 
 
-@attack("closed, or 4xx; the studio goes on", full=len(HEADS), sample=1)
+@attack("closed, or 4xx; the studio keeps running", full=len(HEADS), sample=1)
 def broken_requests_of_the_studio(k: int, folder: Path) -> None:
     """Send bytes that are no HTTP."""
     at = server()
@@ -248,7 +248,7 @@ ODD = [
 ]  # fmt: skip
 
 
-@attack("answered or closed; the studio goes on", full=len(ODD), sample=2)
+@attack("answered or closed; the studio keeps running", full=len(ODD), sample=2)
 def odd_messages_of_the_studio(k: int, folder: Path) -> None:
     """Send messages that no page sends."""
     from websockets.exceptions import ConnectionClosed

@@ -51,7 +51,7 @@ def held(code: str, folder: Path, *words: str) -> Measure:
     return done.cost
 
 
-@attack("Ctrl-C stops the run, the loop goes on, threads give the same bits", full=3, sample=1)
+@attack("Ctrl-C stops the run, the event loop continues, threads give the same bits", full=3, sample=1)
 def event_loops_and_threads(k: int, folder: Path) -> Measure:
     return held(ASYNC, folder)
 

@@ -14,7 +14,7 @@ import typer
 from nlink._support.checks import ModelError, known_keys, number, shown, whole
 from nlink.cli import options
 from nlink.cli.common import Table, chain_of, chains, check_link, parameter, picture_size, read_scenario, values_between
-from nlink.cli.options import Csv, Json, Links, Model, Picture, Quiet, Set, Size, Theme, Title
+from nlink.cli.options import AnyModel, Csv, Json, Links, Model, Picture, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, check_picture, exit_with, shortened, system_lines
 from nlink.view.packing import finite_json
 
@@ -234,7 +234,7 @@ def _points_data(scenario: Scenario, points: Points) -> Table:
 
 
 def bifurcation(
-    model: Model,
+    model: AnyModel,
     vary: Annotated[str, typer.Option(help=options.VARIED)],
     low: options.Low,
     high: options.High,

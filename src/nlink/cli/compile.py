@@ -25,11 +25,11 @@ LOADED = {"1 or 2 links": 2, "3 or 4 links": 3, "5 to 8 links": 6, "9 to 16 link
 
 
 def compile(
-    only_list: Annotated[bool, typer.Option("--list", help="Say what is compiled and what is not, and compile nothing.")] = False,
+    only_list: Annotated[bool, typer.Option("--list", help="List the common paths, compiled or not; compile nothing.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compile the common paths now, so that nothing waits for the compiler later. What is compiled already is left out.
+    """Compile the common paths now, in some minutes, so that nothing waits for the compiler later. It skips compiled paths.
 
     Examples: nlink compile | nlink compile --list | NLINK_CACHE_DIR=/opt/cache nlink compile -q
     """

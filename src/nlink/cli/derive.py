@@ -32,28 +32,28 @@ def derive(
         str, typer.Argument(metavar="N|MODEL", autocompletion=models, help="Number of links, or a preset or a model file.")
     ],
     shape: Annotated[
-        str | None, typer.Option(help="rigid (rigid links) or point (point masses); of a model, its own if not given.")
+        str | None, typer.Option(help="rigid (rigid links) or point (point masses). Without it: that of the model, else rigid.")
     ] = None,
     loads: Annotated[
         list[str] | None,
-        typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}; the model's own, or gravity, if not given."),
+        typer.Option("--load", help=f"May be repeated: {', '.join(LOADS)}. Without it: the loads of the model, else gravity."),
     ] = None,
     relative: Annotated[bool, typer.Option("--relative", help="Angles between neighbours instead of absolute angles.")] = False,
     offset: Annotated[bool, typer.Option("--offset", help="Centres of mass of rigid links off their axes.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Do not collect sines and cosines of differences.")] = False,
     kind: Annotated[
-        str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}; if not given, by the name of the file, else text.")
+        str | None, typer.Option("--format", help=f"{', '.join(FORMATS)}. Without it: by the ending of the file, else text.")
     ] = None,
     energies: Annotated[
         bool, typer.Option("--energies", help="Code: the energies and the powers of the loads, not the rates.")
     ] = False,
     document: Annotated[bool, typer.Option("--document", help="LaTeX: a whole document, not a fragment.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; the standard output if not given.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file. Without it: the standard output.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print energies, M and f as JSON.")] = False,
 ) -> None:
     """Derive the equations of motion of N links, M q'' = f, by Lagrange's method.
 
-    Of a model are taken the number of links, their shape and the loads; the equations are in symbols.
+    Of a model the command takes the number of links, their shape and the loads. The equations are symbolic.
 
     Examples: nlink derive 2 | nlink derive my.toml | nlink derive 3 --shape point --format latex |
     nlink derive 4 --load gravity --load drag -o four.c

@@ -19,9 +19,9 @@ def live(
     settings: Set = None,
     title: Title = None,
     copies: Annotated[int, typer.Option(help="Number of near-copies, up to 30; more or fewer can be chosen in the page.")] = 0,
-    difference: Annotated[float, typer.Option(help="How much further the first angle of each near-copy is, in rad.")] = 1e-3,
+    difference: Annotated[float, typer.Option(help="Difference of the first angle from one near-copy to the next, in rad.")] = 1e-3,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page (.html); a new name after the model if not given.")
+        Path | None, typer.Option("--output", "-o", help="The page (.html). Without it: a new name after the model.")
     ] = None,
     theme: Theme = None,
     quiet: Quiet = False,

@@ -43,7 +43,7 @@ def modes(
     settings: Set = None,
     title: Title = None,
     guess: Annotated[
-        str, typer.Option("--from", help="Guess of the equilibrium: rest (down; of a loop downhill from its start) or start.")
+        str, typer.Option("--from", help="Guess of the equilibrium: rest (down; for a loop downhill from its start) or start.")
     ] = "rest",
     count: Annotated[int, typer.Option(help="Largest number of modes that are printed and drawn.")] = 9,
     output: Annotated[

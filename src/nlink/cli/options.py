@@ -48,7 +48,7 @@ def models(beginning: str) -> list[str]:
 
 MODELS = "A preset (see `nlink presets`) or a model file"
 AnyModel = Annotated[str, typer.Argument(autocompletion=models, help=f"{MODELS}.")]
-Model = Annotated[str | None, typer.Argument(autocompletion=models, help=f"{MODELS}; {DEFAULT} if not given.")]
+Model = Annotated[str | None, typer.Argument(autocompletion=models, help=f"{MODELS}. Without it: {DEFAULT}.")]
 RunFile = Annotated[Path, typer.Argument(help="A run (.nc).")]
 Links = Annotated[int | None, typer.Option("--links", "-n", help="Number of links of a uniform chain.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any value of the model; may be repeated.")]
@@ -57,11 +57,11 @@ Format = Annotated[str, typer.Option("--format", help=f"Format of the pictures: 
 Title = Annotated[str | None, typer.Option("--title", callback=_title, help="The title of the result.")]
 Theme = Annotated[
     str | None,
-    typer.Option("--theme", callback=_theme, help="light or dark; light if not given, a page as its reader's system."),
+    typer.Option("--theme", callback=_theme, help="light or dark. Without it: light; a page follows the system of its reader."),
 ]
 Size = Annotated[
     str | None,
-    typer.Option("--size", metavar="WxH", help="Size of the picture in inches; column is that for a column of a journal."),
+    typer.Option("--size", metavar="WxH", help="Size of the picture in inches, or column: the width of a journal column."),
 ]
 Csv = Annotated[Path | None, typer.Option(callback=_table, help="The numbers behind the picture as CSV.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -74,7 +74,7 @@ Section = Annotated[
     typer.Option(
         "--section",
         metavar="TEXT",
-        help="Like link=1,angle=90deg,direction=-1 (links from 1, angle in rad or deg), or period=2.5; if not given the period "
+        help="link=1,angle=90deg,direction=-1 (links from 1, angle in rad or deg) or period=2.5 (s); without it the period "
         "of a driving sine, or link 1 passing straight down.",
     ),
 ]

@@ -13,7 +13,7 @@ from nlink._support.progress import Bar
 from nlink.cli.common import check_folder, numbers_of_links, pair, picture_size, point_of, titled_run
 from nlink.cli.options import Format, Quiet, RunFile, Size, Theme, Title
 
-POINT = "A point, by its link (from 1), and in m how far along it (its tip if not given) and to its left:"
+POINT = "A point: its link (from 1), its distance in m along the link (without it the tip) and to the left."
 
 
 def plot(
@@ -23,19 +23,19 @@ def plot(
         typer.Argument(
             help="Any of angles, unwrapped, rates, phase, positions, velocities, paths, tip, coupler, energy, reactions; in space "
             "any of inclination, azimuth, rates, positions, velocities, paths, tip, energy, momentum, reactions, tensions; "
-            "all that suit the run if not given."
+            "without names all that suit the run."
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The folder for the plots.")] = None,
     links: Annotated[str | None, typer.Option(metavar="LIST", help="The links that are shown, from 1, like 1,3-5.")] = None,
     trace: Annotated[
-        list[str] | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} in place of link ends; may be repeated.")
+        list[str] | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} It replaces the link ends; may be repeated.")
     ] = None,
-    first: Annotated[float | None, typer.Option("--from", help="First time that is shown, in s.")] = None,
-    last: Annotated[float | None, typer.Option("--to", help="Last time that is shown, in s.")] = None,
+    first: Annotated[float | None, typer.Option("--from", help="First time of the plot, in s.")] = None,
+    last: Annotated[float | None, typer.Option("--to", help="Last time of the plot, in s.")] = None,
     kind: Format = "png",
     size: Size = None,
-    font: Annotated[float | None, typer.Option(help="Font size in points; suits the size if not given.")] = None,
+    font: Annotated[float | None, typer.Option(help="Font size in points. Without it: one that suits the size.")] = None,
     title: Title = None,
     theme: Theme = None,
     dpi: Annotated[float, typer.Option(help="Resolution of a png in dots per inch.")] = 150.0,
@@ -64,12 +64,10 @@ def plot(
 
 def animate(
     run: RunFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A .gif, .mp4 or .html; a live window if not given.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A .gif, .mp4 or .html. Without it: a live window.")] = None,
     speed: Annotated[
         float | None,
-        typer.Option(help="1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second."),
+        typer.Option(help="1 is real time, 2 twice as fast. Without it: 1, or slow motion for a run shorter than half a second."),
     ] = None,
     fps: Annotated[float, typer.Option(help="Frames per second of a .gif or .mp4.")] = 50.0,
     size: Annotated[str, typer.Option(metavar="WxH", help="Size in pixels of a .gif or .mp4.")] = "640x640",
@@ -77,7 +75,7 @@ def animate(
         float, typer.Option(help="Length in s of the trail of the last end, or of the middle of a closed chain.")
     ] = 1.0,
     trace: Annotated[
-        str | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} that draws the trail, in place of the last end.")
+        str | None, typer.Option(metavar="LINK,ALONG,LEFT", help=f"{POINT} It draws the trail in place of the last end.")
     ] = None,
     hinges: Annotated[bool, typer.Option("--hinges/--no-hinges", help="Show the hinges.")] = True,
     timer: Annotated[bool, typer.Option("--timer/--no-timer", help="Show the time.")] = True,

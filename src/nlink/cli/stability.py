@@ -43,7 +43,7 @@ def stability(
     ] = None,
     amplitudes: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help=f"Measure limit cycles: run the chain for so long at up to {MOST_LOADS} loads."),
+        typer.Option(metavar="SECONDS", help=f"Measure limit cycles: run the chain for this time at up to {MOST_LOADS} loads."),
     ] = None,
     links: Links = None,
     settings: Set = None,
