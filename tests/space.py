@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pytest
+from helpers import TOLERANCE
 from hypothesis import strategies as st
 from scipy.linalg import lstsq
 from scipy.spatial.transform import Rotation
@@ -29,7 +31,10 @@ from nlink import (
     SpatialChain,
     TipForce,
     Universal,
+    formulate,
 )
+from nlink.mechanics import kinematics
+from nlink.mechanics.space.kinematics import turns
 
 DOWN = np.array([0.0, -1.0, 0.0])
 
@@ -373,3 +378,45 @@ def bodies_case(n: int, seed: int, joints: bool) -> tuple[SpatialChain, np.ndarr
     rng = np.random.default_rng(seed)
     chain = random_loads(SpatialChain(random_links(n, rng, joints)), rng)
     return chain, *random_state(chain, rng)
+
+
+def rates_of(chain, c, v, formulation="recursive"):
+    """Return the second derivatives of the coordinates and the powers by the names of the ledger."""
+    system = formulate(chain, formulation)
+    state = system.formulation.encode(chain, c, v)
+    rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
+    powers = dict(zip(system.rows_of_ledger, rates[system.size :], strict=False))
+    return system.formulation.decode_rates(chain, state, rates[: system.size]), powers
+
+
+def check_newton(chain, c, v):
+    """Hold how links stand, accelerations, reactions, powers and energy against Newton and Euler."""
+    curve, powers = rates_of(chain, c, v)
+    newton, at = Newton(chain, c, v), turns(chain, c, v, curve)
+    np.testing.assert_allclose(at.direction, newton.e, atol=1e-12)
+    np.testing.assert_allclose(at.omega, newton.omega, atol=1e-11)
+    alpha, force = newton.solve()
+    for found, wanted in ((at.alpha, alpha), (kinematics.reactions(chain, c, v, curve), force)):
+        assert np.abs(found - wanted).max() <= TOLERANCE["agreement"] * (1.0 + np.abs(wanted).max())
+    done = newton.loads()[2]
+    assert {name for name, power in powers.items() if power} - {"joint_torque"} <= set(done)
+    for name, power in done.items():
+        assert powers[name] == pytest.approx(power, rel=1e-11, abs=1e-11)
+    assert sum(formulate(chain).energy(np.concatenate([c, v]))) == pytest.approx(newton.energy(), rel=1e-12, abs=1e-12)
+
+
+def check_power(chain, c, v, formulation="recursive", within=1e-6):
+    """Hold the power of all loads against the rate of the energy, by a central difference of order 4 along the rates."""
+    system = formulate(chain, formulation)
+    state = system.formulation.encode(chain, c, v)
+    rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
+    h = 1e-4
+    energy = {k: sum(system.energy(state + k * h * rates[: system.size])) for k in (-2, -1, 1, 2)}
+    slope = (8 * (energy[1] - energy[-1]) - (energy[2] - energy[-2])) / (12 * h)
+    assert slope == pytest.approx(rates[system.size :].sum(), rel=within, abs=within * (1.0 + np.abs(rates[: system.size]).max()))
+
+
+def check_digits(chain, c, v, within):
+    """Hold the accelerations of a long chain against Newton and Euler."""
+    alpha, _ = Newton(chain, c, v).solve()
+    assert np.abs(turns(chain, c, v, rates_of(chain, c, v)[0]).alpha - alpha).max() <= within * np.abs(alpha).max()

@@ -198,7 +198,7 @@ def test_trail_and_view_keep_within_the_picture():
     heavy_side = Chain([Link(0.3, 1.0, 0.9, 0.1, offset=0.6), Link(0.2, 1.0, -0.4, 0.1, offset=-0.5)])
     for size in ((640, 640), (900, 300), (120, 500)):
         made = frames(made_run(chain=heavy_side, spin=6.0), size=size, centres=True)
-        for points in (made.places, made.traced, made.centres, made.feet):
+        for points in (made.places, made.path, made.centres, made.feet):
             assert points.min() > 2.9
             assert (points < np.array(size) - 2.9).all()
         # the picture is used: the motion fills it in one direction
@@ -274,8 +274,8 @@ def test_the_trail_of_a_closed_chain_is_that_of_its_middle(n):
     made = frames(run, fps=50)
     ends = kinematics.hinges(run.chain, run.at(made.times).theta)
     middle = (ends[:, 1] + ends[:, 2]) / 2 if n == 3 else ends[:, 2]
-    parts = (len(made.traced) - 1) // (len(made) - 1)
-    np.testing.assert_allclose(made.traced[::parts], made.camera.pixels(middle), atol=1e-6)
+    parts = (len(made.path) - 1) // (len(made) - 1)
+    np.testing.assert_allclose(made.path[::parts], made.camera.pixels(middle), atol=1e-6)
     image = pixels(made.draw(40))
     assert (image[..., 0] - image[..., 2] > 60).sum() > 100
 
@@ -372,7 +372,7 @@ def test_the_trail_of_what_is_followed_leaves_the_title_alone():
     run = moved("floating", far=50.0)
     run.theta[:, 1] -= 50.0 * run.t
     made = frames(run, fps=10, trail=10.0, size=(300, 300))
-    height, last = 300 - round(made.camera.frame[3]), made.traced + made.shift[-1]
+    height, last = 300 - round(made.camera.frame[3]), made.path + made.shift[-1]
     assert (last[:, 1] > made.camera.frame[3] + 10).any()
     first, end = (np.asarray(made.draw(k))[:height, :200] for k in (0, len(made) - 1))
     np.testing.assert_array_equal(end, first)
@@ -382,9 +382,9 @@ def test_the_trail_of_what_is_followed_leaves_the_title_alone():
 def test_any_point_draws_the_trail(name):
     run, point = made_run(3) if name == "chain" else moved(name), At(1, 0.5, 0.2)
     made = frames(run, fps=50, trace=point)
-    parts = (len(made.traced) - 1) // (len(made) - 1)
+    parts = (len(made.path) - 1) // (len(made) - 1)
     exact = kinematics.points(run.chain, run.at(made.times).theta, [point])[:, 0]
-    np.testing.assert_allclose(made.traced[::parts], made.camera.pixels(exact), atol=1e-9)
+    np.testing.assert_allclose(made.path[::parts], made.camera.pixels(exact), atol=1e-9)
 
 
 def test_a_point_of_no_link_is_refused():

@@ -26,7 +26,8 @@ from nlink import (
     Table,
     TipForce,
 )
-from nlink.mechanics.chain import LINK, wrapped
+from nlink.mechanics.chain import wrapped
+from nlink.mechanics.links import LINK
 
 NOT_NUMBERS = [True, False, "1", None, [1.0], (1.0,), {}, np.True_, np.False_, 1j, b"1", np.array([1.0])]
 

@@ -10,6 +10,7 @@ import pytest
 
 import nlink
 import nlink.analysis
+from nlink.view.looks import Look
 
 
 @pytest.mark.parametrize("package", [nlink, nlink.analysis])
@@ -41,6 +42,9 @@ def test_a_method_takes_what_the_function_that_shows_it_takes(name):
     module, function = SHOWN[name].shown_by.split(".")
     _, *method = inspect.signature(SHOWN[name]).parameters.values()
     _, *taken = inspect.signature(getattr(importlib.import_module(f"nlink.view.{module}"), function)).parameters.values()
+    if taken and taken[-1].kind is inspect.Parameter.VAR_KEYWORD:  # handed on to a Look
+        look = inspect.signature(Look).parameters.values()
+        taken = [*taken[:-1], *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in look)]
     taken = {each.name: each for each in taken}
     assert [(each.name, each.kind, each.default) for each in method] == [
         (each.name, taken[each.name].kind, taken[each.name].default) for each in method

@@ -6,8 +6,8 @@ from helpers import TOLERANCE
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from space import Newton, bodies_case, random_body, random_state, seeds
-from test_space_lines import FORMS, REFERENCES, followed, rates_of
+from space import Newton, bodies_case, check_digits, check_newton, check_power, random_body, random_state, rates_of, seeds
+from test_space_lines import FORMS, REFERENCES, followed
 
 from nlink import (
     Ball,
@@ -34,18 +34,7 @@ counts = st.integers(1, 6)
 @pytest.mark.parametrize("joints", [False, True], ids=["balls", "joints"])
 @given(counts, seeds)
 def test_the_sweep_is_newton_and_euler(joints, n, seed):
-    chain, c, v = bodies_case(n, seed, joints)
-    curve, powers = rates_of(chain, c, v)
-    newton = Newton(chain, c, v)
-    found = kinematics.turns(chain, c, v, curve)
-    np.testing.assert_allclose(found.direction, newton.e, atol=1e-12)
-    np.testing.assert_allclose(found.omega, newton.omega, atol=1e-11)
-    alpha, force = newton.solve()
-    assert np.abs(found.alpha - alpha).max() <= TOLERANCE["agreement"] * (1.0 + np.abs(alpha).max())
-    assert np.abs(kinematics.reactions(chain, c, v, curve) - force).max() <= TOLERANCE["agreement"] * (1.0 + np.abs(force).max())
-    for name, power in newton.loads()[2].items():
-        assert powers[name] == pytest.approx(power, rel=1e-11, abs=1e-11)
-    assert sum(formulate(chain).energy(np.concatenate([c, v]))) == pytest.approx(newton.energy(), rel=1e-12, abs=1e-12)
+    check_newton(*bodies_case(n, seed, joints))
 
 
 @pytest.mark.parametrize("joints", [False, True], ids=["balls", "joints"])
@@ -54,12 +43,7 @@ def test_power_of_the_loads_is_the_rate_of_energy(joints, n, seed):
     chain, c, v = bodies_case(n, seed, joints)
     twist = np.nan_to_num(kinematics.twist(chain, c))
     assume(max(np.abs(twist).max(), kinematics.bend(chain, c).max()) < 3.1)  # the moments jump at half a turn
-    system, state = formulate(chain), np.concatenate([c, v])
-    rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
-    power, h = rates[system.size :].sum(), 1e-4
-    energy = {k: sum(system.energy(state + k * h * rates[: system.size])) for k in (-2, -1, 1, 2)}
-    slope = (8 * (energy[1] - energy[-1]) - (energy[2] - energy[-2])) / (12 * h)
-    assert slope == pytest.approx(power, rel=1e-5, abs=1e-5 * (1.0 + np.abs(rates[: system.size]).max()))
+    check_power(chain, c, v, within=1e-5)
 
 
 @given(counts, st.integers(0, 1000))
@@ -96,10 +80,7 @@ def test_a_universal_joint_is_two_hinges_with_nothing_between():
 
 
 def test_long_chains_of_bodies_keep_their_digits():
-    chain, c, v = bodies_case(40, 4, True)
-    curve, _ = rates_of(chain, c, v)
-    alpha, _ = Newton(chain, c, v).solve()
-    assert np.abs(kinematics.turns(chain, c, v, curve).alpha - alpha).max() <= 1e-10 * np.abs(alpha).max()
+    check_digits(*bodies_case(40, 4, True), 1e-10)
 
 
 def test_thin_bodies_come_to_lines_with_the_same_friction():

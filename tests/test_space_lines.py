@@ -8,7 +8,7 @@ import pytest
 from helpers import TOLERANCE
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from space import Newton, lines_case, random_state, seeds
+from space import check_digits, check_newton, check_power, lines_case, random_state, rates_of, seeds
 
 from nlink import (
     DOP853,
@@ -41,29 +41,9 @@ HANDLINGS = ("none", "Projection", "Baumgarte", "MultiplierFilter", "AugmentedLa
 counts = st.integers(1, 6)
 
 
-def rates_of(chain, c, v, formulation="recursive"):
-    """Return the second derivatives of the coordinates and the powers by the names of the ledger."""
-    system = formulate(chain, formulation)
-    state = system.formulation.encode(chain, c, v)
-    rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
-    powers = dict(zip(system.rows_of_ledger, rates[system.size :], strict=False))
-    return system.formulation.decode_rates(chain, state, rates[: system.size]), powers
-
-
 @given(counts, seeds)
 def test_the_sweep_is_newton_and_euler(n, seed):
-    chain, c, v = lines_case(n, seed)
-    curve, powers = rates_of(chain, c, v)
-    newton = Newton(chain, c, v)
-    alpha, force = newton.solve()
-    scale = 1.0 + np.abs(alpha).max()
-    assert np.abs(kinematics.turns(chain, c, v, curve).alpha - alpha).max() <= TOLERANCE["agreement"] * scale
-    assert np.abs(kinematics.reactions(chain, c, v, curve) - force).max() <= TOLERANCE["agreement"] * (1.0 + np.abs(force).max())
-    wanted = newton.loads()[2]
-    assert {name for name, power in powers.items() if power} <= set(wanted)
-    for name, power in wanted.items():
-        assert powers[name] == pytest.approx(power, rel=1e-11, abs=1e-11)
-    assert sum(formulate(chain).energy(np.concatenate([c, v]))) == pytest.approx(newton.energy(), rel=1e-12, abs=1e-12)
+    check_newton(*lines_case(n, seed))
 
 
 @pytest.mark.parametrize("constraints", HANDLINGS)
@@ -104,16 +84,9 @@ def test_projection_brings_lengths_back_and_keeps_a_ledger_of_it(n, seed):
 @pytest.mark.parametrize("formulation", ["recursive", "natural"])
 @given(counts, seeds)
 def test_power_of_the_loads_is_the_rate_of_energy(formulation, n, seed):
-    """By a central difference of order 4 along the rates."""
     chain, c, v = lines_case(n, seed)
     assume(kinematics.bend(chain, c).max() < 3.1)  # the moment has no direction at half a turn
-    system = formulate(chain, formulation)
-    state = system.formulation.encode(chain, c, v)
-    rates = system.rates(0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
-    power, h = rates[system.size :].sum(), 1e-4
-    energy = {k: sum(system.energy(state + k * h * rates[: system.size])) for k in (-2, -1, 1, 2)}
-    slope = (8 * (energy[1] - energy[-1]) - (energy[2] - energy[-2])) / (12 * h)
-    assert slope == pytest.approx(power, rel=1e-6, abs=1e-6 * (1.0 + np.abs(rates[: system.size]).max()))
+    check_power(chain, c, v, formulation)
 
 
 @given(st.integers(1, 6), st.integers(0, 1000))
@@ -142,10 +115,7 @@ def test_motion_in_the_plane_is_that_of_a_chain(n, seed):
 
 
 def test_long_chains_keep_their_digits():
-    chain, c, v = lines_case(64, 5)
-    curve, _ = rates_of(chain, c, v)
-    alpha, _ = Newton(chain, c, v).solve()
-    assert np.abs(kinematics.turns(chain, c, v, curve).alpha - alpha).max() <= 1e-11 * np.abs(alpha).max()
+    check_digits(*lines_case(64, 5), 1e-11)
 
 
 def test_friction_does_not_brake_a_bent_chain_that_turns_as_a_whole():

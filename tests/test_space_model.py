@@ -30,6 +30,7 @@ from nlink import (
     Universal,
     formulate,
 )
+from nlink.mechanics.kinematics import segments
 from nlink.mechanics.space import kinematics
 
 ROD, BODY = Link.rod(1.0, 1.0), Body.cylinder(1.0, 1.0, 0.1)
@@ -116,7 +117,7 @@ def test_read_out_is_consistent(n, seed):
         np.testing.assert_allclose(slope, getattr(kinematics, speed)(chain, c, v), atol=1e-6)
     many = kinematics.hinges(chain, np.stack([c, ahead]))
     np.testing.assert_array_equal(many[0], kinematics.hinges(chain, c))
-    np.testing.assert_array_equal(kinematics.segments(chain, c)[:, 1], kinematics.hinges(chain, c)[1:])
+    np.testing.assert_array_equal(segments(chain, c)[:, 1], kinematics.hinges(chain, c)[1:])
 
 
 def test_tension_of_a_hanging_chain_is_the_weight_below():

@@ -41,7 +41,7 @@ from .integrators.runge_kutta import RK45 as RK45
 from .integrators.taylor import Taylor as Taylor
 from .mechanics.branches import branches as branches
 from .mechanics.chain import Chain as Chain
-from .mechanics.chain import Link as Link
+from .mechanics.links import Link as Link
 from .mechanics.loads import Drag as Drag
 from .mechanics.loads import FollowerForce as FollowerForce
 from .mechanics.loads import Gravity as Gravity

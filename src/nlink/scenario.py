@@ -107,11 +107,9 @@ class Settings:
     flips: str = "record"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "t_end", checks.number("run.t_end", self.t_end))
-        positive = None if checks.listed(self.save) else 0
-        object.__setattr__(self, "save", checks.number_or_each("run.save", self.save, above=positive))
-        for name in ("rtol", "atol"):
-            object.__setattr__(self, name, checks.number(f"run.{name}", getattr(self, name), above=0))
+        checks.set_checked(self, checks.number, "t_end", where="run")
+        checks.set_checked(self, checks.number_or_each, "save", where="run", above=None if checks.listed(self.save) else 0)
+        checks.set_checked(self, checks.number, "rtol", "atol", where="run", above=0)
         checks.choice("run.flips", self.flips, FLIPS)
         for name in ("formulation", "integrator"):
             if isinstance(getattr(self, name), str):

@@ -9,7 +9,7 @@ import numbers
 import reprlib
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
@@ -214,6 +214,19 @@ def spread(where: str, value: T | tuple[T, ...], n: int, what: str) -> tuple[T, 
         count = f"{len(value)} value{'s' * (len(value) != 1)}"
         raise ModelError(f"{where} has {count} for {n} {what}; give one number, or {n}")
     return value
+
+
+def set_checked(
+    record: object, check: Callable[..., object], *names: str, where: str = "", optional: bool = False, **bounds: float | None
+) -> None:
+    """Replace fields of a frozen record by what a check returns of them, like number("At.left", value, **bounds).
+
+    `where` is what messages call the record, if not by its type; with `optional` a field that is None stays so.
+    """
+    for name in names:
+        value = getattr(record, name)
+        if value is not None or not optional:
+            object.__setattr__(record, name, check(f"{where or type(record).__name__}.{name}", value, **bounds))
 
 
 def choice(where: str, value: object, names: Iterable[str]) -> str:

@@ -24,8 +24,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nlink.ensemble.varied import Varied
-from nlink.mechanics.chain import LINK, Multibody
+from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kinematics import Links, kinetic_energy
+from nlink.mechanics.links import LINK
 from nlink.mechanics.loads import Gravity, JointSpring, JointTorque, TipForce
 from nlink.mechanics.parameters import PARAMETERS
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import WIDEST_ANGLE, ModelError, number, shown, whole
+from nlink._support.checks import WIDEST_ANGLE, ModelError, number, set_checked, shown, whole
 from nlink._support.lazy import shown_by
 from nlink._support.progress import Bar
 from nlink._support.showing import short
@@ -57,7 +57,7 @@ class Section:
 
     def __post_init__(self) -> None:
         whole("Section.link", self.link, least=0)
-        object.__setattr__(self, "angle", number("Section.angle", self.angle, most=WIDEST_ANGLE))
+        set_checked(self, number, "angle", most=WIDEST_ANGLE)
         if self.direction not in (-1, 0, 1) or isinstance(self.direction, bool):
             raise ModelError(f"Section.direction must be -1, 0 or 1, got {shown(self.direction)}")
 
@@ -70,8 +70,8 @@ class Strobe:
     start: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "period", number("Strobe.period", self.period, above=0))
-        object.__setattr__(self, "start", number("Strobe.start", self.start, least=0))
+        set_checked(self, number, "period", above=0)
+        set_checked(self, number, "start", least=0)
 
 
 @short

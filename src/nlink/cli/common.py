@@ -14,7 +14,8 @@ import numpy as np
 from nlink._support.checks import MOST_TITLE, ModelError, nearest, number, printable, shown, whole
 from nlink._support.endings import ANIMATIONS, ENDINGS, FORMATS, MODEL, PICTURES, RUN
 from nlink._support.modelfile import DEEP, MOST_DEPTH, read_model, refuse_large, tables
-from nlink.mechanics.chain import LINK, Chain
+from nlink.mechanics.chain import Chain
+from nlink.mechanics.links import LINK
 from nlink.mechanics.loads import LOADS
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.points import At

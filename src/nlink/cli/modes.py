@@ -61,7 +61,7 @@ def modes(
     Examples: nlink modes nice-3 -o modes.html | nlink modes follower-5 -o pictures | nlink modes four-bar --from start --animate 1
     """
     from nlink.analysis.equilibrium import equilibrium, settled
-    from nlink.analysis.linearize import linearize
+    from nlink.analysis.linearize import FLAT, linearize
 
     name, _, scenario = read_scenario(model, {"links": links, "title": title}, settings)
     folder = output or (Path(f"{name}-modes") if animate is not None else None)
@@ -81,7 +81,7 @@ def modes(
     others = _others(scenario.chain, rest)
     small = linearize(scenario.chain, rest.theta)
     table = _table(small)
-    words = _words(small, table)
+    words = _words(table, FLAT * np.abs(small.eigenvalues).max(initial=0.0))
     if folder is not None and not table:
         raise ModelError("there are no modes to draw: the links cannot move; leave -o and --animate out")
     if animate is not None and not 1 <= animate <= len(table):
@@ -122,9 +122,7 @@ def in_space(scenario: Scenario, guess: str, count: int, report: Report) -> None
     start = (scenario.theta, scenario.omega) if guess == "start" else (None, None)
     found = modes(scenario.chain, start[0], omega=start[1])
     limit = FLAT * max(mode.undamped for mode in found)
-    real = [" (real, no oscillation)" * (not mode.frequency) for mode in found]
-    words = [f"{'grows' if mode.growth > limit else 'stable'}{text}" for mode, text in zip(found, real, strict=True)]
-    words = [word if mode.undamped else "neutral" for mode, word in zip(found, words, strict=True)]
+    words = _words(found, limit)
     growth = max(mode.growth for mode in found)
     about = "straight down" if guess == "rest" else "the start, in the frame that turns with it"
     facts = [("about", about), ("stable", _stable_text(growth <= limit, growth, words))]
@@ -183,11 +181,8 @@ def _table(small: Linearization) -> list[Mode]:
     return [mode._replace(**zero) if mode.undamped <= NEUTRAL * scale else mode for mode in small.table()]
 
 
-def _words(small: Linearization, table: list[Mode]) -> list[str]:
-    """Return what becomes of a small motion in each mode."""
-    from nlink.analysis.linearize import FLAT
-
-    limit = FLAT * np.abs(small.eigenvalues).max(initial=0.0)
+def _words(table: list[Mode], limit: float) -> list[str]:
+    """Return what becomes of a small motion in each mode; it grows above a limit in 1/s."""
     real = " (real, no oscillation)"
     words = [f"{'grows' if mode.growth > limit else 'stable'}{'' if mode.frequency else real}" for mode in table]
     return [word if mode.undamped else "neutral" for mode, word in zip(table, words, strict=True)]

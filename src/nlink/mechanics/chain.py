@@ -1,4 +1,4 @@
-r"""Links and chains, and THE sign convention of nlink.
+r"""Chains, and THE sign convention of nlink.
 
         y ^
           |                 theta_i   absolute angle of link i from straight down, counter-clockwise positive
@@ -14,7 +14,6 @@ In Python links count from 0 (`theta[0]`), in texts and plots from 1 (theta_1).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeVar
@@ -40,9 +39,8 @@ from nlink._support.checks import (
     whole,
 )
 from nlink._support.lazy import shown_by
-from nlink.mechanics.loads import LOADS, POINT_LOADS, SPACE_LOADS, Gravity, Load, TipForce, each, parameters_of
-from nlink.mechanics.motions import Motion, motion_of
-from nlink.mechanics.points import GROUND
+from nlink.mechanics.links import Jointed, Link, refuse_singular
+from nlink.mechanics.loads import LOADS, POINT_LOADS, SPACE_LOADS, Gravity, Load, TipForce
 
 L = TypeVar("L")
 Shape = Literal["rod", "point"]
@@ -50,102 +48,6 @@ STANDARD_GRAVITY = Gravity(9.81)
 MOST_LINKS = 10_000_000
 REACH = 1e-12
 """Rounding that is allowed when a pin lies just at the end of a chain's reach."""
-
-
-class Jointed:
-    """Where a body of a mechanism hangs, and how it moves: `parent` counted from 0, GROUND, or the one before if not given; `at`
-    along the parent's axis, or (along, left), its tip if not given, (x, y) on the ground; `motion` prescribes its coordinate.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    parent: int | None
-    at: float | tuple[float, float] | None
-    motion: Motion | None
-
-    def on(self, parent: int, at: float | Sequence[float] | None = None) -> Self:
-        """Return the body hung on another one, or on GROUND: at its tip, so far along it, or at (along, left); at (x, y).
-
-        >>> Link.rod(1.0, 1.0).on(0, 0.4).at
-        0.4
-        """
-        return replace(self, parent=parent, at=at)
-
-    def with_motion(self, *motion: Any) -> Self:
-        """Return the body with a prescribed motion, the sum of these terms: its angle in rad, a slider's displacement in m."""
-        return replace(self, motion=motion[0] if len(motion) == 1 else motion)
-
-    @property
-    def hangs_in_line(self) -> bool:
-        """Whether nothing is said of a parent, a place on it or a motion: a link of a chain."""
-        return self.parent is None and self.at is None and self.motion is None
-
-    def check_joint(self, name: str) -> None:
-        """Check parent, place and motion."""
-        if listed(self.parent):
-            said = f"{name}.parent must be one body, got {shown(self.parent)}"
-            raise ModelError(f"{said}; a body hangs on one parent: hold it at another by a Pin, in model files [[pins]]")
-        if self.parent is not None:
-            object.__setattr__(self, "parent", whole(f"{name}.parent", self.parent, least=GROUND))
-        if self.at is not None:
-            at = number_or_each(f"{name}.at", self.at)
-            if isinstance(at, tuple) and len(at) != 2:
-                raise ModelError(f"{name}.at must be a distance along the parent, or (along, left), got {shown(self.at)}")
-            object.__setattr__(self, "at", at)
-        if self.motion is not None:
-            terms = motion_of(f"{name}.motion", self.motion)
-            object.__setattr__(self, "motion", terms if len(terms) != 1 else terms[0])
-
-    def __repr__(self) -> str:
-        """Return the call that makes it, without what is not said of its joint."""
-        said = {f.name: getattr(self, f.name) for f in fields(self)}
-        unsaid = ("parent", "at", "motion")
-        parts = (f"{name}={value!r}" for name, value in said.items() if value is not None or name not in unsaid)
-        return f"{type(self).__name__}({', '.join(parts)})"
-
-
-@dataclass(frozen=True, repr=False)
-class Link(Jointed):
-    """One rigid link: length, mass, centre of mass (`com` along, `offset` to the left), inertia about it.
-
-    What it hangs on in a Mechanism: `Jointed`.
-
-    >>> Link.rod(1.0, 2.0)
-    Link(length=1.0, mass=2.0, com=0.5, inertia=0.16666666666666666, offset=0.0)
-    """
-
-    length: float = each("m", "Length", "l", above=0)
-    mass: float = each("kg", "Mass", "m", least=0)
-    com: float = each("m", "Centre of mass", "d")
-    inertia: float = each("kg m^2", "Inertia", "I", least=0)
-    offset: float = each("m", "Off the axis", "b", 0.0, odd=True)
-    parent: int | None = None
-    at: float | tuple[float, float] | None = None
-    motion: Motion | None = None
-
-    def __post_init__(self) -> None:
-        for name, parameter in LINK.items():
-            value = number(f"Link.{name}", getattr(self, name), least=parameter.least, above=parameter.above)
-            object.__setattr__(self, name, value)
-        self.check_joint("Link")
-
-    @classmethod
-    def rod(cls, length: float, mass: float) -> Link:
-        """Return a uniform rod: centre of mass in the middle, inertia m l^2/12."""
-        length, mass = number("Link.length", length, above=0), number("Link.mass", mass, least=0)
-        return cls(length, mass, length / 2, mass * length**2 / 12)
-
-    @classmethod
-    def point(cls, length: float, mass: float) -> Link:
-        """Return a massless link with a point mass at its end."""
-        return cls(length, mass, length, 0.0)
-
-    @property
-    def hinge_inertia(self) -> float:
-        """Moment of inertia about the upper hinge."""
-        return self.inertia + self.mass * (self.com**2 + self.offset**2)
-
-
-LINK = parameters_of(Link)
 
 
 class Multibody:
@@ -158,6 +60,14 @@ class Multibody:
     loads: tuple[Load, ...]
     pin: Any
     """(x, y) in m where a pin holds the last tip of a chain, or None"""
+
+    def __repr__(self) -> str:
+        """Return one line: how many links, how long and heavy, and what acts on them."""
+        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
+        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
+        pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
+        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
+        return f"<{type(self).__name__} of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
 
     def with_loads(self, *loads: Load) -> Self:
         """Return the model with these loads added, each replacing one of its own type; springs and forces at points add up.
@@ -281,7 +191,7 @@ class Multibody:
         return np.array([link.inertia for link in self.links])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Chain(Multibody):
     """Links hinged one after another from a pivot at the origin, the loads on them, and a pin that may hold the last tip.
 
@@ -327,14 +237,6 @@ class Chain(Multibody):
     def closed(self) -> bool:
         """Whether a pin holds the last tip."""
         return self.pin is not None
-
-    def __repr__(self) -> str:
-        """Return one line: how many links, how long and heavy, and what acts on them."""
-        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
-        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
-        pin = f", pin at ({self.pin[0]:g}, {self.pin[1]:g}) m" if self.pin else ""
-        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
-        return f"<Chain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}{pin}>"
 
     @shown_by("words.chain_html")
     def _repr_html_(self) -> str:
@@ -427,29 +329,6 @@ def check_lengths(load: Load, n: int) -> None:
         value = getattr(load, name)
         if isinstance(value, tuple):
             spread(f"{type(load).__name__}.{name}", value, n, "links")
-
-
-def refuse_singular(where: str, links: Sequence[Link]) -> None:
-    """Refuse a chain whose mass matrix is singular in some configuration.
-
-    Link i has a solvable acceleration if it resists turning about its upper hinge, or if what hangs on its lower end
-    resists every motion of that end ("solid"), in whatever configuration. Walking inwards from the tip:
-    """
-    solid = False
-    for i in reversed(range(len(links))):
-        link = links[i]
-        if link.hinge_inertia == 0 and not solid:
-            rest = "nothing behind it" if i == len(links) - 1 else "what hangs on it can swing without moving a mass"
-            raise ModelError(
-                f"{where}.links[{i}] makes the mass matrix singular: it has no inertia about its upper hinge and {rest}; "
-                f"give it a mass away from the hinge or an inertia (mass {link.mass:g}, inertia {link.inertia:g})"
-            )
-        if link.inertia > 0:
-            solid = solid or link.mass > 0
-        elif link.mass == 0 or (link.com == link.length and link.offset == 0):
-            solid = False
-        elif link.com == 0 and link.offset == 0:
-            solid = True
 
 
 def wrapped(theta: ArrayLike, slack: float = 0.0) -> np.ndarray:

@@ -15,21 +15,21 @@ import numpy as np
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, sincos
-from nlink.mechanics.chain import LINK, Chain, Link, Multibody
+from nlink.mechanics.chain import Chain, Multibody
+from nlink.mechanics.links import LINK, Link
 from nlink.mechanics.loads import Drag, FollowerForce, Gravity, TipForce
 from nlink.mechanics.moments import JOINTS, LEDGER, LINKS, POWERS
 from nlink.mechanics.parameters import (
     AMPLITUDE,
     COM,
-    GRAVITY,
     HINGE_INERTIA,
     INERTIA,
     LENGTH,
     MASS,
     OFFSET,
     ROWS,
-    SINGLE,
     SINGLES,
+    fill_numbers,
     place,
     row,
 )
@@ -101,13 +101,7 @@ def chain_parameters(chain: Multibody, callback: int = 0, constrained: bool = Fa
     links, singles = np.zeros((ROWS, chain.n)), np.zeros(SINGLES)
     for name in LINK:
         links[row(Link, name)] = getattr(chain, name)
-    for load in chain.loads:
-        for field, value in type(load).values(load, chain.n).items():
-            at = place(type(load), field)
-            if at.row == SINGLE:
-                singles[at.component] = at.parameter.scale * value
-            elif at.row != GRAVITY:
-                links[at.row] = at.parameter.scale * value
+    fill_numbers(chain.loads, links, singles)
     links[HINGE_INERTIA] = [link.hinge_inertia for link in chain.links]
     spans, table = tables(chain)
     loads = [type(load) for load in chain.loads]

@@ -42,17 +42,23 @@ def directions(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @singledispatch
+def along(chain: Multibody, theta: np.ndarray) -> np.ndarray:
+    """Return the unit vectors along the links, (..., N, 2)."""
+    return directions(theta)[0]
+
+
+@singledispatch
 def hinges(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the pivot and the link ends, (..., N+1, 2) in m."""
     e, _ = directions(theta)
-    return _from_pivot(chain.length[:, None] * e)
+    return from_pivot(chain.length[:, None] * e)
 
 
 @singledispatch
 def hinge_velocities(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
     """Return the velocities of the pivot and the link ends, (..., N+1, 2) in m/s."""
     _, t = directions(theta)
-    return _from_pivot((chain.length * omega)[..., None] * t)
+    return from_pivot((chain.length * omega)[..., None] * t)
 
 
 @singledispatch
@@ -63,7 +69,7 @@ def angles(chain: Multibody, theta: np.ndarray) -> np.ndarray:
 
 @singledispatch
 def segments(chain: Multibody, theta: np.ndarray) -> np.ndarray:
-    """Return both ends of each link, its joint first, (..., N, 2, 2) in m."""
+    """Return both ends of each link, its joint first, (..., N, 2, 2) in m; in space (..., N, 2, 3)."""
     ends = hinges(chain, theta)
     return np.stack([ends[..., :-1, :], ends[..., 1:, :]], -2)
 
@@ -134,14 +140,14 @@ def potential_energy(chain: Multibody, theta: np.ndarray) -> np.ndarray:
 
 def _kinetic(chain: Multibody | Links, s: np.ndarray, c: np.ndarray, omega: np.ndarray) -> np.ndarray:
     x, y = omega * c, omega * s
-    vx = _before(chain.length * x) + chain.com * x - chain.offset * y
-    vy = _before(chain.length * y) + chain.com * y + chain.offset * x
+    vx = sum_before(chain.length * x) + chain.com * x - chain.offset * y
+    vy = sum_before(chain.length * y) + chain.com * y + chain.offset * x
     return 0.5 * (total(vx * vx + vy * vy, chain.mass) + total(omega * omega, chain.inertia))
 
 
 def _potential(chain: Multibody, s: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Each link lifts what hangs on it, m_i d_i + l_i (m_{i+1} + ... + m_N), and its own offset mass."""
-    lifted = chain.mass * chain.com + chain.length * _before(chain.mass[::-1])[::-1]
+    lifted = chain.mass * chain.com + chain.length * sum_before(chain.mass[::-1])[::-1]
     return chain.g * (total(s, chain.mass * chain.offset) - total(c, lifted))
 
 
@@ -161,23 +167,23 @@ def centre_accelerations(chain: Multibody, theta: np.ndarray, omega: np.ndarray,
     """Return the accelerations of the centres of mass, (..., N, 2) in m/s^2."""
     e, t = directions(theta)
     turning, inward = alpha[..., None], omega[..., None] ** 2
-    hinge = _from_pivot(chain.length[:, None] * (turning * t - inward * e))[..., :-1, :]
+    hinge = from_pivot(chain.length[:, None] * (turning * t - inward * e))[..., :-1, :]
     d, b = chain.com[:, None], chain.offset[:, None]
     return hinge + turning * (d * t - b * e) - inward * (d * e + b * t)
 
 
 @singledispatch
 def forces(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the forces of the loads on each link (gravity, drag, at the tip), (..., N, 2) in N."""
+    """Return the forces of the loads on each link (gravity, drag, at the tip), (..., N, 2) in N, in space (..., N, 3)."""
     v = centre_velocities(chain, theta, omega)
     speed = np.linalg.norm(v, axis=-1)
     out = -(chain.each(Drag, "linear") + chain.each(Drag, "quadratic") * speed)[..., None] * v
     out[..., 1] -= chain.mass * chain.g
     tip, follower = chain.load(TipForce), chain.load(FollowerForce)
     if tip:
-        out[..., -1, :] += (tip.fx, tip.fy)
+        out[..., -1, :] += (tip.fx, tip.fy, tip.fz or 0.0)[: out.shape[-1]]
     if follower:
-        out[..., -1, :] -= follower.force * directions(theta)[0][..., -1, :]
+        out[..., -1, :] -= follower.force * along(chain, theta)[..., -1, :]
     return out
 
 
@@ -185,8 +191,8 @@ def forces(chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray
 def reactions(
     chain: Multibody, theta: np.ndarray, omega: np.ndarray, alpha: np.ndarray, tip: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the force on each link at its upper hinge, (..., N, 2) in N; with the force `tip` of a pin on the last tip, (..., 2),
-    that too: (..., N+1, 2).
+    """Return the force on each link at its upper hinge, (..., N, 2) in N, in space (..., N, 3); with the force `tip` of a pin on
+    the last tip, (..., 2), that too: (..., N+1, 2).
     """
     inertial = chain.mass[:, None] * centre_accelerations(chain, theta, omega, alpha)
     net = inertial - forces(chain, theta, omega)
@@ -211,15 +217,15 @@ def total(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return (values * weights).sum(-1)
 
 
-def _before(values: np.ndarray) -> np.ndarray:
+def sum_before(values: np.ndarray) -> np.ndarray:
     """Return for each link the sum over those before it."""
     out = np.zeros_like(values)
     np.cumsum(values[..., :-1], axis=-1, out=out[..., 1:])
     return out
 
 
-def _from_pivot(steps: np.ndarray) -> np.ndarray:
-    """Return the running sums of (..., N, 2) steps, starting at the origin: (..., N+1, 2)."""
-    out = np.zeros((*steps.shape[:-2], steps.shape[-2] + 1, 2))
+def from_pivot(steps: np.ndarray) -> np.ndarray:
+    """Return the running sums of steps (..., N, axes), starting at the origin: (..., N+1, axes)."""
+    out = np.zeros((*steps.shape[:-2], steps.shape[-2] + 1, steps.shape[-1]))
     np.cumsum(steps, axis=-2, out=out[..., 1:, :])
     return out

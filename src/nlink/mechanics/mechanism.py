@@ -20,10 +20,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, set_checked, shown
 from nlink._support.lazy import shown_by
 from nlink.mechanics import assembly, branches, kinematics, loop_closure, mobility, tree_kinematics
-from nlink.mechanics.chain import Chain, Jointed, Link, Multibody, bodies, check_lengths, ordered_loads, refuse_forward
+from nlink.mechanics.chain import Chain, Multibody, bodies, check_lengths, ordered_loads, refuse_forward
+from nlink.mechanics.links import Jointed, Link
 from nlink.mechanics.loads import LOADS, POINT_LOADS, Gravity, JointTorque, Load, PointForce, PointSpring, each
 from nlink.mechanics.loads.base import parameters_of
 from nlink.mechanics.motions import Motion, motion_at
@@ -58,9 +59,9 @@ class Slider(Jointed):
 
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(Slider).items():
-            object.__setattr__(self, name, number(f"Slider.{name}", getattr(self, name), least=parameter.least))
-        object.__setattr__(self, "direction", number("Slider.direction", self.direction))
-        self.check_joint("Slider")
+            set_checked(self, number, name, least=parameter.least)
+        set_checked(self, number, "direction")
+        self.check_joint()
 
     hinge_inertia = Link.hinge_inertia
 

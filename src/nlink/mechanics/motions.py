@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, set_checked, shown
 from nlink.mechanics.loads.joint_torque import Interpolation, Sine, Table
 
 
@@ -24,8 +24,7 @@ class Ramp:
     rate: float
 
     def __post_init__(self) -> None:
-        for name in ("start", "rate"):
-            object.__setattr__(self, name, number(f"Ramp.{name}", getattr(self, name)))
+        set_checked(self, number, "start", "rate")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ gravity, follower_force, joint_torque   the first parameter of a load that is kn
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from nlink.mechanics.chain import Link
-from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Parameter, parameters_of
+import numpy as np
+
+from nlink.mechanics.links import Link
+from nlink.mechanics.loads import LOADS, Gravity, JointTorque, Load, Parameter, parameters_of
 
 GRAVITY, SINGLE = -1, -2
 """Rows of what is not in the array of links: gravity, and the array of numbers that the chain has once."""
@@ -52,6 +55,17 @@ _BY_FIELD = {(each.record, each.field): each for each in PARAMETERS.values()}
 def place(record: type, field: str) -> Place:
     """Return the place of a field of a record."""
     return _BY_FIELD[record, field]
+
+
+def fill_numbers(loads: Iterable[Load], links: np.ndarray, singles: np.ndarray) -> None:
+    """Write the numbers of loads to their places: into the rows of links (rows, N), and among what a chain has once."""
+    for load in loads:
+        for field, value in type(load).values(load, links.shape[1]).items():
+            at = place(type(load), field)
+            if at.row == SINGLE:
+                singles[at.component] = at.parameter.scale * value
+            elif at.row != GRAVITY:
+                links[at.row] = at.parameter.scale * value
 
 
 def row(record: type, field: str) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from nlink._support.checks import ModelError, listed, number, shown, whole
+from nlink._support.checks import ModelError, listed, number, set_checked, shown, whole
 
 GROUND = -1
 """The number of the ground where a body is asked for."""
@@ -29,10 +29,9 @@ class At:
     left: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "link", whole("At.link", self.link, least=0))
-        if self.along is not None:
-            object.__setattr__(self, "along", number("At.along", self.along))
-        object.__setattr__(self, "left", number("At.left", self.left))
+        set_checked(self, whole, "link", least=0)
+        set_checked(self, number, "along", optional=True)
+        set_checked(self, number, "left")
 
 
 Point = At | tuple[float, float]
@@ -72,8 +71,7 @@ class Pin:
     b: Point
 
     def __post_init__(self) -> None:
-        for name in ("a", "b"):
-            object.__setattr__(self, name, point(f"Pin.{name}", getattr(self, name)))
+        set_checked(self, point, "a", "b")
 
 
 @dataclass(frozen=True)
@@ -92,8 +90,8 @@ class Guide:
     def __post_init__(self) -> None:
         if not isinstance(self.point, At):
             raise ModelError(f"Guide.point must be At(link, along, left), got {shown(self.point)}")
-        object.__setattr__(self, "through", point("Guide.through", self.through))
-        object.__setattr__(self, "direction", number("Guide.direction", self.direction))
+        set_checked(self, point, "through")
+        set_checked(self, number, "direction")
 
 
 @dataclass(frozen=True)
@@ -107,10 +105,8 @@ class Distance:
     length: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("a", "b"):
-            object.__setattr__(self, name, point(f"Distance.{name}", getattr(self, name)))
-        if self.length is not None:
-            object.__setattr__(self, "length", number("Distance.length", self.length, above=0))
+        set_checked(self, point, "a", "b")
+        set_checked(self, number, "length", above=0, optional=True)
 
 
 @dataclass(frozen=True)
@@ -125,11 +121,9 @@ class Gear:
     offset: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("i", "j"):
-            object.__setattr__(self, name, whole(f"Gear.{name}", getattr(self, name), least=0))
-        object.__setattr__(self, "ratio", number("Gear.ratio", self.ratio))
-        if self.offset is not None:
-            object.__setattr__(self, "offset", number("Gear.offset", self.offset))
+        set_checked(self, whole, "i", "j", least=0)
+        set_checked(self, number, "ratio")
+        set_checked(self, number, "offset", optional=True)
         if self.i == self.j:
             raise ModelError(f"Gear.i and Gear.j must be two bodies, got {self.i} twice")
 

@@ -136,10 +136,11 @@ def _table(link: Link | Body, spin: float) -> Entries:
     sizes = dict(zip({1: ("radius",), 2: ("width", "depth")}.get(len(link.section), ()), link.section, strict=True))
     shape = {"radius": "cylinder", "width": "box"}.get(next(iter(sizes), ""), "body")
     numbers = {"com": list(link.com), "inertia": [list(row) for row in link.inertia]}
-    return {"shape": shape, "length": link.length, "mass": link.mass, **sizes, **numbers, **_joint_table(link.joint)}
+    return {"shape": shape, "length": link.length, "mass": link.mass, **sizes, **numbers, **joint_table(link.joint)}
 
 
-def _joint_table(joint: Joint) -> Entries:
+def joint_table(joint: Joint) -> Entries:
+    """Return a joint as what the table of its link has; nothing for a ball."""
     if isinstance(joint, Hinge):
         return {"joint": {"hinge": list(joint.axis)}}
     if isinstance(joint, Universal):

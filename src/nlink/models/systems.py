@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 
 from nlink._support import checks
 from nlink._support.checks import ANGLES, ModelError, measured
-from nlink.mechanics.chain import LINK, MOST_LINKS, Chain, Jointed, Link, Multibody
+from nlink.mechanics.chain import MOST_LINKS, Chain, Multibody
+from nlink.mechanics.links import LINK, Jointed, Link
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.loads.tip import AtTip
 from nlink.mechanics.mechanism import Mechanism, Slider

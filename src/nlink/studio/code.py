@@ -9,7 +9,8 @@ from dataclasses import fields, replace
 import numpy as np
 import tomli_w
 
-from nlink.mechanics.chain import STANDARD_GRAVITY, Jointed, Link, Multibody
+from nlink.mechanics.chain import STANDARD_GRAVITY, Multibody
+from nlink.mechanics.links import Jointed, Link
 from nlink.mechanics.loads import Load
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.space.bodies import Body

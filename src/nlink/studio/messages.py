@@ -13,7 +13,7 @@ from nlink._support.records import record
 from nlink.formulations import FORMULATIONS
 from nlink.integrators import INTEGRATORS, integrator_record
 from nlink.mechanics import loop_closure
-from nlink.mechanics.chain import Jointed, Link
+from nlink.mechanics.links import Jointed, Link
 from nlink.mechanics.loads import LOADS, POINT_LOADS
 from nlink.mechanics.mechanism import Slider
 from nlink.models.systems import JOINT_KEYS, LINK_KEYS

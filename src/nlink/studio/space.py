@@ -8,8 +8,8 @@ import numpy as np
 
 from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.space.bodies import Body
-from nlink.mechanics.space.joints import Hinge, Universal
 from nlink.mechanics.space.model import SpatialChain
+from nlink.models.space import joint_table
 from nlink.run.readout import Trajectory
 from nlink.scenario import Scenario
 from nlink.studio.shapes import shape_of
@@ -43,7 +43,7 @@ def _row(link: Link | Body, spin: float) -> Json:
         shape = shape_of(link)
         own = {"shape": shape, **size} if shape else {**size, "com": link.com, "inertia": link.inertia}
         return own | ({"spin": spin} if spin else {})
-    return _body(link, size) | _joint(link)
+    return _body(link, size) | joint_table(link.joint)
 
 
 def _body(link: Body, size: Json) -> Json:
@@ -55,14 +55,6 @@ def _body(link: Body, size: Json) -> Json:
     names = ("radius",) if len(link.section) == 1 else ("width", "depth")
     sides = dict(zip(names, link.section, strict=True))
     return {"shape": shape, **size, **sides} | ({} if usual == link else own)
-
-
-def _joint(link: Body) -> Json:
-    if isinstance(link.joint, Hinge):
-        return {"joint": {"hinge": list(link.joint.axis)}}
-    if isinstance(link.joint, Universal):
-        return {"joint": {"universal": [list(link.joint.first), list(link.joint.second)]}}
-    return {}
 
 
 def start_data(scenario: Scenario) -> Content:

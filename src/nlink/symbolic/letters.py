@@ -18,7 +18,7 @@ from typing import Any
 
 from sympy import Integer, Symbol
 
-from nlink.mechanics.chain import LINK
+from nlink.mechanics.links import LINK
 from nlink.mechanics.loads import LOADS
 
 COORDINATES = {"absolute": ("theta", "omega"), "relative": ("phi", "phidot")}

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from PIL import GifImagePlugin, Image
@@ -18,8 +19,8 @@ from PIL import GifImagePlugin, Image
 from nlink._support.checks import ModelError, number, shown
 from nlink._support.endings import ANIMATIONS, PAGE, any_of
 from nlink._support.files import written_whole
-from nlink.mechanics.points import Point
 from nlink.run.run import Run
+from nlink.view.film import Film
 from nlink.view.frames import Frames
 from nlink.view.looks import Look, frame_times
 from nlink.view.page import run_page
@@ -40,49 +41,22 @@ def animate(
     *,
     speed: float | None = None,
     fps: float = 50,
-    size: tuple[int, int] = (640, 640),
-    trail: float = 1.0,
-    hinges: bool = True,
-    timer: bool = True,
-    centres: bool = False,
-    style: str = "bar",
-    theme: str | None = None,
-    trace: Point | None = None,
-    azimuth: float | None = None,
-    elevation: float | None = None,
-    turn: float = 0.0,
     progress: Progress | None = None,
+    **look: Any,
 ) -> Path:
-    """Write an animation of a run, .gif, .mp4 or .html, and return its path.
+    """Write an animation of a run, .gif, .mp4 or .html, and return its path; `look` has the options of a Look.
 
-    Parameters
-    ----------
-    speed : 1 is real time, 2 twice as fast; if not given 1, or slow motion for a run shorter than half a second
-    fps : frames a second; browsers slow a .gif above 50 down, and a page (.html) keeps to the rate of its screen
-    size : width and height in pixels (an .mp4 is rounded up to even numbers); a page takes the size of its window
-    trail : seconds of the motion that the path of the last end, in a closed chain of its middle, stays visible
-    hinges, timer, centres : whether the hinges, the time (always on a page) and the centres of mass are drawn
-    style : "bar" or "line"
-    theme : light or dark; as Matplotlib's style if not given, and of a page as the reader's system
-    trace : the point that draws the trail in place of the last end: At(link, along, left)
-    azimuth, elevation : in space, degrees from the front to the right, and upwards, from which the chain is seen
-    turn : in space, degrees a second by which the view turns; a page is turned by hand
-    progress : called with (done, total) after each frame
-
-    >>> import nlink
-    >>> run = nlink.simulate(nlink.Chain.uniform(2), [0.5, 0.5], t_end=1.0)
-    >>> animate(run, "double.gif", speed=0.5)  # doctest: +SKIP
-    PosixPath('double.gif')
+    See `Run.animate`. An .mp4 is rounded up to even numbers of pixels; browsers slow a .gif above 50 frames a second down.
     """
     path = Path(path)
     kind = _kind(path, fps)
-    drawn = Look(size, trail, hinges, timer, centres, style, theme, trace, azimuth, elevation, turn)
+    drawn = Look(**look)
     check_look(run, drawn)
     if kind == PAGE:  # at real time it keeps its own pace for very short and long runs
         pace = {} if speed is None or number("speed", speed, above=0) == 1.0 else {"speed": float(speed)}
         shown = {"trail": drawn.trail, "hinges": drawn.hinges, "centres": drawn.centres, "style": drawn.style}
         view = {name: math.radians(getattr(drawn, name)) for name in drawn.of_space if name != "turn"}
-        run_page(run, path, theme=theme, trace=trace, **shown, **pace, **view)
+        run_page(run, path, theme=drawn.theme, trace=drawn.trace, **shown, **pace, **view)
         return path
     write = _write_gif
     if kind == ".mp4":
@@ -101,7 +75,7 @@ def check_look(run: Run, look: Look) -> None:
         checked_trace(run.chain, look.trace)
 
 
-def frames_of(run: Run, times: np.ndarray, look: Look, fps: float) -> Frames | SpaceFrames:
+def frames_of(run: Run, times: np.ndarray, look: Look, fps: float) -> Film:
     """Return the frames of a run at these times, shown at so many a second."""
     check_look(run, look)
     return SpaceFrames(run, times, look, fps) if run.chain.spatial else Frames(run, times, look)
@@ -117,7 +91,7 @@ def _kind(path: Path, fps: float) -> str:
     return kind
 
 
-def _write_gif(path: Path, frames: Frames | SpaceFrames, fps: float, progress: Progress | None) -> None:
+def _write_gif(path: Path, frames: Film, fps: float, progress: Progress | None) -> None:
     palette, stays = frames.palette(CLEAR), delays(len(frames), fps)
     canvas = Image.new("P", frames.look.size)
     canvas.putpalette(palette.getpalette() or [])
@@ -139,7 +113,7 @@ def delays(count: int, fps: float) -> list[int]:
     return np.diff(np.round(100.0 / fps * np.arange(count + 1)).astype(int)).tolist()
 
 
-def _changes(frames: Frames | SpaceFrames, palette: Image.Image) -> Iterator[tuple[Image.Image, tuple[int, int]]]:
+def _changes(frames: Film, palette: Image.Image) -> Iterator[tuple[Image.Image, tuple[int, int]]]:
     """Yield for each frame the rectangle that changed, in palette colours, and its upper left corner."""
     last = np.full(frames.look.size[::-1], CLEAR, np.uint8)
     for k in range(len(frames)):
@@ -153,7 +127,7 @@ def _changes(frames: Frames | SpaceFrames, palette: Image.Image) -> Iterator[tup
         last = pixels
 
 
-def _write_mp4(path: Path, frames: Frames | SpaceFrames, fps: float, progress: Progress | None) -> None:
+def _write_mp4(path: Path, frames: Film, fps: float, progress: Progress | None) -> None:
     options = {
         "quality": 8,
         "macro_block_size": 2,

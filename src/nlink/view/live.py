@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from nlink._support.checks import ModelError
 from nlink.run.run import Run
 from nlink.view.animate import frames_of
-from nlink.view.frames import Frames
+from nlink.view.film import Film
 from nlink.view.looks import Look, frame_times
-from nlink.view.space.frames import SpaceFrames
 from nlink.view.style import heading
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def live(run: Run, *, speed: float | None = None, fps: float = 50, **look: Any) 
     window.mainloop()
 
 
-def _play(window: tkinter.Tk, frames: Frames | SpaceFrames, fps: float) -> None:
+def _play(window: tkinter.Tk, frames: Film, fps: float) -> None:
     """Show the frame that the clock asks for, about `fps` times a second."""
     import tkinter
 

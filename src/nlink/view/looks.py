@@ -53,17 +53,17 @@ class Look:
         if not (listed(size) and len(size) == 2 and all(isinstance(s, int | np.integer) and low <= s <= high for s in size)):
             raise ModelError(f"size must be (width, height), two whole numbers of pixels from {low} to {high}, got {shown(size)}")
         object.__setattr__(self, "size", (int(size[0]), int(size[1])))
-        object.__setattr__(self, "trail", number("trail", self.trail, least=0))
+        self._set("trail", least=0)
         choice("style", self.style, STYLES)
         named_theme(self.theme)
-        self._check_view()
+        self._set("azimuth")
+        self._set("elevation", least=-UPRIGHT, most=UPRIGHT)
+        self._set("turn", least=-MOST_TURN, most=MOST_TURN)
 
-    def _check_view(self) -> None:
-        if self.azimuth is not None:
-            object.__setattr__(self, "azimuth", number("azimuth", self.azimuth))
-        if self.elevation is not None:
-            object.__setattr__(self, "elevation", number("elevation", self.elevation, least=-UPRIGHT, most=UPRIGHT))
-        object.__setattr__(self, "turn", number("turn", self.turn, least=-MOST_TURN, most=MOST_TURN))
+    def _set(self, name: str, **bounds: float) -> None:
+        """Check an option, if it is given; messages call it by its name alone."""
+        if getattr(self, name) is not None:
+            object.__setattr__(self, name, number(name, getattr(self, name), **bounds))
 
     @property
     def of_space(self) -> list[str]:

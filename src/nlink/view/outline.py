@@ -9,7 +9,7 @@ long as the motion asks for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -224,7 +224,7 @@ class _Drawn:
     def _shape(self, i: int) -> tuple[int, ...]:
         """Return the points that a link joins: the ends of a bar, or the corners of a plate."""
         spots = {(0.0, 0.0), (float(self.model.length[i]), 0.0), *((u, v) for k, u, v in self.attached if k == i)}
-        return tuple(self._number(i, u, v) for u, v in hull(sorted(spots)))
+        return tuple(self._number(i, u, v) for u, v in hull(spots))
 
     def _block(self, i: int) -> Block:
         """Return a slider on its rail, from the least to the largest displacement."""
@@ -263,14 +263,15 @@ def _point(body: int, along: float, left: float) -> Point:
     return (left, -along) if body == GROUND else At(body, along, left)
 
 
-def hull(spots: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the corners of the convex hull of sorted points, counter-clockwise; of points on a line its two ends.
+def hull(spots: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners of the convex hull of points, counter-clockwise; of points on a line its two ends.
 
-    >>> hull([(0.0, 0.0), (0.5, 0.0), (0.5, 0.3), (1.0, 0.0)])
+    >>> hull([(0.0, 0.0), (1.0, 0.0), (0.5, 0.0), (0.5, 0.3)])
     [(0.0, 0.0), (1.0, 0.0), (0.5, 0.3)]
     """
     sides: list[list[tuple[float, float]]] = []
-    for way in (spots, spots[::-1]):
+    order = sorted(spots)
+    for way in (order, order[::-1]):
         side: list[tuple[float, float]] = []
         for x, y in way:
             while len(side) > 1 and _turn(side[-2], side[-1], (x, y)) <= 0:

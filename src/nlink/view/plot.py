@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib import cm, collections, colors
 from matplotlib.figure import Figure
 
 from nlink._support.checks import ModelError, choice, number, shown, whole
@@ -311,20 +310,12 @@ def _name_ends(sheet: Sheet) -> None:
 
 
 def _tip(sheet: Sheet) -> None:
-    chain, t = sheet.run.chain, sheet.motion.t
+    chain = sheet.run.chain
     tip = kinematics.points(chain, sheet.motion.theta, sheet.trace[:1] or [traced_point(chain)])[:, 0]
     behind = isinstance(chain, Mechanism)
     axes = sheet.plane(pivot=behind or bool(np.ptp(tip, axis=0).max() > SMALL * chain.length.sum()))
     draw_linkage(axes, sheet.run, sheet.colours)
-    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
-    pieces = collections.LineCollection(
-        list(np.stack([tip[:-1], tip[1:]], 1)), linewidths=1.3 * sheet.thin, capstyle="round", colors=colours.to_rgba(t[:-1])
-    )
-    axes.add_collection(pieces, autolim=True)
-    ends = [np.flatnonzero(t == sheet.run.t[k])[0] for k in (0, -1)]
-    axes.scatter(*tip[ends].T, s=30, c=colours.to_rgba(t[ends]), zorder=4)
-    axes.autoscale_view()
-    bar = sheet.colour_bar(colours, sheet.time_label())
+    bar = sheet.timed_path(axes, tip)
     if sheet.trusted is not None:
         bar.ax.axhline(sheet.trusted, color=palette().ink, linewidth=1.0, linestyle=(0, (3, 2)))
 

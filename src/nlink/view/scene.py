@@ -42,6 +42,11 @@ class Title(NamedTuple):
         """Where the picture may begin below the title, in pixels from the upper edge."""
         return 2.2 * self.usual + (len(self.lines) - 1) * LINE * self.letter
 
+    def write_on(self, image: Image.Image, colour: Colour) -> None:
+        """Write the title on a picture."""
+        for k, line in enumerate(self.lines):
+            write(image, (0.8 * self.usual, 1.1 * self.usual + k * LINE * self.letter), line, self.letter, colour, "lm")
+
 
 def title_for(text: str, size: tuple[int, int], aside: float) -> Title:
     """Return a title that leaves `aside` pixels at the right free: in a few lines, in smaller letters if there would be many."""
@@ -151,9 +156,7 @@ def scenery(camera: Camera, title: Title, theme: Theme, rails: Sequence[Stroke] 
     image = pen.picture()
     if camera.letter:
         _write_scale(image, camera, across, up, theme.muted)
-    for k, line in enumerate(title.lines):
-        at = 0.8 * title.usual, 1.1 * title.usual + k * LINE * title.letter
-        write(image, at, line, title.letter, theme.muted, "lm")
+    title.write_on(image, theme.muted)
     return np.asarray(image.convert("RGBA"))
 
 

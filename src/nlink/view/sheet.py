@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib import cm, colors, patheffects
+from matplotlib import cm, collections, colors, patheffects
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colorbar import Colorbar
@@ -169,6 +169,17 @@ class Sheet:
         bar.set_label(label, fontsize=self.fontsize)
         bar.outline.set_visible(False)
         return bar
+
+    def timed_path(self, axes: Axes, path: np.ndarray) -> Colorbar:
+        """Draw the path (T, 2) of a point in the colours of the time, with dots at both ends."""
+        t = self.motion.t
+        colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
+        pieces = list(np.stack([path[:-1], path[1:]], 1))
+        style = {"linewidths": 1.3 * self.thin, "capstyle": "round", "colors": colours.to_rgba(t[:-1])}
+        axes.add_collection(collections.LineCollection(pieces, **style), autolim=True)
+        axes.scatter(*path[[0, -1]].T, s=30, c=colours.to_rgba(t[[0, -1]]), zorder=4)
+        axes.autoscale_view()
+        return self.colour_bar(colours, self.time_label())
 
     def finish(self, meaning: str) -> None:
         """Give every axes the same calm look, and the figure its title."""

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from nlink._support.checks import number, number_or_each
+from nlink._support.checks import number, number_or_each, set_checked
 
 Each = float | tuple[float, ...]
 
@@ -109,8 +109,7 @@ class Load:
     def __post_init__(self) -> None:
         for name, parameter in parameters_of(type(self)).items():
             check = number if parameter.single else number_or_each
-            value = check(f"{type(self).__name__}.{name}", getattr(self, name), least=parameter.least, above=parameter.above)
-            object.__setattr__(self, name, value)
+            set_checked(self, check, name, least=parameter.least, above=parameter.above)
 
     @classmethod
     def works(cls) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._support.checks import ModelError, listed, number, number_or_each, shown
+from nlink._support.checks import ModelError, listed, number, number_or_each, set_checked, shown
 from nlink.mechanics.loads.base import Load, Parameter
 from nlink.mechanics.loads.torque_function import TorqueFunction, Torques, takes_state
 
@@ -29,8 +29,7 @@ class Sine:
     offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("amplitude", "frequency", "phase", "offset"):
-            object.__setattr__(self, name, number(f"Sine.{name}", getattr(self, name)))
+        set_checked(self, number, "amplitude", "frequency", "phase", "offset")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Interpolation:
         for name in ("times", "values"):
             if not listed(getattr(self, name)):
                 raise ModelError(f"{kind}.{name} must be a list of numbers, got {shown(getattr(self, name))}")
-            object.__setattr__(self, name, number_or_each(f"{kind}.{name}", getattr(self, name)))
+            set_checked(self, number_or_each, name)
         if len(self.times) != len(self.values):
             raise ModelError(f"{kind}.values must be as long as {kind}.times ({len(self.times)}), got {len(self.values)}")
         for i, (a, b) in enumerate(pairwise(self.times)):

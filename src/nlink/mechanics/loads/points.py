@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nlink._support.checks import number
+from nlink._support.checks import number, set_checked
 from nlink.mechanics.loads.base import Load
 from nlink.mechanics.points import Point, point
 
@@ -30,10 +30,8 @@ class PointSpring(Load):
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("a", "b"):
-            object.__setattr__(self, name, point(f"PointSpring.{name}", getattr(self, name)))
-        for name in ("stiffness", "length", "damping"):
-            object.__setattr__(self, name, number(f"PointSpring.{name}", getattr(self, name), least=0))
+        set_checked(self, point, "a", "b")
+        set_checked(self, number, "stiffness", "length", "damping", least=0)
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,5 @@ class PointForce(Load):
     fy: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "point", point("PointForce.point", self.point))
-        for name in ("fx", "fy"):
-            object.__setattr__(self, name, number(f"PointForce.{name}", getattr(self, name)))
+        set_checked(self, point, "point")
+        set_checked(self, number, "fx", "fy")

@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nlink._support.checks import number, whole
+from nlink._support.checks import number, set_checked, whole
 from nlink.mechanics.loads.base import Load, single
 
 
 @dataclass(frozen=True)
 class AtTip(Load):
-    """A force at the tip of a link."""
+    """A force at the tip of a `link`."""
 
     moves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        link = getattr(self, "link", None)
-        if link is not None:
-            object.__setattr__(self, "link", whole(f"{type(self).__name__}.link", link, least=0))
+        set_checked(self, whole, "link", least=0, optional=True)
 
 
 @dataclass(frozen=True)
@@ -51,5 +49,4 @@ class TipForce(AtTip):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.fz is not None:
-            object.__setattr__(self, "fz", number("TipForce.fz", self.fz))
+        set_checked(self, number, "fz", optional=True)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, set_checked, shown
 from nlink.mechanics.space.joints import Ball, Joint, Vector, triple
 
 Matrix = tuple[Vector, Vector, Vector]
@@ -40,10 +40,10 @@ class Body:
     motion: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", number("Body.length", self.length, above=0))
-        object.__setattr__(self, "mass", number("Body.mass", self.mass, least=0))
-        object.__setattr__(self, "com", triple("Body.com", self.com))
-        object.__setattr__(self, "inertia", _tensor(self.inertia))
+        set_checked(self, number, "length", above=0)
+        set_checked(self, number, "mass", least=0)
+        set_checked(self, triple, "com")
+        set_checked(self, _tensor, "inertia")
         if not isinstance(self.joint, Joint):
             raise ModelError(f"Body.joint must be Ball(), Hinge(axis) or Universal(first, second), got {shown(self.joint)}")
         if not listed(self.section) or len(self.section) > 2:
@@ -86,24 +86,24 @@ class Body:
         return self.tensor + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _tensor(value: object) -> Matrix:
+def _tensor(where: str, value: object) -> Matrix:
     """Return a tensor of inertia that a body can have, given by three moments or (3, 3)."""
     rows = tuple(value) if listed(value) else ()
     if len(rows) != 3:
-        raise ModelError(f"Body.inertia must be three moments, or 3 x 3 numbers, got {shown(value)}")
+        raise ModelError(f"{where} must be three moments, or 3 x 3 numbers, got {shown(value)}")
     if not any(listed(row) for row in rows):
-        a, b, c = triple("Body.inertia", rows)
+        a, b, c = triple(where, rows)
         rows = (a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c)
-    x, y, z = (triple(f"Body.inertia[{i}]", row) for i, row in enumerate(rows))
+    x, y, z = (triple(f"{where}[{i}]", row) for i, row in enumerate(rows))
     tensor = np.array([x, y, z])
     slack = ROUNDING * max(float(np.abs(tensor).max()), 1e-300)
     if np.abs(tensor - tensor.T).max() > slack:
-        raise ModelError(f"Body.inertia must be symmetric, got {shown(value)}")
+        raise ModelError(f"{where} must be symmetric, got {shown(value)}")
     tensor = (tensor + tensor.T) / 2
     low, middle, high = np.linalg.eigvalsh(tensor).tolist()
     if low < -slack or low + middle < high - slack:
         raise ModelError(
-            f"Body.inertia is one that no body can have: principal moments {low:.4g}, {middle:.4g}, {high:.4g}; "
+            f"{where} is one that no body can have: principal moments {low:.4g}, {middle:.4g}, {high:.4g}; "
             "none may be negative, and the largest at most the sum of the others"
         )
     (a, b, c), (d, e, f), (g, h, i) = tensor.tolist()

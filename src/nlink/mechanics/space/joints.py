@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from nlink._support.checks import ModelError, listed, number, shown
+from nlink._support.checks import ModelError, listed, number, set_checked, shown
 
 Vector = tuple[float, float, float]
 UNIT = 1e-15
@@ -68,7 +68,7 @@ class Hinge(Joint):
     axis: Vector
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis", unit("Hinge.axis", self.axis))
+        set_checked(self, unit, "axis")
 
     @property
     def axes(self) -> tuple[Vector, ...]:
@@ -85,8 +85,7 @@ class Universal(Joint):
     second: Vector
 
     def __post_init__(self) -> None:
-        for name in ("first", "second"):
-            object.__setattr__(self, name, unit(f"Universal.{name}", getattr(self, name)))
+        set_checked(self, unit, "first", "second")
         (a, b, c), (x, y, z) = self.first, self.second
         if math.hypot(b * z - c * y, c * x - a * z, a * y - b * x) < PARALLEL:
             raise ModelError(f"Universal needs two different axes, got {self.first} and {self.second}; for one axis use Hinge")

@@ -8,7 +8,8 @@ Coordinates c (..., K), their rates and second derivatives; with e the direction
     hinge_{i+1} = hinge_i + l e                     centre = hinge_i + R com
     kinetic     = 1/2 sum m |v_G|^2 + omega.I omega
     potential   = sum m g y_G + 1/2 sum k beta^2 + 1/2 sum k_t psi^2     (beta the angle between neighbours, psi their twist)
-    reaction_i  = sum_{j >= i} (m_j a_Gj - F_j)     force on link i at its upper hinge
+
+Ends of links, forces and reactions follow from these as in the plane: `mechanics.kinematics`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from nlink._support.checks import ModelError
-from nlink.mechanics.loads import Drag, FollowerForce, JointSpring, JointTorsion, TipForce
+from nlink.mechanics import kinematics
+from nlink.mechanics.kinematics import from_pivot, sum_before
+from nlink.mechanics.loads import JointSpring, JointTorsion
 from nlink.mechanics.points import At, Point
 from nlink.mechanics.space.joints import Ball
 
@@ -143,19 +146,13 @@ def azimuth(direction: np.ndarray) -> np.ndarray:
 
 def hinges(chain: SpatialChain, c: np.ndarray) -> np.ndarray:
     """Return the pivot and the link ends, (..., N+1, 3) in m."""
-    return _from_pivot(chain.length[:, None] * directions(chain, c))
-
-
-def segments(chain: SpatialChain, c: np.ndarray) -> np.ndarray:
-    """Return both ends of each link, its joint first, (..., N, 2, 3) in m."""
-    ends = hinges(chain, c)
-    return np.stack([ends[..., :-1, :], ends[..., 1:, :]], -2)
+    return from_pivot(chain.length[:, None] * directions(chain, c))
 
 
 def hinge_velocities(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the velocities of the pivot and the link ends, (..., N+1, 3) in m/s."""
     at = turns(chain, c, v)
-    return _from_pivot(chain.length[:, None] * np.cross(at.omega, at.direction))
+    return from_pivot(chain.length[:, None] * np.cross(at.omega, at.direction))
 
 
 def points(chain: SpatialChain, c: np.ndarray, places: Sequence[Point]) -> np.ndarray:
@@ -181,13 +178,13 @@ def _spot(chain: SpatialChain, place: At, at: Turns, hinge: np.ndarray) -> np.nd
 def centres(chain: SpatialChain, c: np.ndarray) -> np.ndarray:
     """Return the centres of mass, (..., N, 3) in m."""
     at = turns(chain, c)
-    return _from_pivot(chain.length[:, None] * at.direction)[..., :-1, :] + _from_body(chain, at, chain.centre)
+    return from_pivot(chain.length[:, None] * at.direction)[..., :-1, :] + _from_body(chain, at, chain.centre)
 
 
 def centre_velocities(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:
     """Return the velocities of the centres of mass, (..., N, 3) in m/s."""
     at = turns(chain, c, v)
-    upper = _from_pivot(chain.length[:, None] * np.cross(at.omega, at.direction))[..., :-1, :]
+    upper = from_pivot(chain.length[:, None] * np.cross(at.omega, at.direction))[..., :-1, :]
     return upper + np.cross(at.omega, _from_body(chain, at, chain.centre))
 
 
@@ -199,7 +196,7 @@ def centre_accelerations(chain: SpatialChain, c: np.ndarray, v: np.ndarray, a: n
         for r in (at.direction, _from_body(chain, at, chain.centre))
     )
     along, own = pulls
-    return _from_pivot(chain.length[:, None] * along)[..., :-1, :] + own
+    return from_pivot(chain.length[:, None] * along)[..., :-1, :] + own
 
 
 def energies(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,18 +209,11 @@ def energies(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> tuple[np.ndar
 def _energies_of_lines(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the energies of lines with directions of length 1: a centre moves as its hinge and d e' do."""
     rates = [v[..., k::3] for k in range(3)]
-    speeds = ((_before(chain.length * rate) + chain.com * rate) ** 2 for rate in rates)
+    speeds = ((sum_before(chain.length * rate) + chain.com * rate) ** 2 for rate in rates)
     kinetic = 0.5 * ((sum(speeds) * chain.mass).sum(-1) + (sum(rate**2 for rate in rates) * chain.inertia).sum(-1))
     up = c[..., 1::3]
-    potential = chain.g * ((_before(chain.length * up) + chain.com * up) * chain.mass).sum(-1)
+    potential = chain.g * ((sum_before(chain.length * up) + chain.com * up) * chain.mass).sum(-1)
     return kinetic, potential + spring_energy(chain, c)
-
-
-def _before(values: np.ndarray) -> np.ndarray:
-    """Return for each link the sum over those before it."""
-    out = np.zeros_like(values)
-    np.cumsum(values[..., :-1], axis=-1, out=out[..., 1:])
-    return out
 
 
 def kinetic_energy(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -264,29 +254,9 @@ def twist(chain: SpatialChain, c: np.ndarray) -> np.ndarray:
     return 2 * np.arctan2(p[..., 2], p[..., 0])
 
 
-def forces(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the forces of the loads on each link (gravity, drag, at the tip), (..., N, 3) in N."""
-    speed = centre_velocities(chain, c, v)
-    size = np.linalg.norm(speed, axis=-1)
-    out = -(chain.each(Drag, "linear") + chain.each(Drag, "quadratic") * size)[..., None] * speed
-    out[..., 1] -= chain.mass * chain.g
-    tip, follower = chain.load(TipForce), chain.load(FollowerForce)
-    if tip:
-        out[..., -1, :] += (tip.fx, tip.fy, tip.fz or 0.0)
-    if follower:
-        out[..., -1, :] -= follower.force * directions(chain, c)[..., -1, :]
-    return out
-
-
-def reactions(chain: SpatialChain, c: np.ndarray, v: np.ndarray, a: np.ndarray, tip: None = None) -> np.ndarray:
-    """Return the force on each link at its upper hinge, (..., N, 3) in N."""
-    net = chain.mass[:, None] * centre_accelerations(chain, c, v, a) - forces(chain, c, v)
-    return np.cumsum(net[..., ::-1, :], axis=-2)[..., ::-1, :]
-
-
 def tensions(chain: SpatialChain, c: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Return how hard each upper hinge pulls its link back along it, (..., N) in N; negative where it pushes."""
-    return -(reactions(chain, c, v, a) * directions(chain, c)).sum(-1)
+    return -(kinematics.reactions(chain, c, v, a) * directions(chain, c)).sum(-1)
 
 
 def angular_momentum(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -294,10 +264,3 @@ def angular_momentum(chain: SpatialChain, c: np.ndarray, v: np.ndarray) -> np.nd
     at = turns(chain, c, v)
     orbit = np.cross(centres(chain, c), chain.mass[:, None] * centre_velocities(chain, c, v))
     return (orbit + _spins(chain, at) + chain.momenta[:, None] * at.direction).sum(-2)
-
-
-def _from_pivot(steps: np.ndarray) -> np.ndarray:
-    """Return the running sums of (..., N, 3) steps, starting at the origin: (..., N+1, 3)."""
-    out = np.zeros((*steps.shape[:-2], steps.shape[-2] + 1, 3))
-    np.cumsum(steps, axis=-2, out=out[..., 1:, :])
-    return out

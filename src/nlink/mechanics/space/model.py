@@ -19,10 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from nlink._support.checks import ModelError, choice, number_or_each, shown, spread, whole
+from nlink._support.checks import ModelError, choice, number_or_each, set_checked, shown, spread, whole
 from nlink.mechanics import kinematics
-from nlink.mechanics.chain import MOST_LINKS, Link, Multibody, Shape, bodies, check_lengths, ordered_loads, refuse_singular
-from nlink.mechanics.loads import BUILT_IN, SPACE_LOADS, Gravity, JointSpring, JointTorque, JointTorsion, Load
+from nlink.mechanics.chain import MOST_LINKS, Multibody, Shape, bodies, check_lengths, ordered_loads
+from nlink.mechanics.links import Link, refuse_singular
+from nlink.mechanics.loads import BUILT_IN, SPACE_LOADS, JointSpring, JointTorque, JointTorsion, Load
 from nlink.mechanics.space import kinematics as space
 from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.joints import Ball, Hinge, Joint, Universal
@@ -34,7 +35,7 @@ NAMES = {3: ".x .y .z", 4: ".w .x .y .z", 1: "", 2: ".1 .2"}
 """What follows the number of a link in the labels of its coordinates, by their count."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SpatialChain(Multibody):
     """Links in space, one below another from a pivot at the origin, and the loads on them.
 
@@ -57,7 +58,7 @@ class SpatialChain(Multibody):
             self, "links", bodies("SpatialChain", self.links, (Link, Body), "; for equal links use SpatialChain.uniform(n)")
         )
         object.__setattr__(self, "loads", ordered_loads("SpatialChain", self.loads, KINDS))
-        object.__setattr__(self, "spin", number_or_each("SpatialChain.spin", self.spin))
+        set_checked(self, number_or_each, "spin")
         for i, link in enumerate(self.links):
             self._check_link(i, link)
         self._check_spin()
@@ -77,13 +78,6 @@ class SpatialChain(Multibody):
         """
         make = {"rod": Link.rod, "point": Link.point}[choice("SpatialChain.uniform: shape", shape, ("rod", "point"))]
         return cls((make(length, mass),) * whole("SpatialChain.uniform: n", n, most=MOST_LINKS), loads)
-
-    def __repr__(self) -> str:
-        """Return one line: how many links, how long and heavy, and what acts on them."""
-        equal = "equal " if self.n > 1 and self.links.count(self.links[0]) == self.n else ""
-        loads = ", ".join(load.name.replace("_", " ") for load in self.loads if load != Gravity(0.0)) or "no loads"
-        size = f"{self.length.sum():g} m, {self.mass.sum():g} kg"
-        return f"<SpatialChain of {self.n} {equal}link{'s' * (self.n > 1)}, {size}, {loads}>"
 
     @cached_property
     def is_line(self) -> tuple[bool, ...]:
@@ -243,7 +237,8 @@ class SpatialChain(Multibody):
 
 
 for _name in (
-    "hinges", "hinge_velocities", "segments", "points", "centres", "centre_velocities", "centre_accelerations", "energies",
-    "kinetic_energy", "potential_energy", "spring_energy", "forces", "reactions", "angular_momentum",
+    "hinges", "hinge_velocities", "points", "centres", "centre_velocities", "centre_accelerations", "energies", "kinetic_energy",
+    "potential_energy", "spring_energy", "angular_momentum",
 ):  # fmt: skip
     getattr(kinematics, _name).register(SpatialChain, getattr(space, _name))
+kinematics.along.register(SpatialChain, space.directions)

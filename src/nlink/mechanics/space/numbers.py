@@ -16,15 +16,13 @@ from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import (
     AMPLITUDE,
     COM,
-    GRAVITY,
     HINGE_INERTIA,
     INERTIA,
     LENGTH,
     MASS,
     ROWS,
-    SINGLE,
     SINGLES,
-    place,
+    fill_numbers,
     row,
 )
 from nlink.mechanics.space.bodies import Body
@@ -96,13 +94,7 @@ class SpaceParameters(NamedTuple):
 def spatial_numbers(chain: SpatialChain, constrained: bool = False) -> SpatialNumbers:
     """Return the compiled form of a chain in space and its loads; a constrained formulation always keeps a ledger."""
     links, singles = _links(chain), np.zeros(SINGLES + 1)
-    for load in chain.loads:
-        for field, value in {} if isinstance(load, JointTorsion) else type(load).values(load, chain.n).items():
-            at = place(type(load), field)
-            if at.row == SINGLE:
-                singles[at.component] = at.parameter.scale * value
-            elif at.row != GRAVITY:
-                links[at.row] = at.parameter.scale * value
+    fill_numbers((load for load in chain.loads if not isinstance(load, JointTorsion)), links, singles)
     links[TORSION] = chain.each(JointTorsion, "stiffness")
     tip = chain.load(TipForce)
     singles[TIP_Z] = (tip.fz or 0.0) if tip else 0.0

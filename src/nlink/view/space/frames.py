@@ -5,28 +5,23 @@ The view may turn slowly about the vertical.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from PIL import Image
 
-from nlink._support.checks import MOST_TITLE
 from nlink.mechanics.loads import FollowerForce, TipForce
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import Run
-from nlink.view.looks import BEYOND, Look, blocks, clock_decimals, trusted_times
-from nlink.view.pen import Pen, width_of, write
-from nlink.view.scene import LINE, SMALL, text_height, title_for
+from nlink.view.film import Film
+from nlink.view.looks import Look, blocks
+from nlink.view.pen import write
+from nlink.view.scene import LINE, SMALL
 from nlink.view.space.floor import draw_axes, draw_floor, write_scale
 from nlink.view.space.orbit import OBLIQUE, About, OrbitCamera
 from nlink.view.space.painter import Painter
 from nlink.view.space.reading import Stand, stand
-from nlink.view.style import Colour, heading, link_colours, minus, named_theme
+from nlink.view.style import Colour, link_colours
 
-HOP = 5.0
-"""Most pixels between two points of the trail, if PARTS a frame allow it."""
-PARTS = 32
 MOST_FIXED = 12
 """Most links whose colours stand in a palette in any case."""
 NEAR = 8
@@ -35,35 +30,22 @@ SAMPLED = 12
 """Frames that are looked at for the colours of a palette."""
 
 
-class SpaceFrames:
-    """The frames of a run in space at the given times; `draw(k)` makes one of them."""
+class SpaceFrames(Film):
+    """The frames of a run in space, shown at `fps` a second."""
+
+    hop = 5.0
 
     def __init__(self, run: Run, times: np.ndarray, look: Look, fps: float) -> None:
         assert isinstance(run.chain, SpatialChain)
-        self.run, self.chain, self.times, self.look, self.fps = run, run.chain, times, look, fps
-        self.theme = named_theme(look.theme)
-        self.decimals, self.trusted = clock_decimals(times), trusted_times(run, times)
+        super().__init__(run, times, look)
+        self.chain, self.fps = run.chain, fps
         position = np.concatenate([run.at(block).position for block in blocks(times)])
         self.stand = stand(self.chain, position)
         self.centres = kinematics.centres(self.chain, position)
         self.path = self._path() if look.trail else self.stand.hinges[:, -1]
-        self.letter = text_height(look.size)
-        self.title = title_for(heading(run, MOST_TITLE), look.size, self._aside())
         self.camera = self._camera()
-        self.pen = Pen(look.size)
         self.painter = Painter(self.chain, self.camera, self.theme, look)
         self.still: np.ndarray | None = None
-
-    def __len__(self) -> int:
-        """Return the number of frames."""
-        return len(self.times)
-
-    def _aside(self) -> float:
-        """Return the width of the clock in pixels."""
-        if not self.look.timer:
-            return 0.0
-        note = 0.0 if self.trusted.all() else width_of(BEYOND, SMALL * self.letter)
-        return max(width_of(max(map(self.time, (0, -1)), key=len), self.letter), note)
 
     def _camera(self) -> OrbitCamera:
         width, height = self.look.size
@@ -91,10 +73,6 @@ class SpaceFrames:
         if self.letter:
             self._write(image, k, names)
         return image
-
-    def time(self, k: int) -> str:
-        """Return what the timer shows in frame k."""
-        return minus(f"t = {self.times[k]:.{self.decimals}f} s")
 
     @property
     def colours(self) -> list[Colour]:
@@ -132,20 +110,15 @@ class SpaceFrames:
         """Return the path of the traced point up to frame k (P, 3), and the share of the trail that it fills."""
         if not self.look.trail or k == 0:
             return np.zeros((0, 3)), 1.0
-        parts = (len(self.path) - 1) // (len(self.times) - 1)
-        newest, far = k * parts, self.look.trail / abs(self.times[1] - self.times[0]) * parts
-        oldest = max(0, round(newest - far))
-        return self.path[oldest : newest + 1], min(1.0, (newest - oldest) / far)
+        newest, long = self.trail(k)
+        oldest = max(0, round(newest - long))
+        return self.path[oldest : newest + 1], min(1.0, (newest - oldest) / long)
 
     def _path(self) -> np.ndarray:
         """Return the path of the traced point, with as many points between frames as its speed asks for."""
-        run, times, count = self.run, self.times, len(self.times)
-        link, along = self._traced()
-        if count > 1:
-            speed = np.linalg.norm(kinematics.hinge_velocities(self.chain, run.position, run.velocity)[:, link + 1], axis=-1).max()
-            pixels = speed * abs(times[1] - times[0]) * min(self.look.size) / (2 * self.chain.length.sum())
-            parts = min(PARTS, max(1, math.ceil(pixels / HOP)))
-            times = np.interp(np.arange((count - 1) * parts + 1) / parts, np.arange(count), times)
+        run, (link, along) = self.run, self._traced()
+        velocity = kinematics.hinge_velocities(self.chain, run.position, run.velocity)[:, link + 1]
+        times = self.trail_times(np.linalg.norm(velocity, axis=-1).max(), 2 * self.chain.length.sum())
         ends = [kinematics.hinges(self.chain, run.at(block).position)[:, link : link + 2] for block in blocks(times)]
         return np.concatenate([(1 - along) * each[:, 0] + along * each[:, 1] for each in ends])
 
@@ -166,16 +139,10 @@ class SpaceFrames:
             self.painter.arrow(self.pen, end, -np.sign(follower.force) * way, onto=follower.force > 0)
 
     def _write(self, image: Image.Image, k: int, names: list[tuple[tuple[float, float], str]]) -> None:
-        letter, small, theme = self.letter, SMALL * self.letter, self.theme
+        small, theme = SMALL * self.letter, self.theme
         for place, name in names:
             write(image, place, name, small, theme.muted, "mm")
         write_scale(image, self.camera, theme, small)
-        for row, line in enumerate(self.title.lines):
-            at = 0.8 * self.title.usual, 1.1 * self.title.usual + row * LINE * self.title.letter
-            write(image, at, line, self.title.letter, theme.muted, "lm")
-        if not self.look.timer:
-            return
-        x = self.look.size[0] - 0.8 * letter
-        write(image, (x, 1.1 * letter), self.time(k), letter, theme.ink if self.trusted[k] else theme.muted, "rm")
-        if not self.trusted[k]:
-            write(image, (x, 2.2 * letter), BEYOND, small, theme.muted, "rm")
+        self.title.write_on(image, theme.muted)
+        if self.look.timer:
+            self.write_clock(image, k)

@@ -14,12 +14,13 @@ from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.kinematics import turned
 from nlink.mechanics.space.model import SpatialChain
 from nlink.view.looks import Look
+from nlink.view.outline import hull
 from nlink.view.pen import Pen
 from nlink.view.space.floor import draw_pivot
 from nlink.view.space.orbit import OrbitCamera
 from nlink.view.space.order import painted
 from nlink.view.space.reading import Stand
-from nlink.view.space.shapes import FINE, LIGHT, Area, bars, blend, hull, mesh_of, sides_for
+from nlink.view.space.shapes import FINE, LIGHT, Area, bars, blend, mesh_of, sides_for
 from nlink.view.space.solids import Solid, pins_of, solid_of
 from nlink.view.style import Colour, Theme, link_colours
 
@@ -97,7 +98,7 @@ class Painter:
         for i, mesh in enumerate(self.meshes):
             if mesh is not None:
                 corners = at.hinges[i] + turned(at.rotation[i], mesh.points[: mesh.corners])
-                pen.area(hull(below(corners)[:, :2]), shade)
+                pen.area(_hull(below(corners)), shade)
             elif self.point[i] and self.chain.mass[i] > 0:
                 turn = 2 * np.pi * np.arange(24) / 24
                 rim = centres[i] + self._ball(i) * np.stack([np.cos(turn), 0 * turn, np.sin(turn)], -1)
@@ -201,7 +202,7 @@ class Painter:
         light = LIGHT @ np.stack([camera.right, camera.up, camera.back])
         pale = self.colours[i] @ np.array([0.3, 0.59, 0.11]) > BRIGHT
         stripe = blend(shade, BLACK if pale else WHITE, 0.6 if pale else 0.78)
-        outline = hull(seen[: mesh.corners, :2])
+        outline = _hull(seen[: mesh.corners])
         pen.line(np.concatenate([outline, outline[:1]]), _colour(self.stage), 1.4 if mesh.fine else 2.8)
         pen.area(outline, _colour(blend(shade, BLACK, 0.2)))
         normals = turned(q, np.array([face.normal for face in mesh.faces]))
@@ -250,6 +251,11 @@ class Painter:
         tip, aside = start + long * way, np.array([-way[1], way[0]])
         pen.line(np.stack([start, tip - 6 * way]), self.theme.accent, 2.2)
         pen.area(np.stack([tip, tip - 11 * way - 5 * aside, tip - 11 * way + 5 * aside]), self.theme.accent)
+
+
+def _hull(places: np.ndarray) -> np.ndarray:
+    """Return the corners (C, 2) of what places (K, 4) cover."""
+    return np.array(hull(map(tuple, places[:, :2].tolist())))
 
 
 def _line(points: np.ndarray, colour: Colour, width: float) -> Callable[[Pen], None]:

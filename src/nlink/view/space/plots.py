@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from matplotlib import cm, collections, colors
+from matplotlib import collections
 from matplotlib.axes import Axes
 
 from nlink.mechanics.space import kinematics
@@ -69,21 +69,14 @@ def velocities(sheet: Sheet) -> None:
 
 def tip(sheet: Sheet) -> None:
     """Draw the path of the last end seen from above, in the colours of the time."""
-    (axes,), t = sheet.column(1), sheet.motion.t
+    (axes,) = sheet.column(1)
     end = kinematics.hinges(_chain(sheet), sheet.motion.position)[:, -1][:, [0, 2]]
     axes.set_aspect("equal", adjustable="datalim")
     axes.plot(0.0, 0.0, "+", color=palette().ink, markersize=8, zorder=5)
-    colours = cm.ScalarMappable(colors.Normalize(t.min(), t.max()), palette().viridis)
-    pieces = collections.LineCollection(
-        list(np.stack([end[:-1], end[1:]], 1)), linewidths=1.3 * sheet.thin, capstyle="round", colors=colours.to_rgba(t[:-1])
-    )
-    axes.add_collection(pieces, autolim=True)
-    axes.scatter(*end[[0, -1]].T, s=30, c=colours.to_rgba(t[[0, -1]]), zorder=4)
-    axes.autoscale_view()
+    sheet.timed_path(axes, end)
     axes.invert_yaxis()
     axes.set_xlabel("x (m), + pivot", fontsize=sheet.fontsize)
     axes.set_ylabel("z (m), towards you", fontsize=sheet.fontsize)
-    sheet.colour_bar(colours, sheet.time_label())
 
 
 def paths(sheet: Sheet) -> None:

@@ -133,18 +133,3 @@ def _mark(round_: bool, side: float) -> tuple[list[tuple[float, float, float]], 
     else:
         corners = [(0.1, side, -0.3), (1.0, side, -0.3), (1.0, side, 0.3), (0.1, side, 0.3)]
     return corners, (0.0, side, 0.0)
-
-
-def hull(points: np.ndarray) -> np.ndarray:
-    """Return the corners of the hull about points (K, 2), counter-clockwise."""
-    order = points[np.lexsort(points.T[::-1])].tolist()
-    return np.array([*_half(order), *_half(order[::-1])])
-
-
-def _half(points: list[list[float]]) -> list[list[float]]:
-    out: list[list[float]] = []
-    for x, y in points:
-        while len(out) > 1 and (out[-1][0] - out[-2][0]) * (y - out[-2][1]) <= (out[-1][1] - out[-2][1]) * (x - out[-2][0]):
-            out.pop()
-        out.append([x, y])
-    return out[:-1]
