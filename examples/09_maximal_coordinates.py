@@ -9,10 +9,11 @@ together, only that they do not accelerate apart.
 in the chaotic one.
 
 **What was wrong there.** The script uses the mass of link 1 in every link's weight, and l(i) - d(i) where l(i-1) - d(i-1) belongs
-in the velocities at the start: wrong as soon as links differ. Equation (8) has -R where (9) has +R. And the drift is no property
-of the formulation: it is the error of the integrator, integrated twice. At 1e-10 the hinges stay closed to 1e-8 m for 20 s. Where
-tolerances must be loose, stabilize the constraints: `Baumgarte` feeds the violation back, `Projection` closes the hinges after
-each step. The page below plays the chaotic case at the defaults of `ode45`: the links come apart.
+in the velocities at the start: wrong as soon as links differ. Equation (8) has -R where (9) has +R, and A_i is the upper hinge of
+link i in (5) and the lower one in (6) and (7). And the drift is no property of the formulation: it is the error of the
+integrator, integrated twice. At 1e-10 the hinges stay closed to 1e-8 m for 20 s. Where tolerances must be loose, stabilize the
+constraints: `Baumgarte` feeds the violation back, `Projection` closes the hinges after each step. The page below plays the
+chaotic case at the defaults of `ode45`: the links come apart.
 """
 
 import sys
