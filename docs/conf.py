@@ -16,6 +16,7 @@ exclude_patterns = ["_build", "_ext"]
 myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
 suppress_warnings = ["toc.empty_glob"]
+smartquotes = False  # options begin with two hyphens, and a derivative ends with two primes
 
 html_theme = "furo"
 html_title = f"nlink {release}"

@@ -11,7 +11,8 @@ energies.
 **What was off.** The project says that there is "effectively no change in the total energy". That depends on the tolerances. At
 the defaults of `ode45` the energy is off by some hundredths of a joule of 44 J, at tight tolerances by a billionth of that. The
 project sets tolerances of 1e-8 in its root script, but never passes them on to `ode45`. The [next page](02_three_rods_chaotic.md)
-shows where that changes the motion.
+shows where that changes the motion. In the text the sums of equation (1) begin at i = 1. They must begin at i = j, since only
+links j to N hang on hinge j; the script is right.
 """
 
 import sys

@@ -9,10 +9,11 @@ together, only that they do not accelerate apart.
 in the chaotic one.
 
 **What was wrong there.** The script uses the mass of link 1 in every link's weight, and l(i) - d(i) where l(i-1) - d(i-1) belongs
-in the velocities at the start: wrong as soon as links differ. Equation (8) has -R where (9) has +R. And the drift is no property
-of the formulation: it is the error of the integrator, integrated twice. At 1e-10 the hinges stay closed to 1e-8 m for 20 s. Where
-tolerances must be loose, stabilize the constraints: `Baumgarte` feeds the violation back, `Projection` closes the hinges after
-each step. The page below plays the chaotic case at the defaults of `ode45`: the links come apart.
+in the velocities at the start: wrong as soon as links differ. Equation (8) has -R where (9) has +R, and A_i is the upper hinge of
+link i in (5) and the lower one in (6) and (7). And the drift is no property of the formulation: it is the error of the
+integrator, integrated twice. At 1e-10 the hinges stay closed to 1e-8 m for 20 s. Where tolerances must be loose, stabilize the
+constraints: `Baumgarte` feeds the violation back, `Projection` closes the hinges after each step. The page below plays the angles
+of the chaotic case at the defaults of `ode45`. It draws the links joined, and warns that the constraints are violated.
 """
 
 import sys
@@ -37,7 +38,7 @@ for column, name in zip(figure.subplots(2, 2, sharex=True, sharey="row").T, ("ni
     for way, (form, method) in ways.items():
         run = nlink.simulate(case.chain, case.theta, t_end=20.0, formulation=form, integrator=method, strict=False)
         if name == "chaotic-3" and method is loose and form == nlink.Maximal():
-            run.html(folder / "apart.html")
+            run.html(folder / "drift.html")
         gap, residual = run.violation(), np.abs(run.energy().residual)
         column[0].semilogy(run.t, np.maximum(gap, 1e-17), label=way)
         column[1].semilogy(run.t, np.maximum(residual, 1e-13))

@@ -24,7 +24,7 @@ stored = energy.kinetic + energy.potential - energy.kinetic[0] - energy.potentia
 figure = Figure(figsize=(8, 4), layout="constrained")
 ax = figure.subplots()
 for load, work in energy.work.items():
-    ax.plot(run.t, work, label=f"work of {load}")
+    ax.plot(run.t, work, label=f"work of {load.replace('_', ' ')}")
     print(f"{load:<13} {work[-1]:+8.3f} J")
 ax.plot(run.t, stored, "k", label="stored")
 ax.set(xlabel="time (s)", ylabel="J")

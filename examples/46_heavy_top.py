@@ -25,7 +25,7 @@ print(f"it stands above {threshold:.3f} rad/s")
 figure = Figure(figsize=(8, 4), layout="constrained")
 ax = figure.subplots()
 for share in (0.97, 1.03):
-    run = nlink.simulate(chain, [np.pi - 1e-6], [(0.0, share * threshold, 0.0)], t_end=5.0)
+    run = nlink.simulate(chain, [np.pi - 1e-6], [(0.0, share * threshold, 0.0)], t_end=20.0)
     lean = np.degrees(np.pi - run.inclination[:, 0])
     print(f"at {share * threshold:.3f} rad/s it leans by up to {lean.max():.2g} degrees")
     ax.plot(run.t, lean, label=f"{share * threshold:.1f} rad/s")
