@@ -247,7 +247,8 @@ class Watches:
         """Return the flips that the steps have found."""
         if chunk.flips < 0:
             raise _too_many(chunk)
-        t, which, states = (values[: chunk.flips] for values in (self.room.t, self.room.which, self.room.y.copy()))
+        t, which, states = (values[: chunk.flips] for values in (self.room.t, self.room.which, self.room.y))
+        states = states.copy()
         theta, omega = self.system.decode(states[:, : self.system.size])
         links, ways = self.links[which[:, 0]].tolist(), which[:, 1].tolist()
         flips = list(enumerate(zip(t.tolist(), links, ways, strict=True)))

@@ -47,18 +47,24 @@ class KnotStore:
         copy the steps. Then there is room for as many again.
         """
         begin, end = self.count, self.count + len(steps[0])
-        if not begin:
-            self.arrays = tuple(values.copy() for values in steps)
-        elif end > len(self.arrays[0]):
-            old, rows = self.kept, min(2 * end, self.room)
-            self.arrays = tuple(np.empty((rows, *own.shape[1:])) for own in old)
+        if end > len(self.arrays[0]):
+            old = self.kept
+            self.arrays = _rows(min(2 * end, self.room) if begin else end, steps[1].shape[1])
             for own, values in zip(self.arrays, old, strict=True):
                 own[:begin] = values
-        if begin:
-            for own, values in zip(self.arrays, steps, strict=True):
-                own[begin:end] = values
+        for own, values in zip(self.arrays, steps, strict=True):
+            own[begin:end] = values
         self.count = end
         self._seen += len(steps[0]) if seen is None else seen
+
+
+def _rows(count: int, m: int) -> tuple[np.ndarray, ...]:
+    """Return room for times, states and rates in one piece of memory: what is freed in one piece serves the next run as it is, where
+    the C library would give several pieces back to the system.
+    """
+    block = np.empty(count * (1 + 2 * m))
+    y, f = block[count:].reshape(2, count, m)
+    return block[:count], y, f
 
 
 def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list[int], tuple[int, int, int]]:

@@ -26,7 +26,7 @@ from nlink.simulation.knots import KnotStore
 
 BLOCK_NUMBERS = 1_000_000
 """Numbers of states that wait to be read out, unless one state has more."""
-READ_NUMBERS = 32_000
+READ_NUMBERS = 16_000
 """Numbers of states that are read out at a time: they and all that is made of them stay in the processor's cache."""
 WAITING = 64
 """Calls of `weigh` whose states are read out together, at most: to read a state out costs much less than to call for it."""
