@@ -118,7 +118,7 @@ class Balance:
             return _inaccurate(ended, f"angles of {self.angle:.2g} rad are known to {spacing:.2g} rad only", turns)
         if off:
             return _inaccurate(ended, off, turns if spacing > FAR else finer)
-        if self.violation > MOST * max(1.0, (length := float(self.chain.length.max())), length**2):
+        if self.violation > MOST and self.violation > MOST * max(1.0, (length := float(self.chain.length.max())), length**2):
             stabilised = f"{finer}, or stabilise them: Baumgarte, Projection"
             return _inaccurate(ended, f"the constraints are violated by {self.violation:.2g}", stabilised)
         return ended

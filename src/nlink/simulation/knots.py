@@ -59,8 +59,8 @@ class KnotStore:
 
 
 def _rows(count: int, m: int) -> tuple[np.ndarray, ...]:
-    """Return room for times, states and rates in one piece of memory: what is freed in one piece serves the next run as it is, where
-    the C library would give several pieces back to the system.
+    """Return room for times, states and rates in one piece of memory: freed in one piece it serves the next run as it is, where the
+    C library would give several pieces back to the system.
     """
     block = np.empty(count * (1 + 2 * m))
     y, f = block[count:].reshape(2, count, m)
