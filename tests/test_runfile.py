@@ -16,6 +16,7 @@ from helpers import python
 import nlink
 from nlink import Chain, Flip, JointDamper, JointTorque, ModelError, Sine
 from nlink._support.files import hold, written_whole
+from nlink.run import file as run_file
 from nlink.run.file import RunFileError
 
 
@@ -111,6 +112,21 @@ def test_changed_values_do_not_match_the_checksum(path):
         file["theta"][3, 1] += 1e-15
     with pytest.raises(RunFileError, match=r"run.nc is damaged: its data do not match their checksum"):
         nlink.load(path)
+
+
+def test_what_the_disk_changes_while_a_run_is_written_is_found_before_it_takes_its_place(run, path, monkeypatch):
+    before, opened = path.read_bytes(), run_file.opened_hdf5
+
+    def changed(source, kind, made_here=False):
+        written = bytearray(source.read_bytes())
+        written[written.index(run.theta[3].tobytes())] ^= 1
+        source.write_bytes(written)
+        return opened(source, kind, made_here)
+
+    monkeypatch.setattr(run_file, "opened_hdf5", changed)
+    with pytest.raises(RunFileError, match=r"run.nc is damaged: its data do not match their checksum"):
+        run.save(path)
+    assert path.read_bytes() == before
 
 
 def test_foreign_files_say_so(tmp_path):

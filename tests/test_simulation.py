@@ -52,7 +52,7 @@ from nlink import (
 )
 from nlink._support.interrupt import Interrupt
 from nlink.integrators.save_times import save_times
-from nlink.simulation import knots
+from nlink.simulation import balance, knots
 
 each_formulation = pytest.mark.parametrize("formulation", FORMULATIONS)
 SERIES = ("t", "theta", "omega", "alpha", "kinetic", "potential")
@@ -818,6 +818,45 @@ def test_no_output_and_no_bar_when_piped(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "simulating" not in err
+
+
+def test_a_stepper_that_waits_for_the_next_run_leaves_no_trace():
+    """The same bits by a system that has been simulated otherwise before, also within a run of the same system."""
+    system, start = nlink.formulate(Chain.uniform(2)), [1.5, 3.0]
+
+    def told(run):
+        return [run.theta, run.omega, run.alpha, run.kinetic, *run.knots, run.checkpoint.state, run.checkpoint.rates]
+
+    fresh = told(simulate(system, start, t_end=3.0, save=0.1))
+    ((_, _, stepper),) = system.idle
+    again = told(simulate(system, start, t_end=3.0, save=0.1))
+    assert system.idle[0][2] is stepper
+    simulate(system, [0.1, -2.0], [3.0, 1.0], t_end=-20.0, save=5.0, events=nlink.Flip())
+    simulate(system, start, t_end=3.0, integrator="Taylor(max_steps=3)", strict=False)
+    later, inner = told(simulate(system, start, t_end=3.0, save=0.1)), []
+
+    def nested(t, theta, omega):
+        inner[:] = inner or told(simulate(system, start, t_end=3.0, save=0.1))
+        return float(theta[0])
+
+    outer = told(simulate(system, start, t_end=3.0, save=0.1, events=Event(nested)))
+    for values in (again, later, inner, outer):
+        for own, known in zip(values, fresh, strict=True):
+            np.testing.assert_array_equal(own, known)
+
+
+@pytest.mark.parametrize("name", ["theta", "alpha", "kinetic", "potential"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_balance_takes_nothing_that_is_not_finite(name, value):
+    columns = {each: np.zeros((3, 2)) for each in ("theta", "omega", "alpha")}
+    columns |= {each: np.zeros(3) for each in ("kinetic", "potential", "violation", "work_friction")}
+    weighed = balance.Balance(Chain.uniform(2))
+    assert weighed.take({each: values + 1.0 for each, values in columns.items()})
+    known = vars(weighed).copy()
+    columns[name][1] = value
+    assert not weighed.take(columns)
+    assert vars(weighed) == known
+    assert (known["kinetic"], known["work"], known["residual"], known["low"]) == (1.0, 1.0, 0.0, 1.0)
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=20))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nlink import DOP853, RK4, RK45, Chain, Flip, Gauss, Gravity, JointTorque, Link, ModelError, Table, Taylor, flow, simulate
+from nlink.compiled.jit import Direct
 from nlink.ensemble.kernels.lanes import next_break
 from nlink.formulations import formulate
 from nlink.integrators import steps
@@ -115,11 +116,11 @@ def test_steps_are_the_same_whether_or_not_types_are_looked_up_at_each_call(meth
     times = np.linspace(-4, 4, 33)
     chain = Chain.uniform(2).with_loads(JointTorque(Table(times, np.sin(7 * times))))
     monkeypatch.setattr(loop, "FIRST_WORK", 0)
-    monkeypatch.setattr(steps, "MANY_CALLS", 2)
-    looked_up = []
+    made = []
+    monkeypatch.setattr(steps, "Direct", lambda entry: made.append(Direct(entry)) or made[-1])
     known = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())
-    monkeypatch.setattr(steps, "for_types_of", lambda entry, *arguments: looked_up.append(arguments) or entry)
+    assert [direct._code is not None for direct in made] == [True]
+    monkeypatch.setattr(steps, "Direct", lambda entry: entry)
     each = simulate(chain, 0.5, [-1.0, 3.0], t_end=t_end, integrator=method, events=Flip())
-    assert len(looked_up) == 1
     np.testing.assert_array_equal(known.theta, each.theta)
     assert [event.t for event in known.events] == [event.t for event in each.events]

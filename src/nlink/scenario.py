@@ -148,6 +148,13 @@ class Scenario:
             object.__setattr__(self, "title", " ".join(self.title.split()))
         checks.line("title", self.title)
 
+    @classmethod
+    def of_checked(cls, chain: Multibody, theta: tuple[Any, ...], omega: tuple[Any, ...], settings: Settings) -> Scenario:
+        """Return a scenario of a start that has been checked before, with settings that suit the chain."""
+        made = object.__new__(cls)
+        made.__dict__.update(chain=chain, theta=theta, omega=omega, settings=settings, title="")
+        return made
+
     def run(self, **options: Any) -> Run:
         """Simulate the scenario and return its Run; `options` go to `simulate` (file, progress, strict, events)."""
         from nlink.simulation.integrate import simulate_scenario  # the loop stands behind: see the layers

@@ -110,9 +110,9 @@ class Engine:
 
     def derivative(self, t: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return A (K, 2N, 2N) at states (K, m) of the motion."""
-        chain, rates, tip = self.system.chain, np.empty_like(states), np.zeros((len(states), 2))
+        chain, rates, tip = self.system.chain, np.empty(states.shape), np.zeros((len(states), 2))
         pulled = tip if chain.pin else tip[:0]
-        rates_many(t, np.ascontiguousarray(states), self.system.equations, rates, pulled, self.motion.scratch)
+        rates_many(t, states, self.system.equations, rates, pulled, self.motion.scratch)
         theta, omega = self.system.decode(states[:, : self.system.size])
         return state_matrix(chain, t, theta, omega, rates[:, chain.n : 2 * chain.n], tip)
 

@@ -114,13 +114,22 @@ def entry(words: str) -> Callable[[Callable[..., Any]], Any]:
     return decorated
 
 
-def for_types_of(entry: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return the code of an entry that has been called with arguments of these types, to be called with such arguments alone. Numba
-    looks at the types at each call, which takes 5 us for nested records.
+class Direct:
+    """An entry that is called with arguments of the same types each time: from the third call on its code is called at once. Numba
+    looks at the types at each call, which takes 5 us for nested records. Arrays must be contiguous.
     """
-    if not COMPILING:
-        return entry
-    return entry.overloads[tuple(numba.typeof(argument) for argument in arguments)].entry_point
+
+    def __init__(self, entry: Any) -> None:
+        self.entry, self._code, self._calls = entry, None, 0
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the entry."""
+        if self._code is not None:
+            return self._code(*arguments)
+        found, self._calls = self.entry(*arguments), self._calls + 1
+        if COMPILING and self._calls == 2:  # a single call does not pay for what comes here
+            self._code = self.entry.overloads[tuple(numba.typeof(argument) for argument in arguments)].entry_point
+        return found
 
 
 def uncached(function: Callable[..., Any], words: str = "a function", **options: Any) -> Any:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,8 @@ class Stepper(ABC):
     point: Restart
     powers: int = 0
     """of the polynomials in which `advance` looks for flips; 0: it does not"""
+    lasting: bool = False
+    """whether it may wait for the next run of its system: it must not hold the system, so that both are freed at once"""
     nfev: int = 0
     steps: int = 0
     rejected: int = 0
@@ -147,6 +150,10 @@ class Integrator(ABC):
 
     def described(self) -> str:
         """Return the method for people: its name, and the settings that are not the default ones."""
+        return self._words
+
+    @cached_property
+    def _words(self) -> str:
         told = ("rtol", "atol", "step", "method", "tol")
         usual = {f.name: f.default for f in fields(self)}  # pyright: ignore[reportArgumentType]
         said = [f"{name}={value!r}" for name, value in self.settings().items() if name in told or value != usual[name]]

@@ -24,6 +24,12 @@ class SaveTimes(NamedTuple):
     first: int = 0
     """number of the first that is still to come"""
 
+    def at(self, k: int) -> float:
+        """Return the time number k."""
+        if len(self.listed):
+            return float(self.listed[k])
+        return math.copysign(min(k / self.rate if self.rate else k * self.interval, abs(self.end)), self.end)
+
     def part(self, first: int, count: int) -> np.ndarray:
         """Return some of the times, those there are."""
         stop = min(first + count, self.total)
@@ -53,7 +59,7 @@ class SaveTimes(NamedTuple):
         if len(self.listed):
             return np.isin(times, self.listed)
         nearest = np.minimum(np.rint(np.abs(times) / self.interval), self.total - 1)
-        return (times == self._grid(nearest)) | (times == self.part(self.total - 1, 1))
+        return (times == self._grid(nearest)) | (times == self.at(self.total - 1))
 
 
 def save_times(save: float | tuple[float, ...], t_end: float) -> SaveTimes:
@@ -61,7 +67,8 @@ def save_times(save: float | tuple[float, ...], t_end: float) -> SaveTimes:
     sign = math.copysign(1.0, t_end)
     if isinstance(save, tuple):
         times = np.array(save, float)
-        if np.any(np.diff(times) * sign <= 0) or np.any(times * sign < 0) or np.any((times - t_end) * sign > 0):
+        onward = sign * times  # from 0 towards t_end
+        if onward[0] < 0 or onward[-1] > abs(t_end) or (onward[1:] <= onward[:-1]).any():
             span = f"{len(times)} times from {times[0]:g} to {times[-1]:g}"
             raise ModelError(f"save must run from 0 towards t_end = {t_end:g} without a repeat, got {span}")
         return SaveTimes(times, len(times), 1.0, 0.0, float(t_end))
@@ -71,5 +78,4 @@ def save_times(save: float | tuple[float, ...], t_end: float) -> SaveTimes:
     whole = round(1 / save)
     rate = float(whole) if abs(1 / save - whole) < 1e-9 / save else 0.0
     grid = SaveTimes(np.empty(0), math.floor(abs(t_end) / save * (1 + 1e-12)) + 1, float(save), rate, float(t_end))
-    last = float(grid.part(grid.total - 1, 1)[0])
-    return grid if abs(last - t_end) <= 1e-9 * save else grid._replace(total=grid.total + 1)
+    return grid if abs(grid.at(grid.total - 1) - t_end) <= 1e-9 * save else grid._replace(total=grid.total + 1)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink.compiled.dispatch import ByClass, dispatched
-from nlink.compiled.jit import entry, for_types_of, kernel
+from nlink.compiled.jit import Direct, entry, kernel
 from nlink.compiled.views import views
 from nlink.integrators.base import ARRIVED, RUNNING, Restart, Stepper
 from nlink.integrators.flips import any_flip, find_flips, full
@@ -27,8 +27,6 @@ from nlink.integrators.sampling import Sampling, no_sampling, save_time
 
 CHUNK_NUMBERS = 250_000
 """Most numbers that a chunk's knots and polynomials hold, unless one step needs more: 2 MB stay in the processor's cache."""
-MANY_CALLS = 100
-"""Calls of a stepper after which it pays to look their types up once for all."""
 REJECTED = -1
 """The code of an attempt that is to be repeated with a smaller step."""
 EPS = float(np.finfo(float).eps)
@@ -228,13 +226,12 @@ class CompiledStepper(Stepper):
     """Takes the steps of a method whose kernels are in STEPS."""
 
     method: Any
-    _advance: Any = None
-    _calls = 0
 
     def __init__(self, parameters: Any, m: int, powers: int) -> None:
         """`m` is the length of a state, `powers` the degree of the polynomials of the dense output."""
         self.parameters, self.powers = parameters, powers
         self.room, self.clock, self.no_sampling = Room(m, powers), np.zeros(1, CLOCK), no_sampling(m)
+        self._advance = Direct(advance)  # of one stepper, all arguments keep their types
 
     def start(
         self,
@@ -261,12 +258,9 @@ class CompiledStepper(Stepper):
         if self.f is not None:
             f[0] = self.f
         bounds = np.ascontiguousarray(bounds, float)
-        given = self.method, self.parameters, self.clock, bounds, final, sampling or self.no_sampling, knots, limit
-        *counts, code = (self._advance or advance)(*given)
-        self._calls += 1
-        if self._calls == MANY_CALLS:
-            self._advance = for_types_of(advance, *given)  # of one stepper, all arguments keep their types
-        taken, saved, flips = counts
+        sampling = sampling or self.no_sampling
+        given = self.method, self.parameters, self.clock, bounds, final, sampling, knots, limit
+        taken, saved, flips, code = self._advance(*given)
         clock = Clock(*self.clock.item())
         self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected
         k = clock.restart_knot

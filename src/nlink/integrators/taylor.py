@@ -130,6 +130,8 @@ class TaylorStep(NamedTuple):
 class TaylorStepper(CompiledStepper):
     """Drives the compiled steps."""
 
+    lasting = True
+
     def __init__(self, system: System, point: Restart, t_end: float, record: Taylor) -> None:
         super().__init__(system.parameters, system.full_size, record.order)
         chain, order, n = system.parameters.chain, record.order, system.chain.n

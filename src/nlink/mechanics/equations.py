@@ -14,7 +14,7 @@ from numba import types
 
 from nlink.compiled.addresses import by_address, contiguous, keep, record_at, start_of, words
 from nlink.compiled.dispatch import dispatched
-from nlink.compiled.jit import COMPILING, apart, entry
+from nlink.compiled.jit import COMPILING, Direct, apart, entry
 from nlink.compiled.simd import VecArray
 from nlink.compiled.views import views
 from nlink.mechanics.contract import SETTLERS, settled
@@ -119,13 +119,17 @@ def evaluate_rows(sums, y, p, out, tip, w):
             tip[k, 0], tip[k, 1] = w[TIP, 0], w[TIP, 1]
 
 
+rows_at_address = Direct(evaluate_rows)
 NONE = np.zeros((1, 8), np.int64), np.zeros((1, 8))
 """Stages and weights of no sum."""
 
 
 def rates_many(t: np.ndarray, y: np.ndarray, p: Any, out: np.ndarray, tip: np.ndarray, w: np.ndarray) -> None:
     """Evaluate the right-hand side for each row of y; the force of the pin goes into `tip` (rows, 2), unless that has no rows."""
-    evaluate_rows(Sums(np.ascontiguousarray(t), *NONE, np.zeros(len(t), np.int64)), y, p, out, tip, w)
+    assert out.flags.c_contiguous
+    evaluated = rows_at_address if isinstance(p, Equations) else evaluate_rows
+    sums = Sums(np.ascontiguousarray(t, float), *NONE, np.zeros(len(t), np.int64))
+    evaluated(sums, np.ascontiguousarray(y, float), p, out, tip, w)
 
 
 def rates(t: float, y: np.ndarray, p: Any, out: np.ndarray, w: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import LARGEST, WIDEST_ANGLE, ModelError
-from nlink.compiled.jit import entry
+from nlink.compiled.jit import Direct, entry
 from nlink.compiled.views import views
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Chain, Multibody
@@ -30,6 +30,8 @@ from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.numbers import spatial_numbers
 from nlink.mechanics.torque_callback import TorqueCallback
 
+OWN = ("_equations", "_energies_many", "idle")
+"""What a System makes for itself when it needs it, and does not hand on to a copy."""
 BEYOND = (1e-9, -1e-9, 1e-6, -1e-6, 1e-3, -1e-3)
 """s: how far beyond its end a motion is looked at for an exception of a compiled torque function."""
 TURN = 0.5
@@ -43,12 +45,12 @@ def residual_of(t, z, rate, p, y, out, w):
 
 
 @entry("energies")
-def energies_many(theta, omega, chain, out, w):
+def energies_many(states, chain, out, w):
     """Fill out (rows, 2) with kinetic and potential energy of each row of angles and rates."""
-    theta, omega, chain, out, w = views(theta), views(omega), views(chain), views(out), views(w)
+    states, chain, out, w = views(states), views(chain), views(out), views(w)
     for k in range(len(out)):
-        turn(theta[k], chain.n, w)
-        out[k, 0], out[k, 1] = energies(theta[k], omega[k], 0, chain, w, 0.0, 1.0)
+        turn(states[k], chain.n, w)
+        out[k, 0], out[k, 1] = energies(states[k], states[k], chain.n, chain, w, 0.0, 1.0)
 
 
 class Formulation(ABC):
@@ -250,6 +252,8 @@ class System:
         self._w = self.scratch()
         self.compiled: list[tuple[object, bool]] = []
         """the methods whose code is there, with or without dense output"""
+        self.angles_alone = isinstance(chain, Chain) and type(formulation).energy is AngleFormulation.energy
+        """whether energies follow from the angles and rates of a chain in the plane"""
 
     def _works(self, name: str) -> bool:
         """Whether a row of the ledger is that of something that this system has."""
@@ -283,8 +287,17 @@ class System:
         return made[1]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the machine code, which has the addresses of these very parameters."""
-        return {name: value for name, value in self.__dict__.items() if name != "_equations"}
+        """Leave out the machine code, which has the addresses of these very parameters, and what waits for the next run."""
+        return {name: value for name, value in self.__dict__.items() if name not in OWN}
+
+    @cached_property
+    def idle(self) -> list[tuple[object, object, Any]]:
+        """The stepper that the last run has left, with its method and its parameters; see `Stepper.lasting`."""
+        return []
+
+    @cached_property
+    def _energies_many(self) -> Direct:
+        return Direct(energies_many)
 
     def begin(self, state: np.ndarray) -> None:
         """Make ready for a run from a state."""
@@ -447,11 +460,11 @@ class System:
 
     def energy(self, state: np.ndarray) -> EnergyPair:
         """Return kinetic and potential energy of a state, or of many (..., size)."""
-        of_chain = isinstance(self.chain, Chain) and type(self.formulation).energy is AngleFormulation.energy
-        if np.ndim(state) == 2 and of_chain:
-            theta, omega = (np.ascontiguousarray(values) for values in self.decode(state))
-            out = np.empty((len(theta), 2))
-            energies_many(theta, omega, self.parameters.chain, out, self._w)
+        if self.angles_alone and np.ndim(state) == 2:
+            plain = type(self.formulation).decode is AngleFormulation.decode
+            states = np.ascontiguousarray(state if plain else np.hstack(self.decode(state)), float)
+            out = np.empty((len(states), 2))
+            self._energies_many(states, self.parameters.chain, out, self._w)
             return EnergyPair(out[:, 0], out[:, 1])
         return EnergyPair(*self.formulation.energy(self.chain, np.asarray(state, float)))
 

@@ -75,9 +75,11 @@ def stated(model: Multibody, theta: Given, omega: Given) -> tuple[tuple[Given, .
     """Return a start, checked, as plain numbers: angles and rates of all bodies, in space rows of the pose and of the rates."""
     if isinstance(model, SpatialChain):
         return pose_rows(model, theta), omega_rows(model, omega)
-    angles, rates = (np.array(model.coordinates(name, values)) for name, values in (("theta", theta), ("omega", omega)))
-    angles, rates = model.given(0.0, angles, rates)
-    return tuple(angles.tolist()), tuple(rates.tolist())
+    angles, rates = model.coordinates("theta", theta), model.coordinates("omega", omega)
+    if not isinstance(model, Mechanism):
+        return angles, rates
+    moving = model.given(0.0, np.array(angles), np.array(rates))
+    return tuple(moving[0].tolist()), tuple(moving[1].tolist())
 
 
 def write_start(model: Multibody, theta: Given, omega: Given) -> Entries:

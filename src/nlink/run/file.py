@@ -30,6 +30,7 @@ from nlink.run.writer import (
     RunFileError,
     RunWriter,
     checksum,
+    datasets,
     event_columns,
     event_names,
     known_names,
@@ -173,11 +174,13 @@ def newest(path: Path) -> Path:
 
 
 def opened(source: Path, path: Path, made_here: bool = False) -> Run:
-    """Read the run in `source`, which is `path` or its part, and may have been made by this process; long arrays stay there."""
+    """Read the run in `source`, which is `path` or its part; long arrays stay there. Of one that this process has just written
+    nothing but its data is looked at, against their checksum.
+    """
     with guarded(path, RunFileError, REMEDY):
         file, closed = opened_hdf5(source, "a run file of nlink", made_here)
         try:
-            run = _read(file, closed, source)
+            run = _read(file, closed, source, made_here)
         except BaseException:
             file.close()
             raise
@@ -186,14 +189,17 @@ def opened(source: Path, path: Path, made_here: bool = False) -> Run:
     return run
 
 
-def _read(file: Any, closed: bool, source: Path) -> Run:
+def _read(file: Any, closed: bool, source: Path, made_here: bool) -> Run:
     """Return the run in an open file, after all checks."""
-    _refuse_foreign(file)
-    data, text = variables_of(file, "a run of nlink"), attribute(file, "nlink", str)
+    if not made_here:
+        _refuse_foreign(file)
+    data = datasets(file) if made_here else variables_of(file, "a run of nlink")
+    text = attribute(file, "nlink", str)
     line, fixed = _last_line(data, closed), parsed(text)
     counts, finished = _counts(line), "checksum" in line
     spatial = file.attrs["nlink_format"] == FORMAT
-    _refuse_unfit(data, links_in(fixed), counts, finished, spatial)
+    if not made_here:
+        _refuse_unfit(data, links_in(fixed), counts, finished, spatial)
     read = _verified(data, text, line) if finished else {}
     scenario = _scenario(fixed, data, spatial)
     names = [name for name in (*COLUMNS, *(f"work_{name}" for name in mechanism_ledger())) if name in data]

@@ -16,6 +16,9 @@ the energy of a motion so small that it is lost in the tolerance: a chain at res
 
 from __future__ import annotations
 
+import math
+from itertools import accumulate
+
 import numpy as np
 
 from nlink.integrators.base import Integrator
@@ -48,23 +51,29 @@ class Balance:
         self.residual = self.energy = self.kinetic = self.work = self.angle = self.rate = self.violation = 0.0
         self.low, self.high = np.inf, -np.inf
 
-    def take(self, columns: dict[str, np.ndarray]) -> None:
-        """Take points, read out and finite, in the order of time."""
+    def take(self, columns: dict[str, np.ndarray]) -> bool:
+        """Take points, read out, in the order of time, and return True; if one is not finite in every column, take nothing and
+        return False.
+        """
         if not columns or not len(columns["kinetic"]):
-            return
-        kinetic, potential = columns["kinetic"], columns["potential"]
-        works = [values for name, values in columns.items() if name.startswith("work_")]
-        total = kinetic + potential
-        done = total - sum(works) if works else total
+            return True
+        works = [name for name in columns if name.startswith("work_")]
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = columns["kinetic"] + columns["potential"]
+            done = total - sum(columns[name] for name in works) if works else total
+            least, most = _extremes([done, total, *columns.values()])
+        lows, highs = dict(zip(columns, least[2:], strict=True)), dict(zip(columns, most[2:], strict=True))
+        if not all(map(math.isfinite, least[2:])) or not all(map(math.isfinite, most[2:])):
+            return False
         self.start = float(done[0]) if self.start is None else self.start
-        self.residual = max(self.residual, float(np.abs(done - self.start).max()))
-        self.energy = max(self.energy, float(np.abs(total).max()))
-        self.kinetic = max(self.kinetic, float(kinetic.max()))
-        self.low, self.high = min(self.low, float(potential.min())), max(self.high, float(potential.max()))
-        self.work = max(self.work, sum(float(np.abs(values).max()) for values in works))
-        self.angle = max(self.angle, float(np.abs(columns[self.names[0]]).max()))
-        self.rate = max(self.rate, float(np.abs(columns[self.names[1]]).max()))
-        self.violation = max(self.violation, float(columns["violation"].max()))
+        self.residual = max(self.residual, most[0] - self.start, self.start - least[0])
+        self.energy, self.kinetic = max(self.energy, most[1], -least[1]), max(self.kinetic, highs["kinetic"])
+        self.low, self.high = min(self.low, lows["potential"]), max(self.high, highs["potential"])
+        largest = {name: max(highs[name], -lows[name]) for name in (*self.names[:2], *works)}
+        self.work = max(self.work, sum(largest[name] for name in works))
+        self.angle, self.rate = max(self.angle, largest[self.names[0]]), max(self.rate, largest[self.names[1]])
+        self.violation = max(self.violation, highs["violation"])
+        return True
 
     def follow(self, run: Run) -> None:
         """Take the points of an earlier run, some at a time."""
@@ -109,10 +118,17 @@ class Balance:
             return _inaccurate(ended, f"angles of {self.angle:.2g} rad are known to {spacing:.2g} rad only", turns)
         if off:
             return _inaccurate(ended, off, turns if spacing > FAR else finer)
-        if self.violation > MOST * max(1.0, (length := float(self.chain.length.max())), length**2):
+        if self.violation > MOST and self.violation > MOST * max(1.0, (length := float(self.chain.length.max())), length**2):
             stabilised = f"{finer}, or stabilise them: Baumgarte, Projection"
             return _inaccurate(ended, f"the constraints are violated by {self.violation:.2g}", stabilised)
         return ended
+
+
+def _extremes(values: list[np.ndarray]) -> tuple[list[float], list[float]]:
+    """Return the least and the largest number of each of some arrays: of few numbers all at once, as each call takes a while."""
+    first = [0, *accumulate(each.size for each in values[:-1])]
+    flat = np.concatenate(values, axis=None)
+    return np.minimum.reduceat(flat, first).tolist(), np.maximum.reduceat(flat, first).tolist()
 
 
 def _extent(chain: Multibody) -> tuple[np.ndarray, float]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from nlink._support.checks import ModelError, line, shown, whole
 from nlink.integrators.base import Chunk, Stepper
-from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, flip_room
+from nlink.integrators.flips import MOST_FLIP_NUMBERS, MOST_IN_A_STEP, UPSIDE_DOWN, FlipRoom, flip_room, no_room
 from nlink.mechanics import loop_closure
 from nlink.mechanics.chain import Multibody, wrapped
 from nlink.mechanics.mechanism import Mechanism
@@ -54,6 +54,7 @@ ENOUGH = 2
 """Points beyond which a function is tried on many at once."""
 AWAY = 1e-6
 """How far, in rad, a link that starts upside down must have gone before it can turn over."""
+NO_LINKS = np.empty(0, int)
 SAME = 1e-9
 """What values of a function of many points at once may differ by, relatively, from those of one point at a time."""
 
@@ -185,9 +186,13 @@ class Watches:
 
     def __init__(self, events: list[Event | Flip], system: System, stepper: Stepper, t: float, state: np.ndarray) -> None:
         self.system, n, slides = system, system.chain.n, system.chain.slides
+        self._flips, self._watches, self.links, self.leaving = [], [], NO_LINKS, NO_LINKS
+        self.room: FlipRoom = no_room(system.full_size)
+        if not events:
+            return
         for event in events:
             _check(event, system.chain)
-        compiled = events and stepper.powers and len(system.angle_rows)
+        compiled = stepper.powers and len(system.angle_rows)
         self._flips = [event for event in events if isinstance(event, Flip) and compiled]
         self._watches = [Watch(event, system, t, state) for event in events if event not in self._flips]
         ends = np.full(n, -1)  # of each link: 0 if its flips are looked for, 1 if one ends the run
@@ -197,7 +202,7 @@ class Watches:
         self.links = np.flatnonzero((ends >= 0) & ~slides)
         self.start = system.decode(state[None, : system.size])[0][0]
         flips = any(isinstance(event, Flip) for event in events)
-        self.leaving = np.flatnonzero(upside_down(self.start) & ~slides) if flips else np.empty(0, int)
+        self.leaving = np.flatnonzero(upside_down(self.start) & ~slides) if flips else NO_LINKS
         rows = system.angle_rows[self.links] if len(self.links) else self.links
         self.room = flip_room(rows, ends[self.links], system.full_size, stepper.powers)
 
@@ -214,6 +219,8 @@ class Watches:
     def occurrences(self, chunk: Chunk) -> list[Occurrence]:
         """Return what happened within a chunk's steps, in the order of time."""
         sign = 1.0 if chunk.t[-1] >= chunk.t[0] else -1.0
+        if not (self._watches or chunk.flips or len(self.leaving)):
+            return []
         happened = [found for watch in self._watches for found in watch.events(chunk)]
         if chunk.flips:
             happened += self._turned(chunk)
@@ -223,10 +230,12 @@ class Watches:
 
     def _without_starts(self, happened: list[Occurrence], chunk: Chunk, sign: float) -> list[Occurrence]:
         """Leave out the flips of links that start upside down and only leave that place: they have not turned over."""
-        gone = np.abs(self.system.decode(chunk.y[:, : self.system.size])[0] - self.start) > AWAY
-        left = sign * np.where(gone.any(0), chunk.t[gone.argmax(0)], sign * np.inf)
-        first = dict(zip(self.leaving.tolist(), left[self.leaving].tolist(), strict=True))
-        self.leaving = self.leaving[~gone.any(0)[self.leaving]]
+        angles = self.system.decode(chunk.y[:, : self.system.size])[0][:, self.leaving]
+        gone = np.abs(angles - self.start[self.leaving]) > AWAY
+        k = gone.argmax(0)
+        away = gone[k, np.arange(len(k))]
+        first = dict(zip(self.leaving.tolist(), np.where(away, sign * chunk.t[k], np.inf).tolist(), strict=True))
+        self.leaving = self.leaving[~away]
 
         def leaves(event: EventRecord) -> bool:
             link = event.info.get("link", -1)
@@ -238,7 +247,8 @@ class Watches:
         """Return the flips that the steps have found."""
         if chunk.flips < 0:
             raise _too_many(chunk)
-        t, which, states = (values[: chunk.flips] for values in (self.room.t, self.room.which, self.room.y.copy()))
+        t, which, states = (values[: chunk.flips] for values in (self.room.t, self.room.which, self.room.y))
+        states = states.copy()
         theta, omega = self.system.decode(states[:, : self.system.size])
         links, ways = self.links[which[:, 0]].tolist(), which[:, 1].tolist()
         flips = list(enumerate(zip(t.tolist(), links, ways, strict=True)))

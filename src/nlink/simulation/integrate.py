@@ -109,7 +109,8 @@ def simulate(
         warn_of_degrees("theta", _angles_given(system.chain, asked), "np.radians(theta)")
         method = method_for(system, integrator, rtol, atol)
         settings = Settings(t_end, save, system.asked, method, rtol, atol, "off")
-        scenario = Scenario(system.chain, *_stated(system, start, theta, omega), settings)
+        make = Scenario if state is not None else Scenario.of_checked
+        scenario = make(system.chain, *_stated(system, start, theta, omega), settings)
         return _simulate(scenario, system, start, events, progress, strict, file, correction=correction)
 
 
@@ -190,7 +191,7 @@ def _simulate(
     asked = events if isinstance(events, list | tuple) else (events,)
     with waiting(steps_of(system, method)), np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends in a status
         system.begin(start.y)
-        stepper = method.stepper(system, start, settings.t_end)
+        stepper = _stepper(system, method, start, settings.t_end)
         watches = Watches([*flips, *asked], system, stepper, start.t, start.y)  # pyright: ignore[reportArgumentType]
         if (method, watches.dense) not in system.compiled:
             _compile(system, stepper, settings.t_end, watches.dense)
@@ -204,6 +205,8 @@ def _simulate(
         end = loop.run(start, interrupt, bar)
         status, point = loop.judged(end, earlier.stats.steps if earlier else 0)
         run = record.finished(scenario, status, loop.cost, point, meta)
+    if stepper.lasting:
+        system.idle[:] = [(method, system.parameters, stepper)]
     run = joined(earlier, run) if earlier and file is None else run
     if strict and not status.ok:
         raise (SimulationInterrupted if status.code == "interrupted" else SimulationError)(status, run)
@@ -229,6 +232,18 @@ def _system(chain: object, formulation: str | Formulation, theta: ArrayLike | No
     return formulate(chain, formulation)
 
 
+def _stepper(system: System, method: Integrator, start: Restart, t_end: float) -> Stepper:
+    """Return a stepper from a point: the one that the last run of the system has left, if it serves. Its memory is warm."""
+    try:
+        own, parameters, stepper = system.idle.pop()
+    except IndexError:
+        return method.stepper(system, start, t_end)
+    if own != method or parameters is not system.parameters:
+        return method.stepper(system, start, t_end)
+    stepper.restart(start, t_end)
+    return stepper
+
+
 def _compile(system: System, stepper: Stepper, t_end: float, dense: bool) -> None:
     """Call each compiled function on nothing, so that compiling is over before the clock and the interrupt are watched."""
     none, m = np.empty(0), system.full_size
@@ -251,7 +266,8 @@ def _start(
         return _raw_start(system, np.asarray(state, float), project)
     if system.chain.spatial:
         return _at_zero(system, system.encode(theta, 0.0 if omega is None else omega)), {}
-    angles, rates = system.angles("theta", theta), system.angles("omega", 0.0 if omega is None else omega)
+    angles = system.angles("theta", theta)
+    rates = np.zeros(system.chain.n) if omega is None else system.angles("omega", omega)
     angles, rates = system.chain.given(0.0, angles, rates)
     start = loop_closure.started(system.chain, angles, rates)
     correction: Correction = {"moved": start.moved, "sped": start.sped} if system.chain.closed else {}
@@ -260,7 +276,7 @@ def _start(
 
 def _angles_given(chain: Multibody, theta: Any) -> list[float]:
     """Return the angles of a start that may be degrees by mistake: numbers; in space those of angles, inclinations and azimuths."""
-    if theta is None:
+    if theta is None or (type(theta) is np.ndarray and theta.dtype == float and np.abs(theta).max() <= DEGREES):
         return []
     if chain.spatial:
         entries = theta if listed(theta) else [theta]
@@ -294,4 +310,6 @@ def _raw_start(system: System, state: np.ndarray, project: bool) -> tuple[Restar
 
 
 def _at_zero(system: System, state: np.ndarray) -> Restart:
-    return Restart(0.0, 0.0, np.concatenate([state, np.zeros(system.full_size - system.size)]))
+    y = np.zeros(system.full_size)
+    y[: system.size] = state
+    return Restart(0.0, 0.0, y)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 MOST_KNOT_NUMBERS = 4_000_000
-FIRST_KNOTS = 1000
-"""Room at first. The system clears memory when it is first used, large arrays by 2 MB at once."""
 
 
 def most_knots(m: int) -> int:
@@ -19,8 +19,7 @@ class KnotStore:
 
     def __init__(self, m: int) -> None:
         self.room, self.count, self.stride, self._seen = most_knots(m), 0, 1, 0
-        first = min(FIRST_KNOTS, self.room)
-        self.arrays = np.empty(first), np.empty((first, m)), np.empty((first, m))
+        self.arrays: tuple[np.ndarray, ...] = (np.empty(0), np.empty((0, m)), np.empty((0, m)))
 
     @property
     def kept(self) -> tuple[np.ndarray, ...]:
@@ -29,6 +28,9 @@ class KnotStore:
 
     def add(self, *steps: np.ndarray) -> None:
         """Add times, states and rates of steps."""
+        if self.stride == 1 and self.count + len(steps[0]) <= self.room:
+            self._put(steps)
+            return
         for k in range(0, len(steps[0]), self.room):
             part = [values[k : k + self.room] for values in steps]
             while self.count + len(part[0][-self._seen % self.stride :: self.stride]) > self.room:
@@ -36,21 +38,33 @@ class KnotStore:
                 for own in self.arrays:
                     own[:half] = own[: self.count : 2].copy()
                 self.count, self.stride = half, 2 * self.stride
-            chosen = [values[-self._seen % self.stride :: self.stride] for values in part]
-            begin, end = self.count, self.count + len(chosen[0])
-            self._make_room(end)
-            for own, values in zip(self.arrays, chosen, strict=True):
-                own[begin:end] = values
-            self.count = end
-            self._seen += len(part[0])
+            self._put([values[-self._seen % self.stride :: self.stride] for values in part], len(part[0]))
 
-    def _make_room(self, count: int) -> None:
-        """Have room for `count` steps; if there is none, for as many again."""
-        if count > len(self.arrays[0]):
-            old, rows = self.kept, min(2 * count, self.room)
-            self.arrays = tuple(np.empty((rows, *own.shape[1:])) for own in self.arrays)
+    def _put(self, steps: Sequence[np.ndarray], seen: int | None = None) -> None:
+        """Keep all of these steps, which are some of those seen.
+
+        The first take no more memory than they need: most runs are one chunk, and the system takes longer to clear memory than to
+        copy the steps. Then there is room for as many again.
+        """
+        begin, end = self.count, self.count + len(steps[0])
+        if end > len(self.arrays[0]):
+            old = self.kept
+            self.arrays = _rows(min(2 * end, self.room) if begin else end, steps[1].shape[1])
             for own, values in zip(self.arrays, old, strict=True):
-                own[: self.count] = values
+                own[:begin] = values
+        for own, values in zip(self.arrays, steps, strict=True):
+            own[begin:end] = values
+        self.count = end
+        self._seen += len(steps[0]) if seen is None else seen
+
+
+def _rows(count: int, m: int) -> tuple[np.ndarray, ...]:
+    """Return room for times, states and rates in one piece of memory: freed in one piece it serves the next run as it is, where the
+    C library would give several pieces back to the system.
+    """
+    block = np.empty(count * (1 + 2 * m))
+    y, f = block[count:].reshape(2, count, m)
+    return block[:count], y, f
 
 
 def thinned(count: int, room: int, thinning: tuple[int, int, int]) -> tuple[list[int], tuple[int, int, int]]:

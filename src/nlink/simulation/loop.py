@@ -55,6 +55,7 @@ class Loop:
         """Advance to the end, or to what stops the run."""
         stuck = statuses.stuck(self.system, start.t, start.y)
         if stuck:
+            self.record.add_start(start)
             return stuck, start
         bounds = self.system.bounds(start.t, self.t_end)
         while True:
@@ -93,7 +94,7 @@ class Loop:
         begun, sampling = time.perf_counter(), Sampling(*record.waiting(), self.watches.room)
         chunk = stepper.advance(bounds, min(self.limit, left), sampling=sampling, dense=self.watches.dense)
         seconds, cut = time.perf_counter() - begun, _cut(chunk)
-        terminal = self._take(chunk) if len(chunk.t) > 1 else None
+        terminal = self._take(chunk, sampling) if len(chunk.t) > 1 else None
         saved = record.saved - saved
         ease = min(CHUNK_SECONDS / max(seconds, 1e-9), record.block / max(saved, 1))
         self.limit = max(1, min(MOST_STEPS_OF_A_CHUNK, 4 * self.limit, int(self.limit * ease)))
@@ -121,14 +122,17 @@ class Loop:
         self.record.add_last(point.t, point.y)
         return statuses.stopped_by(end.record), point
 
-    def _take(self, chunk: Chunk) -> Occurrence | None:
+    def _take(self, chunk: Chunk, sampling: Sampling) -> Occurrence | None:
         """Record a chunk's events, saved points and knots up to its end, or to a terminal event; return that, if one came."""
         end = min(chunk.t[-1] * self.sign, self.t_end * self.sign)
         terminal = self._take_events(chunk, end)
         end = terminal.record.t * self.sign if terminal else end
-        self._take_points(chunk, end)
-        inside = slice(1, 1 + int(np.searchsorted(self.sign * chunk.t[1:], end, side="right")))
-        self.record.add_knots(chunk.t[inside], chunk.y[inside], chunk.f[inside])
+        self._take_points(chunk, end, sampling)
+        t, last = chunk.t, len(chunk.t)
+        if t[-1] * self.sign > end:
+            last = 1 + int(np.searchsorted(self.sign * t[1:], end, side="right"))
+        inside = slice(0 if self.record.start_is_knot() else 1, last)
+        self.record.add_knots(t[inside], chunk.y[inside], chunk.f[inside])
         return terminal
 
     def _take_events(self, chunk: Chunk, end: float) -> Occurrence | None:
@@ -145,18 +149,17 @@ class Loop:
         self.record.events += sorted(events + dead, key=lambda event: event.t * sign) if dead else events
         return terminal
 
-    def _take_points(self, chunk: Chunk, end: float) -> None:
+    def _take_points(self, chunk: Chunk, end: float, sampling: Sampling) -> None:
         """Record the points that the stepper has saved up to a time."""
-        record, count = self.record, chunk.saved
-        times, rows = record.waiting()
-        if count == len(rows) < times.total - times.first and times.part(times.first + count, 1)[0] * self.sign <= end:
+        record, count, times, rows = self.record, chunk.saved, sampling.times, sampling.states
+        if count == len(rows) < times.total - times.first and times.at(times.first + count) * self.sign <= end:
             raise ModelError(f"save asks for more than {count} points within a step, more than there is memory for; save fewer")
-        if count and times.part(times.first + count - 1, 1)[0] * self.sign > end:
+        if count and times.at(times.first + count - 1) * self.sign > end:
             count = times.until(end * self.sign) - times.first
         if count:
-            good = np.isfinite(self._settle(rows[:count])).all(1)
-            if not good.all():  # the steps are finite, what lies between them is not
-                chunk.code, count = NOT_FINITE, int(np.argmin(good))
+            finite = np.isfinite(self._settle(rows[:count]))
+            if not finite.all():  # the steps are finite, what lies between them is not
+                chunk.code, count = NOT_FINITE, int(np.argmin(finite.all(1)))
             record.add_points(count)
 
     def _settle(self, states: np.ndarray) -> np.ndarray:
@@ -171,7 +174,7 @@ def _cut(chunk: Chunk) -> bool:
 
     The last knot tells: no step leads from what is not finite to what is.
     """
-    if np.isfinite(chunk.y[-1]).all() and np.isfinite(chunk.f[-1]).all():
+    if np.logical_and.reduce(np.isfinite(chunk.y[-1]) & np.isfinite(chunk.f[-1])):
         return False
     good = np.isfinite(chunk.y).all(1) & np.isfinite(chunk.f).all(1)
     if good.all():

@@ -25,7 +25,9 @@ from nlink.simulation.balance import Balance
 from nlink.simulation.knots import KnotStore
 
 BLOCK_NUMBERS = 1_000_000
-"""Numbers of states that are read out at a time, unless one state has more."""
+"""Numbers of states that wait to be read out, unless one state has more."""
+READ_NUMBERS = 16_000
+"""Numbers of states that are read out at a time: they and all that is made of them stay in the processor's cache."""
 WAITING = 64
 """Calls of `weigh` whose states are read out together, at most: to read a state out costs much less than to call for it."""
 
@@ -37,7 +39,7 @@ class Record:
 
     def __init__(self, times: SaveTimes, system: System) -> None:
         self.times, self.system, m = times, system, system.full_size
-        self.block = max(1, BLOCK_NUMBERS // m)
+        self.block, self.read_block = max(1, BLOCK_NUMBERS // m), max(1, READ_NUMBERS // m)
         self.states = self._room(times.total - times.first, m)
         self._columns: dict[str, np.ndarray] = {}
         self._knots = KnotStore(m)
@@ -46,6 +48,7 @@ class Record:
         """points saved so far, and those of them that have been read out; the states of the rest stand in the first rows"""
         self.balance, self.broken, self.last = Balance(system.chain), False, Restart(0.0, 0.0, np.zeros(m))
         self._unsaved: list[tuple[np.ndarray, np.ndarray]] = []
+        self._start_waits = False
 
     def __enter__(self) -> Self:
         return self
@@ -55,26 +58,34 @@ class Record:
 
     def waiting(self) -> tuple[SaveTimes, np.ndarray]:
         """Return the times that are still to be saved, and the rows for their states."""
-        return self.times._replace(first=self.times.first + self.saved), self.states[self.saved - self.read :]
-
-    def _times(self, first: int, count: int = 1) -> np.ndarray:
-        """Return times by their number in this part of the run."""
-        return self.times.part(self.times.first + first, count)
+        times = self.times._replace(first=self.times.first + self.saved) if self.saved else self.times
+        return times, self.states[self.saved - self.read :]
 
     def begin(self, start: Restart, earlier: Run | None) -> None:
         """Take the point from which the run starts, or goes on from an earlier one."""
         self.last = start
         if earlier is not None:
             self.balance.follow(earlier)
-        self._begin_knots(start, earlier)
-        if start.t in self._times(0):
+        self._start_waits = self._takes_start(earlier)
+        if self.times.first < self.times.total and start.t == self.times.at(self.times.first):
             self.states[0] = start.y
             self.add_points(1)
         else:
             self.weigh(np.array([start.t]), start.y[None])
 
-    def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
-        self.add_knots(np.array([start.t]), start.y[None], self.system.rates(start.t, start.y)[None])
+    def _takes_start(self, earlier: Run | None) -> bool:
+        """Whether the point from which the steps start is one of those that are kept."""
+        return True
+
+    def start_is_knot(self) -> bool:
+        """Whether the first step of a run is to be kept with its beginning."""
+        waits, self._start_waits = self._start_waits, False
+        return waits
+
+    def add_start(self, start: Restart) -> None:
+        """Keep the start of a run that takes no step."""
+        if self.start_is_knot():
+            self.add_knots(np.array([start.t]), start.y[None], start.rates(self.system)[None])
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Keep steps."""
@@ -88,7 +99,7 @@ class Record:
 
     def add_last(self, t: float, state: np.ndarray) -> None:
         """Save a point at a time that was not asked for, if it is not there."""
-        if not self.saved or self._times(self.saved - 1)[0] != t:
+        if not self.saved or self.times.at(self.times.first + self.saved - 1) != t:
             self.read_out()
             self._keep(np.array([t]), state[None])
             self.saved = self.read
@@ -96,9 +107,9 @@ class Record:
     def read_out(self) -> None:
         """Read the states that wait out in angles and energies, and make room for others."""
         first, count = self.read, self.saved - self.read
-        for k in range(0, count, self.block):
-            states = self.states[k : min(k + self.block, count)]
-            self._keep(self._times(first + k, len(states)), states)
+        for k in range(0, count, self.read_block):
+            states = self.states[k : min(k + self.read_block, count)]
+            self._keep(self.times.part(self.times.first + first + k, len(states)), states)
         self.saved = self.read
         if self._unsaved:
             self._weigh(*self._taken())
@@ -115,29 +126,32 @@ class Record:
         return [np.concatenate(values) for values in zip(*waiting, strict=True)]
 
     def _weigh(self, t: np.ndarray, states: np.ndarray) -> None:
-        columns = read_out(self.system, t, states)
-        self.balance.take(first_rows(columns, finite_rows(columns)))
+        self._weighed(read_out(self.system, t, states))
+
+    def _weighed(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Take columns into the balance up to the first row that is not finite in everything, and return them so far."""
+        if columns and not self.balance.take(columns):
+            columns = first_rows(columns, finite_rows(columns))
+            self.balance.take(columns)
+        return columns
 
     def _read_beside(self, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray] | None:
         """Read states out together with those that wait to be weighed, which are fewer; None if one of all is not finite."""
-        times, unsaved = self._taken()
-        columns, count = read_out(self.system, np.concatenate([times, t]), np.concatenate([unsaved, states])), len(times)
-        if finite_rows(columns) < count + len(t):
-            self._unsaved = [(times, unsaved)]
+        unsaved, count = self._unsaved, sum(len(times) for times, _ in self._unsaved)
+        self._unsaved = [*unsaved, (t, states)]
+        columns = read_out(self.system, *self._taken())
+        if not self.balance.take(columns):
+            self._unsaved = unsaved
             return None
-        self.balance.take(columns)
         return {name: values[count:] for name, values in columns.items()}
 
     def _keep(self, t: np.ndarray, states: np.ndarray) -> None:
         """Read states out, and keep those before the first that is not finite in everything."""
         earlier = self._unsaved and abs(self._unsaved[0][0][0]) <= abs(t[0]) and len(t) <= WAITING
         columns = self._read_beside(t, states) if earlier and not self.broken else None
-        count = len(t)
         if columns is None:
-            columns = {} if self.broken else read_out(self.system, t, states)
-            count = finite_rows(columns)
-            columns = first_rows(columns, count)
-            self.balance.take(columns)
+            columns = {} if self.broken else self._weighed(read_out(self.system, t, states))
+        count = len(columns["time"]) if columns else 0
         if count:
             self._append(columns)
             self.read += count
@@ -175,10 +189,13 @@ class Record:
             ) from None
 
     def _append(self, columns: dict[str, np.ndarray]) -> None:
+        if not self._columns:
+            rows = self.times.total - self.times.first + 1
+            self._columns = {name: np.empty((rows, *values.shape[1:])) for name, values in columns.items()}
+            self._columns["violation"] = np.zeros(rows)  # what is not written takes no memory
         for name, values in columns.items():
-            if name not in self._columns:
-                self._columns[name] = np.empty((self.times.total - self.times.first + 1, *values.shape[1:]))
-            self._columns[name][self.read : self.read + len(values)] = values
+            if name != "violation" or values.any():
+                self._columns[name][self.read : self.read + len(values)] = values
 
     def _trajectory(self, scenario: Scenario) -> Trajectory | None:
         """Return the integrator's steps where they tell more than the saved points do, else None."""
@@ -190,16 +207,19 @@ class Record:
 
 def read_out(system: System, t: np.ndarray, states: np.ndarray) -> dict[str, np.ndarray]:
     """Return coordinates, rates, accelerations, energies, violation, force of the pin and work: name in a file -> values."""
-    own, rates, tip = states[:, : system.size], np.empty_like(states), np.empty((len(t) if system.chain.pin else 0, 2))
+    own, rates, tip = states[:, : system.size], np.empty(states.shape), np.empty((len(t) if system.chain.pin else 0, 2))
     with np.errstate(over="ignore", invalid="ignore"):  # a motion that blew up is read out as far as it goes
-        rates_many(t, np.ascontiguousarray(states), system.equations, rates, tip, system.scratch())
-        own = system.given(t, own)
-        motion = zip(motion_names(system.chain), decoded(system, own, rates), strict=True)
-        kinetic, potential = system.energy(own)
-        out = {"time": t, **dict(motion), "kinetic": kinetic, "potential": potential}
+        rates_many(t, states, system.equations, rates, tip, system.scratch())
+        own, (first, second, third) = system.given(t, own), motion_names(system.chain)
+        out = {"time": t}
+        out[first], out[second], out[third] = map(np.ascontiguousarray, _decoded(system, own, rates))  # looked at several times
+        out["kinetic"], out["potential"] = map(np.ascontiguousarray, system.energy(own))
         out["violation"] = system.violation(own)
-    out |= {"pin_force": tip} if system.chain.pin else {}
-    return out | {f"work_{name}": states[:, system.size + system.rows_of_ledger.index(name)] for name in system.ledger}
+    if system.chain.pin:
+        out["pin_force"] = tip
+    for name in system.ledger:
+        out[f"work_{name}"] = states[:, system.size + system.rows_of_ledger.index(name)]
+    return out
 
 
 def finite_rows(columns: dict[str, np.ndarray]) -> int:
@@ -221,9 +241,12 @@ def first_rows(columns: dict[str, np.ndarray], count: int) -> dict[str, np.ndarr
 
 def decoded(system: System, states: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return coordinates, rates and accelerations of states and their rates."""
-    y, f = states[:, : system.size], rates[:, : system.size]
     with np.errstate(over="ignore", invalid="ignore"):
-        return (*system.decode(y), system.formulation.decode_rates(system.chain, y, f))
+        return _decoded(system, states[:, : system.size], rates)
+
+
+def _decoded(system: System, own: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (*system.decode(own), system.formulation.decode_rates(system.chain, own, rates[:, : system.size]))
 
 
 def joined(earlier: Run, later: Run) -> Run:

@@ -29,6 +29,8 @@ from nlink.simulation.recording import BLOCK_NUMBERS, Record, checkpoint, decode
 
 SECONDS = 1.0
 """Time between two commits."""
+APPENDED_NUMBERS = 250_000
+"""Numbers of states that are read out and appended to the file at a time: to append takes a while, however few they are."""
 SHARE = 20
 """A commit that takes long is followed by a pause so many times as long."""
 
@@ -39,6 +41,7 @@ class StreamedRecord(Record):
     def __init__(self, times: SaveTimes, scenario: Scenario, system: System, path: Path, meta: dict[str, object]) -> None:
         super().__init__(times, system)
         self.scenario, m = scenario, system.full_size
+        self.read_block = max(1, APPENDED_NUMBERS // m)
         names = list(read_out(system, np.empty(0), np.empty((0, m))))
         self.writer = RunWriter(path, scenario, meta, m, names, max(1, times.total - times.first))
         self._cost, self._seen, self._at = Stats(0, 0, 0, 0.0), -1.0, math.nan
@@ -58,9 +61,8 @@ class StreamedRecord(Record):
         self._commit(Status("running", f"begun at t = {start.t:g} s"), Stats(0, 0, 0, 0.0), start)
         self.writer.publish()
 
-    def _begin_knots(self, start: Restart, earlier: Run | None) -> None:
-        if earlier is None or earlier.status.code == "event":
-            super()._begin_knots(start, earlier)
+    def _takes_start(self, earlier: Run | None) -> bool:
+        return earlier is None or earlier.status.code == "event"
 
     def add_knots(self, t: np.ndarray, y: np.ndarray, f: np.ndarray) -> None:
         """Write steps that tell more than the saved points do, all or every second, fourth, ..."""
