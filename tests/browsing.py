@@ -39,7 +39,7 @@ def browser() -> Iterator[Any]:
 class Tab:
     """A page in the browser that remembers what it logged and asked for."""
 
-    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
+    def __init__(self, browser: Any, file: Path | str, **context: Any) -> None:
         self.context = browser.new_context(**({"viewport": DESK, "reduced_motion": "reduce", "color_scheme": "light"} | context))
         self.page = self.context.new_page()
         self.logged: list[str] = []
@@ -58,7 +58,11 @@ class Tab:
         self.context.close()
         if kind is None:
             assert self.logged == []
-            assert [url for url in self.asked if not url.startswith(("data:", "blob:"))] == [self.address]
+            self.check_asked([url for url in self.asked if not url.startswith(("data:", "blob:"))])
+
+    def check_asked(self, urls: list[str]) -> None:
+        """Check what the page asked for over the network: nothing but itself."""
+        assert urls == [self.address]
 
 
 def settle(page: Any) -> None:

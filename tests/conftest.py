@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -55,5 +56,19 @@ def here(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
             main()
         told = capfd.readouterr()
         return SimpleNamespace(returncode=left.value.code, stdout=told.out, stderr=told.err)
+
+    return called
+
+
+@pytest.fixture
+def call(
+    here: Callable[..., SimpleNamespace], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[[str], tuple[int, str, str]]:
+    """Run a line of the command in an empty folder; return its exit code and what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def called(line: str) -> tuple[int, str, str]:
+        done = here(*shlex.split(line), cwd=tmp_path)
+        return done.returncode, done.stdout, done.stderr
 
     return called

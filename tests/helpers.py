@@ -35,6 +35,7 @@ from nlink import (
     TipForce,
 )
 from nlink.mechanics.loads import LOADS, Load, Parameter
+from nlink.run.run import Run
 
 OTHERS = tuple(kind for kind in LOADS.values() if kind.law and kind not in (JointSpring, JointDamper, LinkDamper))
 """Loads whose mechanics are not written out below: what their law says is tested everywhere."""
@@ -428,3 +429,27 @@ def used(*processes: int) -> float:
     told = [Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split() for process in processes]
     assert all(state != "Z" for state, *_ in told), "a process has ended"
     return sum(int(ticks) for each in told for ticks in each[11:13]) / os.sysconf("SC_CLK_TCK")
+
+
+def check_refused(done: Any, code: int, said: str, folder: Path) -> None:
+    """Check that a command said one thing, ended with this code, and wrote nothing."""
+    assert done.returncode == code, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    assert list(folder.iterdir()) == []
+
+
+def check_same(one: Run, other: Run) -> None:
+    """Check that two runs are equal to the last bit."""
+    for name in ("t", "theta", "omega", "alpha", "kinetic", "potential"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert all(np.array_equal(one.work[name], other.work[name]) for name in one.work)
+    assert [(event.t, event.name, event.info) for event in one.events] == [(e.t, e.name, e.info) for e in other.events]
+
+
+def trend_and_swing(run: Run) -> tuple[float, float]:
+    """Return the trend of the energy over the whole run, and how much it swings within a twentieth of it."""
+    residual = run.energy().residual[1:]
+    slope = np.polyfit(run.t[1:], residual, 1)[0]
+    return abs(slope * run.t[-1]), float(np.median(residual.reshape(20, -1).std(1)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
-from browsing import DESK
+import browsing
+from browsing import wait as patient
 
 STUDIO = "document.getElementById('studio').studio"
 MOTION = f"{STUDIO}.motion"
@@ -13,20 +14,16 @@ PLAYER = f"{MOTION}.player"
 STAGE = ".pane:not([hidden]) .stage canvas"
 
 
-class Tab:
-    """A tab that remembers what it logged and asked for; both must stay clean."""
+wait = partial(patient, seconds=60.0)
+
+
+class Tab(browsing.Tab):
+    """A tab with the studio, which asks for nothing but what its own server has."""
 
     def __init__(self, browser: Any, address: str, tour: bool = False, **context: Any) -> None:
-        options = {"viewport": DESK, "reduced_motion": "reduce", "color_scheme": "light"}
-        self.context = browser.new_context(**(options | context))
+        super().__init__(browser, address, **context)
         if not tour:
             self.context.add_init_script("localStorage.setItem('nlink-tour', 'seen')")
-        self.page, self.address = self.context.new_page(), address
-        self.logged: list[str] = []
-        self.asked: list[str] = []
-        self.page.on("console", lambda message: self.logged.append(message.text))
-        self.page.on("pageerror", lambda error: self.logged.append(str(error)))
-        self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.on("websocket", lambda socket: self.asked.append(socket.url.replace("ws:", "http:")))
 
     def __enter__(self) -> Any:
@@ -35,20 +32,8 @@ class Tab:
         wait(self.page, f"Boolean({PLAYER})")
         return self.page
 
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        self.context.close()
-        if kind is None:
-            assert self.logged == []
-            home = self.address.split("?")[0]
-            assert [url for url in self.asked if not url.startswith((home, "data:", "blob:"))] == []
-
-
-def wait(page: Any, condition: str, seconds: float = 60.0) -> None:
-    """Wait for a condition; asked from outside, since the policy of the page lets nobody evaluate text inside."""
-    end = time.monotonic() + seconds
-    while not page.evaluate(condition):
-        assert time.monotonic() < end, condition
-        page.wait_for_timeout(20)
+    def check_asked(self, urls: list[str]) -> None:
+        assert [url for url in urls if not url.startswith(self.address.split("?")[0])] == []
 
 
 def run(page: Any) -> None:

@@ -385,7 +385,7 @@ def test_gaps_that_creep_beside_dead_positions_are_not_followed(monkeypatch):
 
     monkeypatch.setattr(assembly, "jacobians", counted)
     guesses = math.pi / 2 + 0.01 * np.random.default_rng(3).uniform(-1, 1, (8, model.n))
-    _, gap = assembly.closing(model, guesses, ~model.prescribed)
+    _, gap = assembly.close_all(model, guesses, ~model.prescribed)
     assert gap.max() <= assembly.CLOSED
     assert len(rounds) <= 40
 

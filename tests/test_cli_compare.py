@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import COMMAND, worked
+from helpers import COMMAND, check_refused, worked
 
 import nlink
 
@@ -108,12 +108,7 @@ def test_a_refused_variant_is_told_and_the_rest_goes_on(tmp_path: Path, here: An
     ],
 )
 def test_wrong_input_gets_one_sentence_and_its_code(tmp_path: Path, arguments: list[str], code: int, said: str, here: Any) -> None:
-    done = here("compare", *arguments, cwd=tmp_path)
-    assert done.returncode == code, done.stderr
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
-    assert list(tmp_path.iterdir()) == []
+    check_refused(here("compare", *arguments, cwd=tmp_path), code, said, tmp_path)
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused_first(tmp_path: Path, here: Any) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 import linkages
 import numpy as np
 import pytest
+from helpers import check_same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -90,20 +91,12 @@ def scenario() -> Scenario:
     return Scenario(model, tuple(start.theta), tuple(start.omega), Settings(t_end=2.0, save=0.1))
 
 
-def same(one: nlink.Run, other: nlink.Run) -> None:
-    """Check that two runs are equal to the last bit."""
-    for name in ("t", "theta", "omega", "alpha", "kinetic", "potential"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert all(np.array_equal(one.work[name], other.work[name]) for name in one.work)
-    assert [(event.t, event.name) for event in one.events] == [(event.t, event.name) for event in other.events]
-
-
 def test_a_resumed_run_and_a_streamed_one_are_the_whole_run_to_the_last_bit(scenario, tmp_path):
     whole = scenario.run()
-    same(scenario.run(file=tmp_path / "whole.nc"), whole)
+    check_same(scenario.run(file=tmp_path / "whole.nc"), whole)
     replace(scenario, settings=replace(scenario.settings, t_end=1.03)).run(file=tmp_path / "half.nc")
-    same(nlink.load(tmp_path / "half.nc").resume(2.0, file=tmp_path / "rest.nc"), whole)
-    same(nlink.load(tmp_path / "whole.nc"), whole)
+    check_same(nlink.load(tmp_path / "half.nc").resume(2.0, file=tmp_path / "rest.nc"), whole)
+    check_same(nlink.load(tmp_path / "whole.nc"), whole)
     assert set(whole.work) == {"constraints", "joint_torque", "point_spring"}
     assert whole.reactions().shape == (21, 4, 2)
     np.testing.assert_array_equal(nlink.load(tmp_path / "whole.nc").reactions(), whole.reactions())
@@ -113,7 +106,7 @@ def test_a_run_through_dead_positions_is_resumed_to_the_last_bit(tmp_path):
     model, start = linkages.a02(3).model, linkages.a02_start(3)
     whole = simulate(model, *start, t_end=3.0, save=0.1)
     half = simulate(model, *start, t_end=1.0, save=0.1, file=tmp_path / "half.nc")
-    same(half.resume(3.0), whole)
+    check_same(half.resume(3.0), whole)
     assert len([event for event in whole.events if event.name == "dead position"]) == 3
 
 

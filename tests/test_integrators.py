@@ -18,6 +18,7 @@ from helpers import (
     reference,
     settings,
     start_angles,
+    trend_and_swing,
 )
 from scipy.special import ellipk
 
@@ -287,22 +288,14 @@ def test_the_period_of_the_reference():
     assert run.events[0].t == pytest.approx(0.75 * case["period"], abs=TOLERANCE["period"])
 
 
-def drift_and_oscillation(run):
-    """Return the trend of the energy over the whole run, and how much it swings within a twentieth of it."""
-    residual = run.energy().residual[1:]
-    parts = residual.reshape(20, -1)
-    slope = np.polyfit(run.t[1:], residual, 1)[0]
-    return abs(slope * run.t[-1]), np.median(parts.std(1))
-
-
 @pytest.mark.slow
 def test_gauss_has_no_energy_trend_over_a_million_steps():
     """Two rods in chaos: the energy of Gauss swings about its value; that of RK4, swinging no more, runs away."""
     chain, theta, steps = Chain.uniform(2), [2.0, 2.5], 1_000_000
     run = simulate(chain, theta, t_end=0.005 * steps, integrator=Gauss(0.005), save=0.005 * steps / 200_000)
     assert run.stats.steps == steps
-    drift, swing = drift_and_oscillation(run)
-    other, other_swing = drift_and_oscillation(simulate(chain, theta, t_end=500.0, integrator=RK4(0.0005), save=500.0 / 200_000))
+    drift, swing = trend_and_swing(run)
+    other, other_swing = trend_and_swing(simulate(chain, theta, t_end=500.0, integrator=RK4(0.0005), save=500.0 / 200_000))
     assert drift < swing
     assert other_swing < swing
     assert other > 20 * other_swing
@@ -311,8 +304,8 @@ def test_gauss_has_no_energy_trend_over_a_million_steps():
 def test_gauss_keeps_the_energy_where_others_lose_it():
     """The same in short: 20,000 steps of one rod swinging wide; Gauss does not drift, RK4 of the same step does."""
     chain = Chain.uniform(1)
-    drift, swing = drift_and_oscillation(simulate(chain, 3.0, t_end=1000.0, integrator=Gauss(0.05), save=0.05))
-    other, _ = drift_and_oscillation(simulate(chain, 3.0, t_end=1000.0, integrator=RK4(0.05), save=0.05))
+    drift, swing = trend_and_swing(simulate(chain, 3.0, t_end=1000.0, integrator=Gauss(0.05), save=0.05))
+    other, _ = trend_and_swing(simulate(chain, 3.0, t_end=1000.0, integrator=RK4(0.05), save=0.05))
     assert drift < 0.1 * swing
     assert other > 1000 * drift
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
-import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 import nlink
 from nlink import Mechanism, Scenario
-from nlink.cli import COMMANDS, command
+from nlink.cli import COMMANDS
 from nlink.cli.codes import BAD_MODEL, USAGE
 from nlink.scenario import Settings
 
@@ -40,19 +38,6 @@ REFUSED_CLOSED = {
     "run {} --integrator Radau": "the solvers of SciPy do not support closed mechanisms; " + RUNGE_KUTTA,
     "run {} --formulation projection": "projection takes open mechanisms, without pins; use recursive",
 }
-
-
-@pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Run a command in an empty folder; return its exit code and what it prints."""
-    monkeypatch.chdir(tmp_path)
-
-    def called(line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["nlink", *shlex.split(line)])
-        code = command()
-        return code, *capsys.readouterr()
-
-    return called
 
 
 def check_refusal(call, line: str, said: str, exit_code: int = BAD_MODEL) -> None:

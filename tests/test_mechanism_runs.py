@@ -14,6 +14,7 @@ import linkages
 import numpy as np
 import pytest
 import xarray
+from helpers import check_same
 from typer.testing import CliRunner
 
 import nlink
@@ -70,18 +71,10 @@ def run(scenario) -> nlink.Run:
     return scenario.run()
 
 
-def same(one: nlink.Run, other: nlink.Run) -> None:
-    """Check that two runs are equal to the last bit."""
-    for name in ("t", "theta", "omega", "alpha", "kinetic", "potential"):
-        assert np.array_equal(getattr(one, name), getattr(other, name)), name
-    assert all(np.array_equal(one.work[name], other.work[name]) for name in one.work)
-    assert [(event.t, event.name, event.info) for event in one.events] == [(e.t, e.name, e.info) for e in other.events]
-
-
 def test_a_run_comes_back_from_its_file(run, tmp_path):
     run.save(tmp_path / "run.nc")
     back = nlink.load(tmp_path / "run.nc")
-    same(back, run)
+    check_same(back, run)
     assert list(back.work) == list(run.work) == ["motion", "point_spring"]
     assert back.chain == run.chain
     assert back.scenario.settings.formulation == "Recursive()"
@@ -93,11 +86,11 @@ def test_a_resumed_run_is_the_whole_run(scenario, run, tmp_path):
     half = Scenario(scenario.chain, scenario.theta, scenario.omega, Settings(1.03, 0.1, integrator=scenario.settings.integrator))
     half.run(file=tmp_path / "half.nc")
     whole = nlink.load(tmp_path / "half.nc").resume(2.0, file=tmp_path / "whole.nc")
-    same(whole, run)
+    check_same(whole, run)
 
 
 def test_a_streamed_run_is_the_run_in_memory(scenario, run, tmp_path):
-    same(scenario.run(file=tmp_path / "run.nc"), run)
+    check_same(scenario.run(file=tmp_path / "run.nc"), run)
 
 
 def test_xarray_knows_the_sliders(run, tmp_path):
@@ -159,7 +152,7 @@ def test_a_run_with_every_closure_motion_and_load_comes_back_from_its_file(close
     assert closed.chain.freedom == 2
     closed_run.save(tmp_path / "run.nc")
     back = nlink.load(tmp_path / "run.nc")
-    same(back, closed_run)
+    check_same(back, closed_run)
     assert back.chain == closed.chain
     assert np.array_equal(back.reactions(), closed_run.reactions())
     assert np.ptp(closed_run.theta, axis=0).min() > 1e-3  # all bodies move
@@ -170,12 +163,12 @@ def test_a_run_with_every_closure_motion_and_load_comes_back_from_its_file(close
 
 
 def test_a_resumed_or_streamed_run_of_a_closed_mechanism_is_the_whole_one(closed, closed_run, tmp_path):
-    same(closed.run(file=tmp_path / "run.nc"), closed_run)
+    check_same(closed.run(file=tmp_path / "run.nc"), closed_run)
     settings = replace(closed.settings, t_end=0.57)
     replace(closed, settings=settings).run(file=tmp_path / "half.nc")
     whole = nlink.load(tmp_path / "half.nc").resume(1.0, file=tmp_path / "whole.nc")
-    same(whole, closed_run)
-    same(nlink.load(tmp_path / "whole.nc"), closed_run)
+    check_same(whole, closed_run)
+    check_same(nlink.load(tmp_path / "whole.nc"), closed_run)
 
 
 def test_bars_and_gears_that_are_not_given_are_written_as_assembled(closed, tmp_path):
@@ -222,7 +215,7 @@ def test_a_mechanism_that_is_a_chain_runs_as_one(tmp_path):
     settings = Settings(t_end=0.1, integrator="DOP853")
     one = Scenario(Mechanism(rods, pins=(Pin(At(2), (1.0, 0.0)),)), (3.1, 1.57, 0.04), settings=settings).run()
     other = Scenario(Chain(rods, pin=(1.0, 0.0)), (3.1, 1.57, 0.04), settings=settings).run()
-    same(one, other)
+    check_same(one, other)
     assert one.chain == other.chain
     assert np.array_equal(one.reactions(), other.reactions())
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import trend_and_swing
 
 from nlink import (
     DOP853,
@@ -46,13 +47,6 @@ def test_the_error_falls_with_the_order(order, counts, loads, spin):
         off = [np.abs(getattr(run, name)[-1] - getattr(exact, name)[-1]).max() for name in ("position", "velocity")]
         errors.append([*off, max(work, default=off[0])])
     np.testing.assert_allclose(np.log(np.array(errors[0]) / errors[1]) / math.log(counts[1] / counts[0]), order, atol=0.1)
-
-
-def trend_and_swing(run):
-    """Return the trend of the energy over the whole run, and how much it swings within a twentieth of it."""
-    residual = run.energy().residual[1:]
-    slope = np.polyfit(run.t[1:], residual, 1)[0]
-    return abs(slope * run.t[-1]), np.median(residual.reshape(20, -1).std(1))
 
 
 @pytest.mark.parametrize("order", [2, 4, 6])

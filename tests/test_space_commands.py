@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ import nlink
 from nlink import ModelError, Scenario, Settings, SpatialChain, simulate
 from nlink.analysis.space_modes import space_modes
 from nlink.analysis.trust import parted
-from nlink.cli import command
 from nlink.cli.codes import BAD_MODEL
 from nlink.mechanics.space.rows import turned_further
 from nlink.mechanics.space.turning import steady_turning
@@ -33,19 +30,6 @@ REFUSED = {
     "run {} --set run.flips=stop": "{}: run.flips takes chains in the plane, not in space; give run.flips = 'off'",
     "modes {} -o shapes": "pictures of modes are drawn in the plane, not in space; leave -o and --animate out",
 }
-
-
-@pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Run a command in an empty folder; return its exit code and what it prints."""
-    monkeypatch.chdir(tmp_path)
-
-    def called(line: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["nlink", *shlex.split(line)])
-        code = command()
-        return code, *capsys.readouterr()
-
-    return called
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -78,8 +78,7 @@ def _slowest(chain: Multibody, theta: np.ndarray, count: int) -> list[Mode] | No
 
 def _stiffness(chain: Multibody, theta: np.ndarray) -> np.ndarray:
     """Return the upper band (2, N) of K."""
-    behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
-    moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
+    moment, aside = chain.mass * chain.com + chain.length * chain.mass_behind, chain.mass * chain.offset
     k, tip = chain.each(JointSpring, "stiffness"), chain.load(TipForce)
     band = np.zeros((2, chain.n))
     band[1] = chain.g * (moment * np.cos(theta) - aside * np.sin(theta)) + k + np.append(k[1:], 0.0)

@@ -22,6 +22,7 @@ from nlink.analysis.variations import Duals
 from nlink.formulations import formulate
 from nlink.integrators.tangent import TangentStepper
 from nlink.integrators.taylor import Taylor
+from nlink.mechanics import linearised
 from nlink.mechanics.kernels import LINEAR_DRAG
 from nlink.mechanics.parameters import COM, LENGTH
 from nlink.mechanics.space.kernels import RESISTANCE, STIFFNESS
@@ -66,11 +67,8 @@ class DualsInSpace(Duals):
 
 
 def couplings(chain: SpatialChain) -> np.ndarray:
-    """Return C (N, N): the kinetic energy is 1/2 sum C_ij e_i'.e_j'."""
-    behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
-    level = chain.mass * chain.com + chain.length * behind
-    upper = np.triu(chain.length[:, None] * level, 1)
-    return upper + upper.T + np.diag(chain.inertia + chain.mass * chain.com**2 + chain.length**2 * behind)
+    """Return C (N, N): the kinetic energy is 1/2 sum C_ij e_i'.e_j', as that of the chain in the plane hanging straight down."""
+    return linearised.mass_matrix(chain, np.zeros(chain.n))
 
 
 def resistance(numbers: SpatialNumbers) -> np.ndarray:
@@ -82,9 +80,8 @@ def resistance(numbers: SpatialNumbers) -> np.ndarray:
 
 def fastest_swing(chain: SpatialChain, numbers: SpatialNumbers, C: np.ndarray, D: np.ndarray) -> float:
     """Return a bound in 1/s of how fast deviations turn or fade at rest: by weights and springs, and by friction."""
-    behind = np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
-    weight = abs(chain.g) * (chain.mass * np.abs(chain.com) + chain.length * behind)
-    joint = np.eye(chain.n) - np.eye(chain.n, k=-1)
+    weight = abs(chain.g) * (chain.mass * np.abs(chain.com) + chain.length * chain.mass_behind)
+    joint = linearised.differences(chain.n)
     K = np.diag(weight) + joint.T @ (numbers.links[STIFFNESS][:, None] * joint)
     swing, fade = (np.abs(np.linalg.eigvals(np.linalg.solve(C, matrix))).max() for matrix in (K, D))
     return float(max(np.sqrt(swing), fade))

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import WIDEST_ANGLE, ModelError, angle_or_each, number, number_or_each, spread, whole
 from nlink.mechanics.chain import wrapped
-from nlink.mechanics.closures import STEP, bends, curvatures, gaps, jacobians, located, poses, slopes, told
+from nlink.mechanics.closures import STEP, bends, curvatures, gaps, jacobians, located, poses, slopes, widest_gap
 from nlink.mechanics.loop_closure import Assembly
 from nlink.mechanics.motions import motion_at
 from nlink.mechanics.points import GROUND, Distance, Gear, ends
@@ -79,7 +79,7 @@ def prescribed_at(model: Mechanism, t: float) -> tuple[np.ndarray, np.ndarray]:
     return q, v
 
 
-def closing(model: Mechanism, q: np.ndarray, free: np.ndarray, rounds: int = ROUNDS) -> tuple[np.ndarray, np.ndarray]:
+def close_all(model: Mechanism, q: np.ndarray, free: np.ndarray, rounds: int = ROUNDS) -> tuple[np.ndarray, np.ndarray]:
     """Return states (K, N) closed by Newton's method in their free coordinates, and their largest gaps (K,), divided by the size.
 
     A step is the smallest that closes to first order, damped by the gap (Levenberg, Marquardt), and halved until the gap shrinks.
@@ -179,7 +179,7 @@ def smallest_singular_value(model: Mechanism, theta: np.ndarray) -> np.ndarray:
 
 def closed_near(model: Mechanism, theta: np.ndarray) -> np.ndarray:
     """Return coordinates (S, N) that Newton's method closes, or comes to."""
-    return closing(model, theta, ~model.prescribed)[0]
+    return close_all(model, theta, ~model.prescribed)[0]
 
 
 def gap(model: Mechanism, theta: np.ndarray) -> np.ndarray:
@@ -205,7 +205,7 @@ def tangent(model: Mechanism, theta: np.ndarray) -> np.ndarray:
 
 def nearest(model: Mechanism, guess: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Return the closed state (N,) nearest to a guess, among those that can be reached from it downhill."""
-    found, gap = closing(model, guess[None], free)
+    found, gap = close_all(model, guess[None], free)
     if gap[0] > CLOSED:
         raise ModelError(_unclosed(model, guess, found[0], free))
     at, widths = found[0], scales(model).columns[free]
@@ -217,7 +217,7 @@ def nearest(model: Mechanism, guess: np.ndarray, free: np.ndarray) -> np.ndarray
             break
         trial = at.copy()
         trial[free] += step * widths
-        (trial,), gap = closing(model, trial[None], free, 20)
+        (trial,), gap = close_all(model, trial[None], free, 20)
         new = (trial - guess)[free] / widths
         if gap[0] <= CLOSED and new @ new < away @ away:
             at, away = trial, new
@@ -232,15 +232,15 @@ def _unclosed(model: Mechanism, guess: np.ndarray, end: np.ndarray, free: np.nda
     miss = float(np.abs(gaps(model, end) / scales(model).rows).max())
     if miss < FITS:
         return (
-            f"{where}: {told(model, gaps(model, end))}; spare rows nearly fit there, but not quite, and the linkage cannot "
+            f"{where}: {widest_gap(model, gaps(model, end))}; spare rows nearly fit there, but not quite, and the linkage cannot "
             "move: give lengths that fit to the last digit, or leave out the pin"
         )
-    closed, gap = closing(model, guesses(model, guess, free), free)
+    closed, gap = close_all(model, guesses(model, guess, free), free)
     if (gap <= CLOSED).any():
         near = _listed(wrapped(closed[np.argmin(gap)]))
-        return f"{where}: {told(model, gaps(model, end))} at best; it closes from other guesses, as near {near}"
+        return f"{where}: {widest_gap(model, gaps(model, end))} at best; it closes from other guesses, as near {near}"
     least = closed[np.argmin(gap)] if gap.min() < miss else end
-    told_of = f"{told(model, gaps(model, least))} at best, from {len(gap)} random guesses too"
+    told_of = f"{widest_gap(model, gaps(model, least))} at best, from {len(gap)} random guesses too"
     others = "lengths, points or motions" if model.prescribed.any() else "lengths or points"
     return f"{where}: {told_of}; its pins are out of reach: give other {others}"
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, shown
-from nlink.mechanics.assembly import CLOSED, GUESSES, closing, coordinates, given_coordinates, guesses, prescribed_at, scales
+from nlink.mechanics.assembly import CLOSED, GUESSES, close_all, coordinates, given_coordinates, guesses, prescribed_at, scales
 from nlink.mechanics.chain import wrapped
-from nlink.mechanics.closures import gaps, located, poses, told
+from nlink.mechanics.closures import gaps, located, poses, widest_gap
 from nlink.mechanics.loop_closure import BRANCHES
 from nlink.mechanics.mobility import mobility
 from nlink.mechanics.points import GROUND, At, Pin, ends
@@ -53,12 +53,12 @@ def branches(model: Mechanism, given: Any, near: ArrayLike | None = None) -> dic
     for i, value in values.items():
         free[i], start[i] = False, value
     start[free] = 0.0
-    closed, gap = closing(model, guesses(model, start, free, 4 * GUESSES), free)
+    closed, gap = close_all(model, guesses(model, start, free, 4 * GUESSES), free)
     if not (gap <= CLOSED).any():
         best = closed[np.argmin(gap)]
         told_of = ", ".join(f"body {i} at {value:g}" for i, value in values.items())
         raise ModelError(
-            f"the mechanism does not close with {told_of}: {told(model, gaps(model, best))} at best; "
+            f"the mechanism does not close with {told_of}: {widest_gap(model, gaps(model, best))} at best; "
             "give other coordinates, lengths or points"
         )
     closed = closed[gap <= CLOSED]

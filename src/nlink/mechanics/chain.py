@@ -176,6 +176,11 @@ class Multibody:
         return np.array([link.mass for link in self.links])
 
     @cached_property
+    def mass_behind(self) -> np.ndarray:
+        """Mass (N,) of the links of a chain that hang on each, in kg."""
+        return np.append(np.cumsum(self.mass[::-1])[::-1][1:], 0.0)
+
+    @cached_property
     def com(self) -> np.ndarray:
         """Distances (N,) of the centres of mass along the links, in m."""
         return np.array([link.com for link in self.links])

@@ -181,7 +181,7 @@ def open_ends(model: Mechanism, gap: np.ndarray) -> np.ndarray:
     return np.sqrt(np.add.reduceat(gap**2, first, axis=0))
 
 
-def told(model: Mechanism, gap: np.ndarray) -> str:
+def widest_gap(model: Mechanism, gap: np.ndarray) -> str:
     """Return which closure is open the furthest, and by how much."""
     apart = open_ends(model, gap)
     worst = int(np.argmax(apart))

@@ -29,19 +29,13 @@ def mass_matrix(chain: Multibody, theta: np.ndarray) -> np.ndarray:
 
 def _coupled(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return M and Y."""
-    behind = _behind(chain)
-    moment, aside = chain.mass * chain.com + chain.length * behind, chain.mass * chain.offset
+    moment, aside = chain.mass * chain.com + chain.length * chain.mass_behind, chain.mass * chain.offset
     delta = theta[..., None, :] - theta[..., :, None]
     s, c = np.sin(delta), np.cos(delta)
     upper = np.triu(np.ones((chain.n, chain.n)), 1) * chain.length[:, None]
     M, Y = upper * (moment * c - aside * s), -upper * (moment * s + aside * c)
-    own = chain.inertia + chain.mass * (chain.com**2 + chain.offset**2) + chain.length**2 * behind
+    own = chain.inertia + chain.mass * (chain.com**2 + chain.offset**2) + chain.length**2 * chain.mass_behind
     return M + np.swapaxes(M, -1, -2) + np.diag(own), Y - np.swapaxes(Y, -1, -2)
-
-
-def _behind(chain: Multibody) -> np.ndarray:
-    """Return for each link the mass of those after it."""
-    return np.append(np.cumsum(chain.mass[::-1])[::-1][1:], 0.0)
 
 
 def diagonal(values: np.ndarray) -> np.ndarray:
@@ -61,7 +55,7 @@ def inertial(
 
 def conservative(chain: Multibody, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the force -V' and the stiffness V'' of gravity and springs."""
-    moment, aside = chain.mass * chain.com + chain.length * _behind(chain), chain.mass * chain.offset
+    moment, aside = chain.mass * chain.com + chain.length * chain.mass_behind, chain.mass * chain.offset
     s, c = np.sin(theta), np.cos(theta)
     force, stiffness = -chain.g * (moment * s + aside * c), diagonal(chain.g * (moment * c - aside * s))
     D = differences(chain.n)

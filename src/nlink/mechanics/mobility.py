@@ -19,7 +19,7 @@ from nlink.mechanics.assembly import (
     GUESSES,
     as_assembled,
     assemble,
-    closing,
+    close_all,
     coordinates,
     directions,
     guesses,
@@ -28,7 +28,7 @@ from nlink.mechanics.assembly import (
     size_of,
     undecided,
 )
-from nlink.mechanics.closures import gaps, jacobians, told
+from nlink.mechanics.closures import gaps, jacobians, widest_gap
 from nlink.mechanics.loop_closure import NEARLY, Assembly
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _rank(model: Mechanism, theta: np.ndarray, free: np.ndarray, rates: np.ndarr
     step = along @ basis.T
     tries = np.tile(theta, (len(step), 1))
     tries[:, free] += NUDGE * step / np.maximum(np.abs(step).max(1, keepdims=True), 1e-300) * widths
-    closed, gap = closing(model, tries, free)
+    closed, gap = close_all(model, tries, free)
     return max([rank, *(directions(model, q, free)[2] for q in closed[gap <= CLOSED])])
 
 
@@ -110,13 +110,13 @@ def closed_states(model: Mechanism) -> Iterator[np.ndarray]:
         return
     least, best = np.inf, starts[0]
     for some in (_alike(model, starts[:TOGETHER], free), *np.split(starts, GUESSES // TOGETHER)):
-        closed, gap = closing(firm, some, free, PATIENCE)
+        closed, gap = close_all(firm, some, free, PATIENCE)
         yield from closed[gap <= CLOSED]
         if gap.min() < least:
             least, best = gap.min(), closed[np.argmin(gap)]
     if least > CLOSED:
         raise ModelError(
-            f"the mechanism closes from none of {GUESSES} random guesses: {told(firm, gaps(firm, best))} at best; "
+            f"the mechanism closes from none of {GUESSES} random guesses: {widest_gap(firm, gaps(firm, best))} at best; "
             "its pins are out of reach: give other lengths or points"
         )
 
@@ -154,7 +154,7 @@ def check_start(model: Mechanism, theta: ArrayLike) -> None:
     gap, size = gaps(model, given), size_of(model)
     if np.abs(gap / scales(model).rows).max(initial=0.0) > NEARLY:
         raise ModelError(
-            f"the start does not close the mechanism: {told(model, gap)}; give coordinates that nearly close it, "
+            f"the start does not close the mechanism: {widest_gap(model, gap)}; give coordinates that nearly close it, "
             f"to {NEARLY * size:.3g} m, as assemble(mechanism, theta).theta does, or start.drive of a model file"
         )
 
@@ -173,7 +173,7 @@ def check_mobility(model: Mechanism, theta: np.ndarray, omega: np.ndarray) -> No
     rate = jacobians(model, theta) @ omega / rows
     speed = float(np.abs(omega / columns).max())
     if np.abs(rate).max() > 1e-9 * max(speed, 1e-300) and speed > 0:
-        where = told(model, rate * rows).replace(" open", "/s").replace("stays", "would open at")
+        where = widest_gap(model, rate * rows).replace(" open", "/s").replace("stays", "would open at")
         raise ModelError(
             f"the prescribed motions do not fit each other: {where}; prescribe fewer joints, or start off a limit of the linkage"
         )

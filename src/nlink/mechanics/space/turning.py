@@ -65,10 +65,9 @@ def balance(chain: SpatialChain) -> Balance:
             "inertia about its axes; give start.pose and start.omega"
         )
     length, mass, com = chain.length, chain.mass, chain.com
-    behind = np.append(np.cumsum(mass[::-1])[::-1][1:], 0.0)
-    moment = mass * com + length * behind
+    moment = mass * com + length * chain.mass_behind
     inertia = np.tril(moment[:, None] * length, -1)
-    own = tensor[:, 0, 0] - tensor[:, 1, 1] + mass * com**2 + length**2 * behind
+    own = tensor[:, 0, 0] - tensor[:, 1, 1] + mass * com**2 + length**2 * chain.mass_behind
     k = chain.each(JointSpring, "stiffness")
     springs = np.diag(k + np.append(k[1:], 0.0)) - np.diag(k[1:], 1) - np.diag(k[1:], -1)
     return Balance(inertia + inertia.T + np.diag(own), chain.g * moment, chain.momenta, springs)
