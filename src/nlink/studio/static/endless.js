@@ -1,6 +1,7 @@
 // The endless mode: the server goes on with the motion in real time, the page shows the last seconds of it, and the mouse pulls.
 
 import { Series } from "./series.js";
+import { startFrom } from "./spaceposer.js";
 import { el } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
@@ -29,7 +30,7 @@ export class Endless {
     if (pane.job) studio.line.drop(pane.job);
     motion.at(player.t);
     const begun = player.elapsed === 0 || motion.n !== studio.valid.chain.n;
-    const start = begun ? studio.model.table.start : { theta: [...motion.angles], omega: [...motion.rates] };
+    const start = begun ? studio.model.table.start : pane.inSpace ? startFrom(motion) : { theta: [...motion.angles], omega: [...motion.rates] };
     this.begin({ ...studio.model.table, start });
   }
 
@@ -101,6 +102,6 @@ export class Endless {
   }
 }
 
-function bodiesOf({ links, length, mass, shape, com, offset, inertia, pin, start }) {
-  return JSON.stringify([links, length, mass, shape, com, offset, inertia, pin, start]);
+function bodiesOf({ title, loads, run, ...bodies }) {
+  return JSON.stringify(bodies);
 }
