@@ -276,6 +276,19 @@ def test_a_motion_in_real_time_is_pulled_in_the_plane_of_the_view_and_kept(brows
         assert residual < 1e-5
 
 
+def test_the_view_has_room_for_every_pose_and_no_more(browser, address):
+    ends = [[0, 0, 0], *(np.eye(3) * 2.0).tolist(), *(np.eye(3) * -2.0).tolist()]
+    with Tab(browser, address) as page:
+        ran(page)
+        for azimuth, elevation in ((0.6, 0.26), (0.0, 0.0), (2.0, -0.7), (0.0, np.pi / 2)):
+            page.evaluate(f"{PLAYER}.stage.from({azimuth}, {elevation}); {PLAYER}.draw()")
+            seen = np.array(at(page, f"{ends}.map((end) => p.stage.camera.place(...end))"))[:, :2]
+            width, height = at(page, "[p.stage.width, p.stage.height]")
+            assert np.all(seen > 0)
+            assert np.all(seen < [width, height])
+            assert np.hypot(*(seen[1:] - seen[0]).T).max() > 0.36 * min(width, height)
+
+
 def drag(page: Any, start: list[float], end: list[float]) -> None:
     box = page.locator(STAGE).bounding_box()
     page.mouse.move(box["x"] + start[0], box["y"] + start[1])

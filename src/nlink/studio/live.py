@@ -70,7 +70,7 @@ def read_pull(kind: type[Any], message: Json, n: int) -> Any:
     link, *rest = (message.get(name) for name in kind._fields)
     if type(link) is not int or not 0 <= link < n or not all(isinstance(v, int | float) and abs(v) < 1e6 for v in rest):
         raise FieldError("a pull needs a link, a point of it, and the place of the hand")
-    return kind(link, *map(float, rest))
+    return kind(link, *map(float, rest))  # pyright: ignore[reportArgumentType]
 
 
 class Live:

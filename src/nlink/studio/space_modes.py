@@ -40,14 +40,23 @@ def space_modes_content(scenario: Scenario, chain: SpatialChain, start: bool) ->
         "title": cut(title_of("Modes", scenario.title), 200),
         "about": about(),
         "words": words(scenario_lines(scenario)),
-        "takes": [take_of(modes[k], k, len(modes), drawn | _moving(chain, state, *found[k])) for k in shown],
+        "takes": [_take(state, drawn, k, found) for k in shown],
     }
     return content, modes, {"rate": state.rate, "stable": all(mode.growth <= FLAT * scale for mode in modes)}
 
 
-def _moving(chain: SpatialChain, state: SteadyState, mode: Mode, change: np.ndarray) -> Content:
-    """Return one period without growth or decay; without a frequency a fall to the steady state, or a growth away from it, or one
-    still shape.
+def _take(state: SteadyState, drawn: Content, k: int, found: list[tuple[Mode, np.ndarray]]) -> Content:
+    t, position, velocity = _motion(state, *found[k])
+    chain = state.system.chain
+    assert isinstance(chain, SpatialChain)
+    motion = motion_data(t, *rows_of(chain, position, velocity), chain)
+    return take_of(found[k][0], k, len(found), float(t[-1]), drawn | motion)
+
+
+def _motion(state: SteadyState, mode: Mode, change: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times, coordinates and rates of one period without growth or decay.
+
+    Without a frequency it falls to the steady state, or grows away from it, or is one still shape.
     """
     share = np.arange(MOMENTS + 1) / MOMENTS
     if mode.frequency:
@@ -60,5 +69,5 @@ def _moving(chain: SpatialChain, state: SteadyState, mode: Mode, change: np.ndar
         t, rate, size = np.zeros(1), 0.0, np.ones(1, complex)
     moved = TURN * size[:, None] * change
     position, velocity = state.position + moved.real, (rate * moved).real
-    position, velocity, _ = settled(chain, position, velocity, np.zeros_like(position))
-    return motion_data(t, *rows_of(chain, position, velocity), chain)
+    position, velocity, _ = settled(state.system.chain, position, velocity, np.zeros_like(position))
+    return t, position, velocity

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from nlink._support.checks import ModelError, choice
-from nlink.analysis.compare import compare
+from nlink.analysis.compare import Row, compare
 from nlink.analysis.equilibrium import equilibrium
 from nlink.analysis.linearize import Mode, linearize
 from nlink.analysis.stability import Critical, critical_load
@@ -89,9 +89,17 @@ def compared(request: Json, out: Outbox) -> None:
     if not rows:
         raise ModelError(comparison.rows[0].status.message)
     content = run_content(rows[0].run, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
-    content["others"] = [_ghost(row.formulation, row.run, len(rows)) for row in rows[1:] if row.run]
-    content["apart"] = [_series(row.formulation, comparison.t, row.difference) for row in rows]
+    names = _names(rows)
+    content["others"] = [_ghost(name, row.run, len(rows)) for name, row in zip(names[1:], rows[1:], strict=True) if row.run]
+    content["apart"] = [_series(name, comparison.t, row.difference) for name, row in zip(names, rows, strict=True)]
     out.end("done", **packed(content), table=comparison.to_dict())
+
+
+def _names(rows: list[Row]) -> list[str]:
+    """Return what each row is called: its formulation, with its integrator where another row has the same one."""
+    forms = [row.formulation for row in rows]
+    methods = [row.integrator.partition("(")[0] for row in rows]
+    return [form if forms.count(form) == 1 else f"{form}, {method}" for form, method in zip(forms, methods, strict=True)]
 
 
 def _ghost(name: str, run: Run, count: int) -> Json:

@@ -74,12 +74,11 @@ def plane_of(modes: list[Mode], shown: list[int], scale: float) -> list[Content]
 def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content]) -> Content:
     motion = _motion(small, mode)
     shown = motion_data(motion.t, motion.theta, motion.omega)
-    return take_of(mode, k, count, {"chain": chain_data(small.chain), **shown, "plane": plane})
+    return take_of(mode, k, count, float(motion.t[-1]), {"chain": chain_data(small.chain), **shown, "plane": plane})
 
 
-def take_of(mode: Mode, k: int, count: int, drawn: Content) -> Content:
-    """Return mode k of so many as the page takes it: drawn has its chain, motion and plane."""
-    span = float(drawn["t"][-1])
+def take_of(mode: Mode, k: int, count: int, span: float, drawn: Content) -> Content:
+    """Return mode k of so many as the page takes it: drawn has its chain, its motion of `span` seconds, and the plane."""
     return {
         "name": f"mode {k + 1}: {mode_text(mode)}",
         "summary": f"Mode {k + 1} of {count}: {_summary(mode)}; links turned by up to {math.degrees(TURN):.0f} degrees",

@@ -54,10 +54,10 @@ function widened(swept, chain, grows) {
   return { ...swept, box: [x - half, y - half, x + half, y + half] };
 }
 
-// The chain may reach any place about its pivot.
+// The chain may reach any place in a ball about its pivot.
 function around(swept, { length }) {
   const reach = length.reduce((sum, one) => sum + one, 0);
-  return { ...swept, about: { x: 0, z: 0, radius: reach, low: -reach, high: reach } };
+  return { ...swept, about: { x: 0, z: 0, radius: reach, low: -reach, high: reach, ball: true } };
 }
 
 // Motions of a kind whose view stays where it is from one run to the next.
