@@ -67,7 +67,7 @@ export class SpaceMotion {
       for (let k = from; k < to; k++) along += (pose[k] /= size) * change[k];
       for (let k = from; k < to; k++) speed += (change[k] -= along * pose[k]) ** 2;
       rates[i] = (turns[i] ? 2 : 1) * Math.sqrt(speed);
-      const [ex, ey, ez] = this.direction(i);
+      const [ex, ey, ez] = turns[i] ? this.direction(i) : [pose[from], pose[from + 1], pose[from + 2]];
       x[i + 1] = x[i] + length[i] * ex;
       y[i + 1] = y[i] + length[i] * ey;
       z[i + 1] = z[i] + length[i] * ez;
