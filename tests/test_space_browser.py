@@ -34,7 +34,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_motion_that_is_shown_is_that_of_the_run(browser, file):
     run, times = spatial_run(mixed_chain(), np.linspace(0, 4, 401)), [0.0, 0.123, 1.7777, 4.0]
-    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.omega(i)), [...m.rates]"
+    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.turning(i)), [...m.rates]"
     parts += ", m.azimuth(3), m.inclination(3)"
     look = f"(times) => times.map((t) => {{ const m = {PLAYER}.motion.at(t); return [{parts}]; }})"
     with Tab(browser, file) as page:

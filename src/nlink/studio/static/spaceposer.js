@@ -113,7 +113,7 @@ export function still(chain) {
 
 // The start of a model that goes on as a motion does at the time that it shows.
 export function startFrom(motion) {
-  const standing = new Standing(motion.chain, motion.pose), omega = (i) => (i < 0 ? [0, 0, 0] : motion.omega(i));
+  const standing = new Standing(motion.chain, motion.pose), omega = (i) => (i < 0 ? [0, 0, 0] : motion.turning(i));
   const rates = motion.chain.pins.map((pins, i) => {
     const against = omega(i).map((part, k) => part - omega(i - 1)[k]), axes = standing.axes(i), along = axes.map((axis) => dot(axis, against));
     if (!pins.length) return omega(i);

@@ -1,6 +1,6 @@
 // The plots beside a stage in space: inclination, azimuth or rate of the links, energies, and the path of the tip seen from above.
 
-import { GROWTHS, Panels, setText } from "./panels.js";
+import { Panels, setText } from "./panels.js";
 import { PhasePlot } from "./plots.js";
 import { extent, padded, valueText } from "./axes.js";
 import { linkColours, tokens } from "./colours.js";
@@ -98,7 +98,6 @@ export class SpacePanels extends Panels {
     else this.above.draw(t);
     const number = String(link + 1).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit))), text = (name, value, unit) => `${LETTERS[name]}${number} = ${valueText(value, 4)}${unit}`;
     setText(this.values, [text("inclination", IN_DEGREES * motion.inclination(link), "\u00b0"), text("azimuth", IN_DEGREES * motion.azimuth(link), "\u00b0"), text("rate", IN_DEGREES * motion.rates[link], "\u00b0/s")].join("   "));
-    if (take.plane) setText(this.cards.plane.legend, GROWTHS);
     setText(this.cards.phase.legend, "x (m) across, z (m) towards you");
     if (!take.energy) return;
     this.energy.draw(t);
