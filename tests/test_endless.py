@@ -17,7 +17,8 @@ from nlink.scenario import Scenario, preset
 pytest.importorskip("fastapi", reason="needs the extra web: make setup")
 
 from nlink.studio import endless, record
-from nlink.studio.endless import PIECE, Live, Pull
+from nlink.studio import live as living
+from nlink.studio.live import PIECE, Live, Pull
 from nlink.studio.messages import FieldError
 from nlink.studio.record import SAMPLE, Record
 
@@ -49,7 +50,7 @@ def test_torques_of_the_hand_act_like_its_force(monkeypatch):
     monkeypatch.setattr(Live, "_force", lambda self, pull: force @ self._arms(pull))
     off = []
     for share in (1, 4):
-        monkeypatch.setattr(endless, "PIECE", PIECE / share)
+        monkeypatch.setattr(living, "PIECE", PIECE / share)
         live = Live(Scenario(UNEQUAL, theta))
         live.take_hold(tip)
         for _ in range(share * round(0.5 / PIECE)):

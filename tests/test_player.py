@@ -238,6 +238,7 @@ def test_nothing_in_a_page_is_fetched():
 
 def test_modules_of_the_page_share_no_name(monkeypatch):
     code = bundle("app.js")
+    assert not any(line.startswith((" ", "//")) or line.count("`") % 2 for line in code.splitlines())  # no text goes over lines
     assert not re.search(r"^(import|export) ", code, re.MULTILINE)
     assert "</script" not in code
     assert code.index("function el(") < code.index("class Stage") < code.index("class Player") < code.index("boot((")

@@ -34,7 +34,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_motion_that_is_shown_is_that_of_the_run(browser, file):
     run, times = spatial_run(mixed_chain(), np.linspace(0, 4, 401)), [0.0, 0.123, 1.7777, 4.0]
-    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.omega(i)), [...m.rates]"
+    parts = "[...m.x], [...m.y], [...m.z], [...m.pose], [0, 1, 2, 3, 4, 5].map((i) => m.turning(i)), [...m.rates]"
     parts += ", m.azimuth(3), m.inclination(3)"
     look = f"(times) => times.map((t) => {{ const m = {PLAYER}.motion.at(t); return [{parts}]; }})"
     with Tab(browser, file) as page:
@@ -113,6 +113,51 @@ def test_mouse_and_keys_turn_move_and_zoom(browser, file):
         page.keyboard.press("+")
         page.keyboard.press("f")
         assert page.evaluate(f"{CAMERA}.zoom") == 1
+
+
+def test_arrow_keys_turn_the_view_once_tab_has_reached_the_stage(browser, file):
+    with Tab(browser, file) as page:
+        settle(page)
+        home, focused = page.evaluate(LOOK), "document.activeElement.tagName"
+        page.keyboard.press("ArrowRight")
+        stepped = page.evaluate(f"{PLAYER}.elapsed")
+        assert stepped > 0
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            if page.evaluate(focused) == "CANVAS":
+                break
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        assert (
+            page.evaluate("document.activeElement.getAttribute('aria-description')")
+            == "Arrow keys turn the view, with Shift they move it"
+        )
+        for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowDown", "ArrowRight", "ArrowLeft"):
+            page.keyboard.press(key)
+        turned = page.evaluate(LOOK)
+        assert turned["azimuth"] == pytest.approx(home["azimuth"] + math.pi / 12)
+        assert turned["elevation"] == pytest.approx(home["elevation"] + math.pi / 12)
+        assert page.get_by_role("status").first.inner_text() == "seen from 49\u00b0 around, 30\u00b0 above"
+        page.keyboard.press("Shift+ArrowLeft")
+        page.keyboard.press("Shift+ArrowDown")
+        moved = page.evaluate(LOOK)
+        assert (moved["x"], moved["y"], moved["azimuth"]) == (-40, 40, turned["azimuth"])
+        assert page.evaluate(f"{PLAYER}.elapsed") == stepped
+        page.mouse.click(300, 700)  # chosen by the mouse, arrows step again
+        page.locator("main canvas").click(position={"x": 20, "y": 200})
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate(f"{PLAYER}.elapsed") > stepped
+        page.keyboard.press("Space")
+        assert page.evaluate(f"{PLAYER}.playing")
+
+
+def test_escape_closes_the_menu_and_gives_the_focus_back(browser, file):
+    with Tab(browser, file) as page:
+        page.locator("summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "SELECT"
+        page.keyboard.press("Escape")
+        assert page.evaluate("[document.querySelector('details.menu').open, document.activeElement.tagName]") == [False, "SUMMARY"]
 
 
 def drag(page: Any, start: tuple[float, float], end: tuple[float, float]) -> None:

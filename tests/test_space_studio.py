@@ -9,19 +9,24 @@ from typing import Any
 import numpy as np
 import pytest
 from browsing import browser as browser
+from browsing import pixels
 from made_space import mixed_chain
 from studio_server import studio
 from studio_tab import MOTION, PLAYER, STAGE, STUDIO, Tab, choose, ran, settled, wait
 
 import nlink
 from nlink._support.checks import ModelError
+from nlink.analysis.space_modes import steady_modes, steady_state
+from nlink.analysis.trust import parted
 from nlink.mechanics.chain import Link
-from nlink.mechanics.loads import Drag, JointTorsion, TipForce
+from nlink.mechanics.loads import Drag, JointDamper, JointTorsion, TipForce
 from nlink.mechanics.space.bodies import Body
+from nlink.mechanics.space.kinematics import directions, inclination
 from nlink.mechanics.space.model import SpatialChain
 from nlink.scenario import Scenario, preset, presets
 from nlink.studio import code, tasks
 from nlink.studio.offers import IN_SPACE, plots, refused, takers
+from nlink.studio.space import tilted
 from nlink.view.space.reading import rows_of
 
 pytest.importorskip("fastapi", reason="needs the extra web: make setup")
@@ -31,6 +36,7 @@ from nlink.studio.gallery import gallery
 from nlink.studio.messages import checked, page_model
 
 IN_PRESETS = [name for name in presets() if preset(name).chain.spatial]
+universal = nlink.Universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 POSE = ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
 
 
@@ -88,12 +94,44 @@ def test_what_is_not_offered_says_so_and_what_to_use():
     assert takers(chain) == ["recursive", "natural"]
     assert "azimuth" in plots(chain)
     model = page_model(Scenario(chain, POSE))
+    assert set(IN_SPACE) == {"stability", "flips", "equations"}
     for kind, sentence in IN_SPACE.items():
         assert ";" in sentence or ":" in sentence
         request = {"model": model, "copies": 2, "apart": 1e-5, "across": 0, "up": 1, "size": 20, "vary": "loads.follower_force"}
         with pytest.raises(ModelError) as refusal:
             tasks.TASKS[kind](request, Silent())
         assert str(refusal.value) == sentence
+
+
+def test_a_first_link_is_tilted_by_an_angle_whatever_its_joint():
+    bodies = [Body.cylinder(1.0, 1.0, 0.1, joint=joint) for joint in (nlink.Ball(), nlink.Hinge((1.0, 0.0, 0.0)), universal)]
+    starts = [(SpatialChain.uniform(2), ((1.0, 0.5), 0.3)), (SpatialChain.uniform(1), (0.0,))]
+    starts += [(SpatialChain([body]), ((0.2, 0.4) if body.joint is universal else 0.3,)) for body in bodies]
+    for chain, pose in starts:
+        scenario = Scenario(chain, pose)
+        position, other = (chain.start(each.theta)[0] for each in (scenario, tilted(scenario, 0.01)))
+        apart = parted(chain, position[None], other[None])[0]
+        assert apart == pytest.approx(0.01, abs=1e-9)
+        before, after = (inclination(directions(chain, each)[0]) for each in (position, other))
+        if chain.n == 2:
+            assert after == pytest.approx(before + 0.01)
+            np.testing.assert_array_equal(position[3:], other[3:])
+
+
+def test_modes_that_are_shown_solve_the_equations_of_small_motions():
+    top = SpatialChain([Body.cylinder(0.5, 1.0, 0.1), Body.box(0.5, 1.0, 0.2, 0.1)], loads=[JointTorsion(2.0), JointDamper(0.01)])
+    cone = Scenario.from_dict({"space": True, "links": 2, "start": {"shape": "cone", "rate": 4.0}})
+    for state in (steady_state(top), steady_state(cone.chain, cone.theta, cone.omega)):  # pyright: ignore[reportArgumentType]
+        modes = steady_modes(state)
+        for mode, change in modes:
+            value = complex(mode.growth, mode.frequency)
+            x = np.linalg.pinv(state.tangents) @ change
+            size = 1e-5
+            parts = [
+                state.accelerations(size * part(x)[:, None], size * part(value * x)[:, None])[:, 0] for part in (np.real, np.imag)
+            ]
+            np.testing.assert_allclose(parts[0] + 1j * parts[1], size * value**2 * x, atol=1e-3 * size * max(1.0, abs(value) ** 2))
+            assert 0.4 < np.abs(change).max() < 2.0
 
 
 class Silent:
@@ -143,12 +181,112 @@ def test_it_opens_runs_and_shows_the_motion(browser, address):
         )
         assert headings == ["Energy changes (J)", "Inclination (\u00b0)", "End of link 2 from above", "Energy residual (J)"]
         assert not page.get_by_role("toolbar", name="Drawing").is_visible()
-        for name, kind in (("Copies", "copies"), ("Modes", "modes"), ("Map", "flips"), ("Equations", "equations")):
+        for name, kind in (("Stability", "stability"), ("Map", "flips"), ("Equations", "equations")):
             page.get_by_role("tab", name=name).click()
             assert page.locator(".pane:not([hidden])").get_by_text(IN_SPACE[kind]).is_visible()
-        page.get_by_role("tab", name="Motion").click()
+
+
+PANE = f"{STUDIO}.pane"
+
+
+def done(page: Any) -> Any:
+    """Wait until the pane that is shown has its result; return what the player in it shows."""
+    wait(page, f"{PANE}.filled && !{PANE}.job")
+    return page.evaluate(f"{PANE}.player.content")
+
+
+def test_copies_part_among_the_links(browser, address):
+    with Tab(browser, address) as page:
+        ran(page)
+        page.get_by_role("tab", name="Copies").click()
+        page.get_by_role("textbox", name="Copies").fill("3")
+        page.get_by_label("Apart by").fill("5")
+        page.get_by_role("button", name="Run copies").click()
+        content = done(page)
+        assert [ghost["name"] for ghost in content["others"]] == ["copy 2", "copy 3"]
+        first = page.evaluate(f"{PANE}.player.ghosts[1].motion.at(0).inclination(0)")
+        assert np.degrees(first) == pytest.approx(np.degrees(1.0) + 10, abs=1e-3)  # rounded to 1e-5
+        before = pixels(page, STAGE)
+        page.evaluate(f"{PANE}.player.stage.ghosts = []; {PANE}.player.draw()")
+        without = pixels(page, STAGE)
+        assert np.mean(np.abs(before - without).max(-1) > 40) > 1e-3
+        assert page.get_by_text("the copies differ by 5\u00b0 from t = 0 s on").is_visible()
+
+
+def test_formulations_are_compared(browser, address):
+    with Tab(browser, address) as page:
+        ran(page)
+        page.get_by_role("tab", name="Compare").click()
+        page.get_by_role("button", name="Compare", exact=True).click()
+        content = done(page)
+        assert [ghost["name"] for ghost in content["others"]] == ["natural"]
+        rows = page.locator(".pane:not([hidden]) tbody tr")
+        assert [row.split("\t")[0] for row in rows.all_inner_texts()] == ["recursive", "natural"]
+        assert page.get_by_text("trusted until t = 4 s").is_visible()
+
+
+def test_modes_about_hanging_and_steady_turning_are_seen(browser, address):
+    with Tab(browser, address) as page:
+        ran(page)
+        page.get_by_role("tab", name="Modes").click()
+        content = done(page)
+        assert [take["name"] for take in content["takes"]] == [
+            f"mode {k}: {rate} rad/s" for k, rate in ((1, "2.68"), (2, "2.68"), (3, "7.189"), (4, "7.189"))
+        ]
+        assert page.get_by_text("stable there; 4 modes").is_visible()
+        page.get_by_role("button", name="3", exact=True).click()
+        assert page.evaluate(f"{PANE}.player.index") == 2
+        sides = f"(() => {{ const m = {PANE}.player.motion; return [0, 0.5].map((s) => m.at(s * m.span).direction(0)); }})()"
+        swing = page.evaluate(sides)
+        assert np.add(*swing)[[0, 2]] == pytest.approx([0.0, 0.0], abs=1e-4)  # half a period later on the other side
+        page.get_by_label("Equilibrium").select_option("start")
+        refusal = "this state is neither; choose the pose steady turning"
+        wait(page, f"!{PANE}.job && {PANE}.failure.textContent.includes({refusal!r})")
+        page.get_by_label("Pose").select_option("cone")
+        settled(page)
+        page.get_by_role("button", name="Find modes").click()
+        wait(page, f"!{PANE}.job && {PANE}.said.textContent.includes('steady turning at 4 rad/s')")
+
+
+def test_a_motion_in_real_time_is_pulled_in_the_plane_of_the_view_and_kept(browser, address):
+    with Tab(browser, address) as page:
+        ran(page)
+        page.evaluate(f"{STUDIO}.model.set('loads', {{ link_damper: 20 }}, 'whole')")  # slowly, so that the hand meets the link
+        ran(page)
         page.get_by_role("button", name="Endless").click()
-        assert page.get_by_text(IN_SPACE["endless"]).is_visible()
+        wait(page, f"{MOTION}.endless.on && {PLAYER}.t > 0.3")
+        tip = at(page, "p.stage.point(2)")
+        box = page.locator(STAGE).bounding_box()
+        page.mouse.move(box["x"] + tip[0], box["y"] + tip[1])
+        page.mouse.down()
+        assert page.evaluate(f"{MOTION}.hand.full")
+        page.mouse.move(box["x"] + tip[0] + 60, box["y"] + tip[1] - 40, steps=4)
+        hand = at(page, "p.hand")
+        seen = at(page, f"p.stage.camera.place({hand['x']}, {hand['y']}, {hand['z']})")
+        assert seen[:2] == pytest.approx([tip[0] + 60, tip[1] - 40], abs=1e-3)
+        held = at(page, "p.t")
+        wait(page, f"{PLAYER}.t > {held} + 0.3")
+        page.mouse.up()
+        page.get_by_role("button", name="Stop").click()
+        wait(page, f"!{MOTION}.job && {MOTION}.run?.kept")
+        events = page.evaluate(f"{PLAYER}.shown.events.map((event) => event.text)")
+        assert [event.partition(" at ")[0] for event in events] == [f"hand on link {at(page, 'p.link') + 1}", "hand off"]
+        assert page.get_by_text("a hand has pulled it").first.is_visible()
+        residual = page.evaluate(f"{MOTION}.series.largest")
+        assert residual < 1e-5
+
+
+def test_the_view_has_room_for_every_pose_and_no_more(browser, address):
+    ends = [[0, 0, 0], *(np.eye(3) * 2.0).tolist(), *(np.eye(3) * -2.0).tolist()]
+    with Tab(browser, address) as page:
+        ran(page)
+        for azimuth, elevation in ((0.6, 0.26), (0.0, 0.0), (2.0, -0.7), (0.0, np.pi / 2)):
+            page.evaluate(f"{PLAYER}.stage.from({azimuth}, {elevation}); {PLAYER}.draw()")
+            seen = np.array(at(page, f"{ends}.map((end) => p.stage.camera.place(...end))"))[:, :2]
+            width, height = at(page, "[p.stage.width, p.stage.height]")
+            assert np.all(seen > 0)
+            assert np.all(seen < [width, height])
+            assert np.hypot(*(seen[1:] - seen[0]).T).max() > 0.36 * min(width, height)
 
 
 def drag(page: Any, start: list[float], end: list[float]) -> None:

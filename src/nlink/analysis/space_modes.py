@@ -65,7 +65,14 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     >>> [round(mode.frequency, 4) for mode in space_modes(SpatialChain.uniform(2))]
     [2.6801, 2.6801, 7.1887, 7.1887]
     """
-    state = steady_state(chain, pose, omega)
+    return [mode for mode, _ in steady_modes(steady_state(chain, pose, omega))]
+
+
+def steady_modes(state: SteadyState) -> list[tuple[Mode, np.ndarray]]:
+    """Return the modes about a steady state by growing frequency, each with its complex changes (K,) of the coordinates.
+
+    They are scaled like the shapes; of a spin that no direction shows the largest is 1/2, of a quaternion turned by an angle of 1.
+    """
     damping, stiffness = _matrices(state)
     values, vectors = np.linalg.eig(companion(np.hstack([stiffness, damping])))
     neutral = np.abs(values) <= NEUTRAL * np.abs(values).max(initial=1e-300)
@@ -73,8 +80,15 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     order = [k for k in np.lexsort((growth, np.round(frequency, 9))).tolist() if frequency[k] >= 0]
     zeros = [k for k in order if neutral[k]]
     order = zeros[: (len(zeros) + 1) // 2] + [k for k in order if not neutral[k]]  # a neutral mode has two zeros
-    shapes = _directions(state) @ vectors[: len(stiffness)]
-    return [_mode(complex(growth[k], frequency[k]), shapes[:, k].reshape(chain.n, 3)) for k in order]
+    slopes, chain, found = _directions(state), _chain(state.system), []
+    for k in order:
+        shape, change = slopes @ vectors[: len(stiffness), k], state.tangents @ vectors[: len(stiffness), k]
+        largest = shape[np.abs(shape).argmax()]
+        seen = np.abs(largest) > 1e-9
+        scale = largest if seen else 2 * change[np.abs(change).argmax()]
+        mode = _mode(complex(growth[k], frequency[k]), (shape / scale if seen else np.zeros_like(shape)).reshape(chain.n, 3))
+        found.append((mode, change / scale))
+    return found
 
 
 def steady_state(chain: SpatialChain, pose: object = None, omega: object = None) -> SteadyState:
@@ -161,7 +175,5 @@ def _directions(state: SteadyState) -> np.ndarray:
 
 def _mode(value: complex, shape: np.ndarray) -> Mode:
     """Return a mode; a spin that no direction shows has the shape zero."""
-    largest = shape.ravel()[np.abs(shape).argmax()]
     size = abs(value)
-    shape = shape / largest if abs(largest) > 1e-9 else np.zeros_like(shape)
     return Mode(float(value.real), float(value.imag), size, float(-value.real / size) if size else 0.0, shape)

@@ -29,7 +29,7 @@ from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.rows import turned_further
 from nlink.mechanics.system import Formulation
-from nlink.run.readout import unit_rows
+from nlink.run.readout import HAND, unit_rows
 from nlink.run.run import Run
 from nlink.scenario import LostFunction, Scenario
 from nlink.simulation.integrate import SimulationError, SimulationInterrupted
@@ -72,6 +72,8 @@ def trusted_until(run_or_scenario: Run | Scenario, angle: float = ANGLE, *, prog
         raise ModelError(f"trusted_until needs a Run or a Scenario, got {type(run).__name__}")
     if not len(run.t):
         raise ModelError("the run holds no saved point to be trusted")
+    if HAND in run.work:
+        raise ModelError("this run cannot be checked: a hand has pulled it in the studio, which no file holds; simulate again")
     times, position = nodes(run)
     settings = run.scenario.settings
     formulation = record("formulation", settings.formulation, FORMULATIONS)

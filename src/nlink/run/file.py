@@ -22,7 +22,7 @@ from nlink._support.guarded import Refused, Unread, attribute, check_array, entr
 from nlink._support.version import __version__
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import mechanism_ledger
-from nlink.run.readout import EventRecord, Trajectory, event_record, knot_names, trajectory
+from nlink.run.readout import HAND, EventRecord, Trajectory, event_record, knot_names, trajectory
 from nlink.run.run import COLUMNS, Checkpoint, Run, Stats, Status, columns_of, fields_of
 from nlink.run.writer import (
     FORMAT,
@@ -202,7 +202,7 @@ def _read(file: Any, closed: bool, source: Path, made_here: bool) -> Run:
         _refuse_unfit(data, links_in(fixed), counts, finished, spatial)
     read = _verified(data, text, line) if finished else {}
     scenario = _scenario(fixed, data, spatial)
-    names = [name for name in (*COLUMNS, *(f"work_{name}" for name in mechanism_ledger())) if name in data]
+    names = [name for name in (*COLUMNS, *(f"work_{name}" for name in (*mechanism_ledger(), HAND))) if name in data]
     stats = entry(line, "stats", dict)
     steps = (entry(stats, name, int, least=0, most=MOST) for name in ("nfev", "steps", "rejected"))
     return Run(
@@ -265,7 +265,7 @@ def _checkpoint(data: dict[str, Any], table: dict[str, Any]) -> Checkpoint:
 
 def _refuse_unfit(data: dict[str, Any], n: int, counts: dict[str, int], finished: bool, spatial: bool) -> None:
     """Refuse variables that no run has, that are missing, or of another type or length."""
-    known = {name: variable(name) for name in (*known_names(spatial), *(f"work_{name}" for name in mechanism_ledger()))}
+    known = {name: variable(name) for name in (*known_names(spatial), *(f"work_{name}" for name in (*mechanism_ledger(), HAND)))}
     lengths = LENGTHS | {"link": n} | (counts if finished else {})
     for name in sorted({name for name, each in known.items() if not each.optional} | set(data)):
         if name not in data or name not in {*known, *UNSUMMED}:

@@ -16,6 +16,8 @@ from nlink.mechanics.chain import Multibody
 from nlink.mechanics.space import kinematics as space
 from nlink.mechanics.space.kinematics import Turns
 
+HAND = "hand"
+"""Whose work a run has beside that of its loads, where it was pulled by hand in the studio and no load says so."""
 IN_PLANE = ("theta", "omega", "alpha")
 IN_SPACE = ("position", "velocity", "acceleration")
 

@@ -16,7 +16,7 @@ from nlink._support.showing import short
 from nlink.mechanics import kinematics
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.points import Point, checked_points
-from nlink.run.readout import IN_PLANE, IN_SPACE, Readout, motion_names, settled, trajectory
+from nlink.run.readout import HAND, IN_PLANE, IN_SPACE, Readout, motion_names, settled, trajectory
 from nlink.run.readout import EventRecord as EventRecord
 from nlink.run.readout import Trajectory as Trajectory
 from nlink.scenario import LostFunction, Scenario
@@ -365,9 +365,9 @@ class Run(Readout):
 
     @property
     def lost(self) -> bool:
-        """Whether its torques are a function that its file does not hold."""
+        """Whether its torques are a function that its file does not hold, or a hand has pulled it."""
         torque = self.chain.load(JointTorque)
-        return torque is not None and isinstance(torque.torque, LostFunction)
+        return HAND in self.work or (torque is not None and isinstance(torque.torque, LostFunction))
 
     def __repr__(self) -> str:
         """Return one line: what ran, how far, how it ended."""

@@ -204,6 +204,7 @@ PHRASES: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b(body|along link) (\d+)\b"), _from_one),
     (re.compile(r"\b(link) (\d+)(?= at \S+ (?:rad|m)\b)"), _from_one),
     (re.compile(r"^loads\.\w+: (?=[A-Z]\w+\.)"), ""),
+    (re.compile(r"start\.shape = 'cone' finds it"), "choose the pose steady turning"),
     (re.compile(r"\b(?:Chain|Mechanism)\.(?=links|pins)"), ""),
     (re.compile(r"\bChain\.pin\b"), "the pin"),
     (re.compile(r"\blinks\[(?P<i>\d+)\]\.(\w+)"), lambda found: f"{LABELS.get(found[2], found[2])} of link {int(found['i']) + 1}"),

@@ -18,13 +18,9 @@ OF_MECHANISMS = {
 }
 """Kinds of jobs that take chains alone, and what to use instead."""
 IN_SPACE = {
-    "copies": "copies are shown in the plane; for a chain in space give starts to nlink.simulate_many in Python",
-    "compare": "formulations are compared here in the plane; for a chain in space use nlink compare",
-    "modes": "modes are shown in the plane; for a chain in space take them in Python, about hanging or steady turning",
     "stability": "stability is drawn in the plane; for a chain in space simulate a small motion at each load",
     "flips": "the map of flips takes chains in the plane: to pass straight up in space takes two coordinates at once",
     "equations": "equations are typeset in the plane; those of chains in space stand in docs/space.md",
-    "endless": "Endless takes chains in the plane; use Run, and grab a link of the chain in space while it moves",
 }
 """Kinds of jobs that take models in the plane alone, and what to use instead."""
 

@@ -10,10 +10,14 @@ import numpy as np
 from nlink.analysis.motion import Motion
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.loads import JointTorque
-from nlink.run.run import EventRecord, Run, Stats, Status, fields_of
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.rows import rows_of
+from nlink.run.readout import HAND, EventRecord, Trajectory, event_record, motion_names
+from nlink.run.run import Run, Stats, Status, fields_of
 from nlink.scenario import LostFunction, Scenario
 from nlink.simulation.recording import origin
 from nlink.studio.messages import Json
+from nlink.studio.space import shown_rows
 from nlink.view.words import load_text
 
 SAMPLE = 1 / 60
@@ -23,7 +27,7 @@ MOST_NUMBERS = 2_000_000
 """Seconds and angles of the longest record; of one that goes on, the beginning is forgotten."""
 TOGETHER = 1.0
 """Seconds within which changes are one event: someone moves a slider."""
-HAND = "the hand in the studio"
+THE_HAND = "the hand in the studio"
 Columns = dict[str, np.ndarray]
 
 
@@ -31,6 +35,7 @@ class Record:
     """Points of a motion in the order of time, the oldest ones forgotten."""
 
     def __init__(self, chain: Multibody, first: Columns) -> None:
+        self.chain = chain
         self.most = int(min(LONGEST / SAMPLE, MOST_NUMBERS / chain.n))
         self.points: deque[Columns] = deque(maxlen=self.most)
         self.events: list[EventRecord] = []
@@ -64,13 +69,16 @@ class Record:
         """Return the points that came since the last call, as the page draws them."""
         new = [self.points[k] for k in range(max(0, len(self.points) - (self.count - self.told)), len(self.points))]
         self.told = self.count
+        names = motion_names(self.chain)
+        motion = Trajectory(*(np.concatenate([each[name] for each in new]) for name in ("time", *names)))
+        values, rates = shown_rows(self.chain, motion, np.arange(len(new)))
         work = [sum(float(values[0]) for name, values in each.items() if name.startswith("work_")) for each in new]
         kinetic, potential = ([float(each[name][0]) for each in new] for name in ("kinetic", "potential"))
         total = [a + b - self.start for a, b in zip(kinetic, potential, strict=True)]
         return {
             "t": [float(each["time"][0]) for each in new],
-            "theta": [np.round(each["theta"][0], 6).tolist() for each in new],
-            "omega": [np.round(each["omega"][0], 5).tolist() for each in new],
+            "theta": np.round(values, 6).tolist(),
+            "omega": np.round(rates, 5).tolist(),
             "kinetic": kinetic,
             "potential": potential,
             "total": total,
@@ -80,17 +88,18 @@ class Record:
     def note(self, name: str, columns: Columns) -> None:
         """Keep an event."""
         self.touched, self.changing = True, None
-        t, theta, omega = float(columns["time"][0]), columns["theta"][0].copy(), columns["omega"][0].copy()
-        self.events.append(EventRecord(t, name, theta, omega, {}))
+        position, velocity, _ = (columns[name][0].copy() for name in motion_names(self.chain))
+        self.events.append(event_record(self.chain, float(columns["time"][0]), name, position, velocity, {}))
 
-    def change(self, old: Multibody, new: Multibody, before: Columns, after: Columns) -> None:
+    def change(self, old: Multibody, changed: Scenario, before: Columns, after: Columns) -> None:
         """Keep a change of the loads. The potential energy goes on from its value."""
+        new = changed.chain
         self.shift += float(before["potential"][0] - after["potential"][0])
         t = float(after["time"][0])
         if self.changing and t - self.changing[0] < TOGETHER:
             old, self.changing = self.changing[1], None
             self.events.pop()
-        self.loads.append((t, Scenario(new, (0.0,) * new.n).to_dict()["loads"]))
+        self.loads.append((t, changed.to_dict()["loads"]))
         if new.loads != old.loads:
             self.note(f"change to {_changes(old, new)}", after)
             self.changing = t, old
@@ -100,7 +109,9 @@ class Record:
         names = {name for each in self.points for name in each}
         columns = {name: np.concatenate([_column(each, name) for each in self.points]) for name in names}
         t = columns["time"]
-        chain = scenario.chain.with_loads(JointTorque(LostFunction(HAND))) if self.touched else scenario.chain
+        chain = scenario.chain
+        if self.touched and not chain.spatial:
+            chain = chain.with_loads(JointTorque(LostFunction(THE_HAND)))
         settings = replace(
             scenario.settings,
             t_end=float(t[-1]),
@@ -109,11 +120,12 @@ class Record:
             integrator=motion.method,
             flips="off",
         )
-        whole = replace(
-            scenario, chain=chain, settings=settings, theta=tuple(columns["theta"][0]), omega=tuple(columns["omega"][0])
-        )
+        position, velocity, _ = (columns[name][0] for name in motion_names(chain))
+        theta, omega = rows_of(chain, position, velocity) if isinstance(chain, SpatialChain) else (tuple(position), tuple(velocity))
+        whole = replace(scenario, chain=chain, settings=settings, theta=theta, omega=omega)
         forgotten = f"; the record begins at t = {t[0]:.4g} s" if t[0] > 0 else ""
-        status = self.failure or Status("finished", f"simulated in real time until t = {t[-1]:.4g} s{forgotten}")
+        pulled = "; a hand has pulled it, so that its start alone gives another motion" if f"work_{HAND}" in columns else ""
+        status = self.failure or Status("finished", f"simulated in real time until t = {t[-1]:.4g} s{forgotten}{pulled}")
         stepper = motion.stepper
         stats = Stats(stepper.nfev, stepper.steps, stepper.rejected, float(t[-1] - t[0])) if stepper else Stats(0, 0, 0, 0.0)
         events = [event for event in self.events if event.t >= t[0]]

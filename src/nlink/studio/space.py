@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.space.bodies import Body
+from nlink.mechanics.space.kinematics import multiplied, turned
 from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.rows import Row
 from nlink.models.space import joint_table
 from nlink.run.readout import Trajectory
+from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio.shapes import shape_of
 from nlink.view.packing import Content
@@ -81,7 +86,27 @@ def sketch_of(scenario: Scenario) -> list[list[float]]:
     return (camera.places(hinges)[:, :2] * [1.0, -1.0]).tolist()
 
 
-def shown_rows(chain: Multibody, motion: Trajectory, rows: np.ndarray) -> Rows:
+def tilted(scenario: Scenario, angle: float) -> Scenario:
+    """Return a scenario whose first link is turned further from straight down by an angle in rad, on a hinge about its axis."""
+    first, *others = scenario.theta
+    return replace(scenario, theta=(_tilted(first, angle), *others))
+
+
+def _tilted(row: Row, angle: float) -> Row:
+    """Return a row of a pose turned further: an angle, the first of two, a direction or a quaternion in its upright plane."""
+    if not isinstance(row, tuple):
+        return row + angle
+    if len(row) == 2:
+        return row[0] + angle, row[1]
+    whole = np.array(row)
+    x, _, z = whole if len(row) == 3 else turned(whole, np.array([0.0, -1.0, 0.0]))
+    across = math.hypot(x, z)
+    axis = np.array([-z, 0.0, x]) / across if across else np.array([0.0, 0.0, 1.0])
+    turn = np.append(math.cos(angle / 2), math.sin(angle / 2) * axis)
+    return tuple((turned(turn, whole) if len(row) == 3 else multiplied(turn, whole)).tolist())
+
+
+def shown_rows(chain: Multibody, motion: Trajectory | Run, rows: np.ndarray) -> Rows:
     """Return what the page interpolates of some points of a motion: angles and rates in the plane, in space the rows of links."""
     if not isinstance(chain, SpatialChain):
         return motion.position[rows], motion.velocity[rows]

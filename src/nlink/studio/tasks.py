@@ -10,13 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from nlink._support.checks import ModelError, choice
-from nlink.analysis.compare import compare
+from nlink.analysis.compare import Row, compare
 from nlink.analysis.equilibrium import equilibrium
-from nlink.analysis.linearize import linearize
+from nlink.analysis.linearize import Mode, linearize
 from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
+from nlink.analysis.trust import parted
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import Mechanism
+from nlink.mechanics.space.model import SpatialChain
 from nlink.run.run import Run
 from nlink.scenario import Scenario
 from nlink.studio import flips
@@ -27,6 +29,8 @@ from nlink.studio.motion import SERIES, continued, motion, opened
 from nlink.studio.offers import refuse
 from nlink.studio.prepare import prepare
 from nlink.studio.ranges import ends
+from nlink.studio.space import shown_rows, tilted
+from nlink.studio.space_modes import space_modes_content
 from nlink.studio.taking import take
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
@@ -41,22 +45,30 @@ SMALLEST = 1e-16
 
 
 def copies(request: Json, out: Outbox) -> None:
-    """Run a model several times, its first free angle each time a little further, and show how the copies part."""
+    """Run a model several times, its first free angle each time a little further, and show how the copies part.
+
+    Of a chain in space the first link is turned further from straight down.
+    """
     scenario = checked(request["model"])
-    refuse("copies", scenario.chain)
     count, apart = counted(request, "copies", 2, 12), ranged({"from": 0.0, "apart": request.get("apart")}, "from", "apart")[1]
-    runs, moved = [], _first_angle(scenario.chain)
+    runs, settings = [], replace(scenario.settings, flips="off")
     for k in range(count):
-        theta = tuple(angle + k * apart * (i == moved) for i, angle in enumerate(scenario.theta))
-        settings = replace(scenario.settings, flips="off")
         out.progress(k, count)
-        runs.append(finite(replace(scenario, theta=theta, settings=settings).run()))
+        runs.append(finite(replace(_moved(scenario, k * apart), settings=settings).run()))
     t = min((run.t for run in runs), key=len)
     content = run_content(runs[0], ROOM // count)
-    spread = np.max([np.abs(run.theta[: len(t)] - runs[0].theta[: len(t)]).max(1) for run in runs[1:]], axis=0)
+    spread = np.max([parted(scenario.chain, run.position[: len(t)], runs[0].position) for run in runs[1:]], axis=0)
     content["others"] = [_ghost(f"copy {k + 2}", run, count) for k, run in enumerate(runs[1:])]
     content["apart"] = [_series("largest difference of an angle", t, spread)]
     out.end("done", **packed(content))
+
+
+def _moved(scenario: Scenario, angle: float) -> Scenario:
+    """Return a scenario whose first free angle is so much further."""
+    if scenario.chain.spatial:
+        return tilted(scenario, angle)
+    moved = _first_angle(scenario.chain)
+    return replace(scenario, theta=tuple(value + angle * (i == moved) for i, value in enumerate(scenario.theta)))
 
 
 def _first_angle(model: Multibody) -> int:
@@ -72,21 +84,28 @@ def _first_angle(model: Multibody) -> int:
 def compared(request: Json, out: Outbox) -> None:
     """Run a chain in several formulations, and show how far they agree."""
     scenario = checked(request["model"])
-    refuse("compare", scenario.chain)
     comparison = compare(scenario, request.get("formulations") or None)
     rows = [row for row in comparison.rows if row.run is not None]
     if not rows:
         raise ModelError(comparison.rows[0].status.message)
     content = run_content(rows[0].run, ROOM // len(rows))  # pyright: ignore[reportArgumentType]
-    content["others"] = [_ghost(row.formulation, row.run, len(rows)) for row in rows[1:] if row.run]
-    content["apart"] = [_series(row.formulation, comparison.t, row.difference) for row in rows]
+    names = _names(rows)
+    content["others"] = [_ghost(name, row.run, len(rows)) for name, row in zip(names[1:], rows[1:], strict=True) if row.run]
+    content["apart"] = [_series(name, comparison.t, row.difference) for name, row in zip(names, rows, strict=True)]
     out.end("done", **packed(content), table=comparison.to_dict())
+
+
+def _names(rows: list[Row]) -> list[str]:
+    """Return what each row is called: its formulation, with its integrator where another row has the same one."""
+    forms = [row.formulation for row in rows]
+    methods = [row.integrator.partition("(")[0] for row in rows]
+    return [form if forms.count(form) == 1 else f"{form}, {method}" for form, method in zip(forms, methods, strict=True)]
 
 
 def _ghost(name: str, run: Run, count: int) -> Json:
     """Return a motion that is shown over another one."""
     rows = spread_rows(len(run.t), max(2, ROOM // count // run.chain.n))
-    return {"name": name, **motion_data(run.t[rows], run.theta[rows], run.omega[rows])}
+    return {"name": name, **motion_data(run.t[rows], *shown_rows(run.chain, run, rows), run.chain)}
 
 
 def _series(name: str, t: np.ndarray, values: np.ndarray) -> Json:
@@ -99,12 +118,20 @@ def _series(name: str, t: np.ndarray, values: np.ndarray) -> Json:
 def modes(request: Json, out: Outbox) -> None:
     """Find an equilibrium, from rest or from the start, and its modes."""
     scenario = checked(request["model"])
-    refuse("modes", scenario.chain)
     start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
+    if isinstance(scenario.chain, SpatialChain):
+        content, found, told = space_modes_content(scenario, scenario.chain, start)
+        out.end("done", **packed(content), table=_table(found), **told)
+        return
     rest = equilibrium(scenario.chain, scenario.theta if start else None)
     small = linearize(scenario.chain, rest.theta)
-    table = [[m.frequency, m.frequency / (2 * math.pi), m.ratio, m.growth] for m in small.table()]
-    out.end("done", **packed(modes_content(scenario, small, small.table())), table=table, stable=bool(rest.stable))
+    content = modes_content(scenario, small, small.table())
+    out.end("done", **packed(content), table=_table(small.table()), stable=bool(rest.stable))
+
+
+def _table(modes: list[Mode]) -> list[list[float]]:
+    """Return frequency in rad/s and Hz, damping ratio and growth of each mode."""
+    return [[mode.frequency, mode.frequency / (2 * math.pi), mode.ratio, mode.growth] for mode in modes]
 
 
 def stability(request: Json, out: Outbox) -> None:

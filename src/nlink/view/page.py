@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ENTRY, SPACE = "app.js", "spaceapp.js"
 """The module that a page begins with, and that of a run in space."""
 IMPORT = re.compile(r'^import \{[^}]*\} from "\./([a-z]+\.js)";\n', re.MULTILINE)
-COMMENT = re.compile(r"^ *// .*\n", re.MULTILINE)
+COMMENT = re.compile(r"^ *//(?: .*)?\n", re.MULTILINE)
 OUTERMOST = re.compile(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)", re.MULTILINE)
 MOST_LINKS = 200
 """Most links of a chain that the studio takes."""
@@ -146,13 +146,13 @@ def page_text(title: str, data: Content, script: str, style: str, theme: str | N
 
 @cache
 def bundle(entry: str) -> str:
-    """Return the code of a page: every module that the entry needs, those it builds on first, without lines that are comments."""
+    """Return the code of a page: every module that the entry needs, those it builds on first, without comments and indentation."""
     parts = [asset(name) for name in _modules(entry)]
     names = [name for part in parts for name in OUTERMOST.findall(part)]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"names that more than one module of the page has: {', '.join(sorted(twice))}")
-    return "\n".join(re.sub(r"^export ", "", COMMENT.sub("", IMPORT.sub("", part)), flags=re.MULTILINE) for part in parts)
+    return "\n".join(re.sub(r"^(?:export |\s+)", "", COMMENT.sub("", IMPORT.sub("", part)), flags=re.MULTILINE) for part in parts)
 
 
 def _modules(name: str) -> list[str]:

@@ -1,10 +1,15 @@
 // The endless mode: the server goes on with the motion in real time, the page shows the last seconds of it, and the mouse pulls.
 
 import { Series } from "./series.js";
+import { linkCount } from "./model.js";
+import { startFrom } from "./spaceposer.js";
 import { el } from "/web/dom.js";
 import { valueText } from "/web/axes.js";
 
+// Seconds of the motion that are shown, and most numbers of them.
 const WINDOW = 20;
+const MOST = 150000;
+const RATE = 60;
 const SLOW = 1;
 
 export class Endless {
@@ -29,7 +34,7 @@ export class Endless {
     if (pane.job) studio.line.drop(pane.job);
     motion.at(player.t);
     const begun = player.elapsed === 0 || motion.n !== studio.valid.chain.n;
-    const start = begun ? studio.model.table.start : { theta: [...motion.angles], omega: [...motion.rates] };
+    const start = begun ? studio.model.table.start : pane.inSpace ? startFrom(motion) : { theta: [...motion.angles], omega: [...motion.rates] };
     this.begin({ ...studio.model.table, start });
   }
 
@@ -39,7 +44,8 @@ export class Endless {
     this.set(true);
     pane.next = null;
     pane.begin("endless", { model: table }, { table, hold: false, play: true, from: performance.now() });
-    pane.series = new Series(WINDOW);
+    const { model, stand } = pane.studio.valid, rows = stand?.rows.length ?? linkCount(model);
+    pane.series = new Series(Math.min(WINDOW, MOST / (RATE * rows)));
     pane.hand.tell("Pull any link; change loads on the way");
   }
 
@@ -72,8 +78,16 @@ export class Endless {
     pane.studio.line.tell(pane.job, { type: "pull", hand });
   }
 
+  // Points have come: show them in the next frame.
   show({ behind }) {
-    const { pane } = this, { series, player } = pane;
+    if (!this.waiting) this.waiting = requestAnimationFrame(() => this.draw());
+    this.behind = behind;
+  }
+
+  draw() {
+    this.waiting = 0;
+    if (!this.on) return;
+    const { pane, behind } = this, { series, player } = pane;
     if (series.count < 2) return;
     const take = series.take(pane.chain, 1), first = !pane.shows;
     if (first) {
@@ -92,15 +106,21 @@ export class Endless {
     pane.showResidual(take.t, Float64Array.from(series.residual));
   }
 
+  // The whole run has come: what waits to be shown is a part of it.
+  settle() {
+    cancelAnimationFrame(this.waiting);
+    this.waiting = 0;
+  }
+
   ended() {
     if (!this.on) return;
     const { pane } = this;
     this.set(false);
     pane.player.pullBy(null);
-    pane.hand.tell("Drag any link");
+    pane.hand.invite();
   }
 }
 
-function bodiesOf({ links, length, mass, shape, com, offset, inertia, pin, start }) {
-  return JSON.stringify([links, length, mass, shape, com, offset, inertia, pin, start]);
+function bodiesOf({ title, loads, run, ...bodies }) {
+  return JSON.stringify(bodies);
 }

@@ -34,9 +34,9 @@ function shownDegrees(value) {
   return typeof value === "number" ? shownValue(Number((value * DEGREE).toFixed(9))).replace(/^(-?\d+\.\d{6})\d+$/, "$1") : shownValue(value);
 }
 
-// A long number as far as it can be seen in a narrow field; all its digits are shown once it is typed into.
+// Long numbers as far as they can be seen in a narrow field; all their digits are shown once it is typed into.
 function shortened(text) {
-  return text.length > LONG && Number.isFinite(Number(text)) ? shownValue(Number(Number(text).toPrecision(SEEN))) : text;
+  return text.split(", ").map((part) => (part.length > LONG && Number.isFinite(Number(part)) ? shownValue(Number(Number(part).toPrecision(SEEN))) : part)).join(", ");
 }
 
 export const KINDS = {
@@ -67,7 +67,11 @@ export function field(label, { path, kind = "number", unit = "", slider = null, 
   const slide = (now) => { if (range) range.value = typeof now === "number" ? now : slider[0]; };
   let all = show(value);
   slide(value);
-  input.addEventListener("focus", () => { if (input.value === brief(all)) input.value = all; });
+  input.addEventListener("focus", () => {
+    if (input.value === all || input.value !== brief(all)) return;
+    input.value = all;
+    input.select();  // as the key Tab has selected it
+  });
   input.addEventListener("blur", () => { if (input.value === all) input.value = brief(all); });
   input.addEventListener("input", () => { changed(read(input.value)); slide(read(input.value)); });
   range?.addEventListener("input", () => { input.value = range.value; changed(Number(range.value)); });

@@ -17,11 +17,15 @@ export class Hand {
     const { endless } = this.pane, stage = player.root.querySelector(".stage");
     this.player = player;
     stage.querySelector(".tools").append(this.other);
-    this.tell(this.pane.inSpace ? "Drag a link, or beside it to turn the view" : "Drag any link");
+    this.invite();
     this.poser = this.pane.inSpace ? new SpacePoser(this.pane, player) : new Poser(player.stage, {
       linkage: () => this.pane.studio.model.linkage, grab: () => this.grab(), pose: (theta) => this.drag(theta), release: (theta, rates) => this.release(theta, rates),
       pulls: () => endless.on, pull: (hand) => endless.pull(hand),
     });
+  }
+
+  invite() {
+    this.tell(this.pane.inSpace ? "Drag a link, or beside it to turn the view" : "Drag any link");
   }
 
   get full() {

@@ -4,9 +4,11 @@ import { Player } from "/web/player.js";
 import { Motion } from "/web/motion.js";
 import { SpaceMotion } from "/web/spacemotion.js";
 import { SpacePlayer } from "/web/spaceplayer.js";
+import { SpaceStage } from "/web/spacestage.js";
 import { TimePlot } from "/web/plots.js";
 import { clockDecimals } from "/web/axes.js";
 import { card } from "/web/panels.js";
+import { blend, css } from "/web/painter.js";
 import { drawDisc, drawLine, el, picture } from "/web/dom.js";
 
 export const HUES = ["second", "third", "fourth", "fifth", "warn", "muted", "ink"];
@@ -52,35 +54,33 @@ function widened(swept, chain, grows) {
   return { ...swept, box: [x - half, y - half, x + half, y + half] };
 }
 
-// The chain may reach any place about its pivot.
+// The chain may reach any place in a ball about its pivot.
 function around(swept, { length }) {
   const reach = length.reduce((sum, one) => sum + one, 0);
-  return { ...swept, about: { x: 0, z: 0, radius: reach, low: -reach, high: reach } };
+  return { ...swept, about: { x: 0, z: 0, radius: reach, low: -reach, high: reach, ball: true } };
 }
 
-// Motions whose view stays where it is from one run to the next.
-const steady = (Base, wide) => class extends Base {
+// Motions of a kind whose view stays where it is from one run to the next.
+const steady = (Moves, wide) => class extends Moves {
   path() {
     this.wide ??= wide(super.path(), this.chain, this.count > 1);
     return this.wide;
   }
 };
 
-const Steady = steady(Motion, widened), SteadyInSpace = steady(SpaceMotion, around);
-
-// The last part of a motion that goes on: its trail has the points as they come.
-class Window extends Motion {
+// The last part of a motion of a kind that goes on: its trail, so many seconds long, has the points as they come.
+const passing = (Moves, wide) => class extends Moves {
   path() {
     if (this.wide) return this.wide;
-    const points = this.count, x = new Float32Array(points), y = new Float32Array(points);
-    for (let k = 0; k < points; k++) [x[k], y[k]] = this.at(this.t[k]).traced();
-    this.wide = widened({ x, y, points, box: super.path().box }, this.chain, true);
+    const points = this.count, [x, y, z] = ["x", "y", "z"].map(() => new Float32Array(points)), first = this.t.findIndex((t) => t >= this.end - this.recent);
+    for (let k = Math.max(0, first - 1); k < points; k++) [x[k], y[k], z[k]] = this.at(this.t[k]).traced();
+    this.wide = wide({ x, y, z, points }, this.chain, true);
     return this.wide;
   }
-}
+};
 
 // A player whose motions are of a kind; `wide` gives the view room for every pose.
-const lively = (Base, Moves, Held, wide) => class extends Base {
+const lively = (Base, Moves, wide, Held = steady(Moves, wide), Passing = passing(Moves, wide)) => class extends Base {
   constructor(root, content) {
     super(root, content, { header: false });
     this.setGhosts(content.others || []);
@@ -89,7 +89,7 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
     this.stage.paint = (context, width, height, t) => {
       this.lay();
       paint(context, width, height, t);
-      this.drawGhosts(context, t);
+      this.drawGhosts?.(context, t);
       this.drawHand(context);
       for (const draw of this.over) draw(context);
     };
@@ -147,7 +147,8 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
   follow(take) {
     const now = performance.now();
     this.shown = this.content.takes[0] = take;
-    this.adopt(new Window(take.chain, take.t, take.theta, take.omega));
+    const { chain, t, theta, omega, rows = theta, rates = omega } = take;
+    this.adopt(Object.assign(new Passing(chain, t, rows, rates), { recent: this.look.trail }));
     this.decimals = 2;
     if (this.motion.span - this.elapsed > LAG && this.playing) this.elapsed = this.motion.span;
     if (now - (this.plotted ?? 0) > EVERY) {
@@ -176,7 +177,7 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
     this.stage.lay(motion);
   }
 
-  // A line from the point of the linkage that the hand holds to the hand: { link, along, left, x, y } or null.
+  // A line from the point that the hand holds to the hand: { link, along, left, x, y }, in space { link, along, x, y, z }, or null.
   pullBy(hand, linkage) {
     Object.assign(this, { hand, linkage });
     this.request();
@@ -185,7 +186,7 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
   drawHand(context) {
     const { stage, hand } = this;
     if (!hand) return;
-    const { x, y } = this.linkage.point(this.linkage.frames(stage.motion.angles), hand), from = stage.pixel(x, y), to = stage.pixel(hand.x, hand.y);
+    const [from, to] = this.pulled(hand);
     context.setLineDash([4, 4]);
     drawLine(context, from, to, stage.colours.accent, 1.8);
     context.setLineDash([]);
@@ -207,21 +208,8 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
   }
 
   setGhosts(others) {
-    this.ghosts = others.map((other, k) => ({ name: other.name, hue: HUES[k % HUES.length], motion: new Moves(this.content.takes[0].chain, other.t, other.theta, other.omega) }));
-  }
-
-  drawGhosts(context, t) {
-    const { stage } = this;
-    context.lineJoin = context.lineCap = "round";
-    for (const { motion, hue } of this.ghosts) {
-      motion.at(motion.sign > 0 ? Math.min(t, motion.end) : Math.max(t, motion.end));
-      Object.assign(context, { strokeStyle: stage.colours[hue], globalAlpha: 0.85, lineWidth: Math.max(1.6, 0.32 * stage.thickness) });
-      context.beginPath();
-      for (let i = 0; i <= motion.n; i++) context.lineTo(...stage.pixel(motion.x[i], motion.y[i]));
-      context.stroke();
-      drawDisc(context, stage.pixel(motion.x[motion.n], motion.y[motion.n]), 0.6 * context.lineWidth + 2, stage.colours[hue]);
-      context.globalAlpha = 1;
-    }
+    const { chain } = this.content.takes[0];
+    this.ghosts = others.map((other, k) => ({ name: other.name, hue: HUES[k % HUES.length], motion: super.motionOf({ chain, ...other }) }));
   }
 
   // A further plot over time, above the others or below them, made when first asked for. lines: [{ name, t, values, colour }], none:
@@ -249,5 +237,66 @@ const lively = (Base, Moves, Held, wide) => class extends Base {
   }
 };
 
-export const LivePlayer = lively(Player, Motion, Steady, widened);
-export const LiveSpacePlayer = lively(SpacePlayer, SpaceMotion, SteadyInSpace, around);
+// Put a motion to a time, or to its end.
+function until(motion, t) {
+  return motion.at(motion.sign > 0 ? Math.min(t, motion.end) : Math.max(t, motion.end));
+}
+
+export class LivePlayer extends lively(Player, Motion, widened) {
+  // Where the hand pulls, and where it is, on the canvas.
+  pulled(hand) {
+    const { stage, linkage } = this, { x, y } = linkage.point(linkage.frames(stage.motion.angles), hand);
+    return [stage.pixel(x, y), stage.pixel(hand.x, hand.y)];
+  }
+
+  drawGhosts(context, t) {
+    const { stage } = this;
+    context.lineJoin = context.lineCap = "round";
+    for (const { motion, hue } of this.ghosts) {
+      until(motion, t);
+      Object.assign(context, { strokeStyle: stage.colours[hue], globalAlpha: 0.85, lineWidth: Math.max(1.6, 0.32 * stage.thickness) });
+      context.beginPath();
+      for (let i = 0; i <= motion.n; i++) context.lineTo(...stage.pixel(motion.x[i], motion.y[i]));
+      context.stroke();
+      drawDisc(context, stage.pixel(motion.x[motion.n], motion.y[motion.n]), 0.6 * context.lineWidth + 2, stage.colours[hue]);
+      context.globalAlpha = 1;
+    }
+  }
+}
+
+// A stage in space with other motions among the links, each of their links in its place from behind to the front.
+class GhostStage extends SpaceStage {
+  trail() {
+    return [...super.trail(), ...(this.ghosts ?? []).flatMap((ghost) => this.ghostly(ghost))];
+  }
+
+  // A link that lies in one of the chain is drawn over it.
+  ghostly({ motion, hue }) {
+    const { context, camera, colours, t } = this, { n, x, y, z } = until(motion, t), width = Math.max(1.6, 0.32 * this.thickness);
+    const places = Array.from({ length: n + 1 }, (_, i) => { const [px, py, depth, size] = camera.place(x[i], y[i], z[i]); return [px, py, depth + this.radius, size]; });
+    return places.slice(1).map((b, i) => ({
+      a: places[i], b, half: width / 2, link: NaN,
+      draw: () => {
+        const colour = css(blend(colours[hue], colours.ground, this.fade(b[2])));
+        drawLine(context, places[i], b, colour, width);
+        if (i === n - 1) drawDisc(context, b, 0.6 * width + 2, colour);
+      },
+    }));
+  }
+}
+
+export class LiveSpacePlayer extends lively(SpacePlayer, SpaceMotion, around) {
+  pulled({ link, along, x, y, z }) {
+    const { stage } = this;
+    return [stage.pixel(...stage.motion.spot(link, along)), stage.pixel(x, y, z)];
+  }
+
+  stageOn(...given) {
+    return new GhostStage(...given);
+  }
+
+  setGhosts(others) {
+    super.setGhosts(others);
+    this.stage.ghosts = this.ghosts;
+  }
+}

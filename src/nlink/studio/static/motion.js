@@ -257,6 +257,7 @@ export class MotionPane extends Pane {
   // The whole run has come.
   complete(told, content) {
     const { player } = this;
+    this.endless.settle();
     player.live = false;
     if (this.shows || this.endless.on) player.show(content, { hold: true });
     else this.showFirst(content);

@@ -1,6 +1,6 @@
 // Panes that show motions side by side: near-copies, formulations, modes.
 
-import { HUES, LivePlayer } from "./live.js";
+import { HUES, LivePlayer, LiveSpacePlayer } from "./live.js";
 import { Pane, table } from "./pane.js";
 import { choice } from "./fields.js";
 import { counted } from "./building.js";
@@ -12,13 +12,14 @@ const DEGREE = 180 / Math.PI;
 // A pane with a player that is made when there is something to show.
 class PlayerPane extends Pane {
   play(content, ...before) {
-    if (this.player) {
+    const Kind = content.takes[0].chain.space ? LiveSpacePlayer : LivePlayer;
+    if (this.player instanceof Kind) {
       this.body.replaceChildren(...before, this.player.root);
       this.player.show(content);
     } else {
       const root = el("div", { class: "player" });
       this.body.replaceChildren(...before, root);
-      this.player = new LivePlayer(root, content);
+      this.player = new Kind(root, content);
     }
     this.player.setPlaying(false);
     if (!wantsCalm()) this.player.play();
@@ -33,7 +34,7 @@ function apart(content, hues) {
 
 export class CopiesPane extends PlayerPane {
   constructor(studio) {
-    super(studio, { name: "Copies", kind: "copies", go: "Run copies", again: "compute", hint: "The same chain several times, its first angle each time a little further: watch when they part." });
+    super(studio, { name: "Copies", kind: "copies", go: "Run copies", again: "compute", hint: "The same model several times, its first link each time turned a little further: watch when they part." });
     this.values = { copies: 5, apart: 1e-5 / DEGREE };
     this.place(this.number("Copies", "copies"), this.number("Apart by", "apart", "\u00b0", "degrees"));
   }
@@ -98,6 +99,7 @@ export class ModesPane extends PlayerPane {
       row.firstChild.replaceChildren(el("button", { type: "button", class: "link", onclick: () => player.take(k) }, String(k + 1)));
       row.addEventListener("click", () => player.take(k));
     });
-    this.say(`${message.stable ? "stable" : "not stable"} there; ${counted(message.table.length, "mode")}, press one to see it`);
+    const turning = message.rate ? `, in steady turning at ${valueText(message.rate, 4)} rad/s, seen in the frame that turns with it` : "";
+    this.say(`${message.stable ? "stable" : "not stable"} there${turning}; ${counted(message.table.length, "mode")}, press one to see it`);
   }
 }

@@ -130,14 +130,14 @@ export class SpaceForm {
     const poses = choice("Pose", { path: "start.shape", options: POSES, value: "", changed });
     if (!Array.isArray(pose)) return [poses];
     const shown = Math.min(n, MANY), errors = el("div", { class: "row wide" }, el("input", { type: "hidden", "data-path": "start" }), errorNote());
-    const rows = Array.from({ length: shown }, (_, i) => [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), ...this.entry(i, pose[i]), el("td", {}, this.rates(i))), el("tr", { class: "below" }, el("td", { colspan: 4 }, errorNote()))]).flat();
+    const rows = Array.from({ length: shown }, (_, i) => [el("tr", {}, el("th", { scope: "row" }, String(i + 1)), ...this.entry(i, pose[i]), el("td", { class: "long" }, this.rates(i))), el("tr", { class: "below" }, el("td", { colspan: 4 }, errorNote()))]).flat();
     return [poses, errors, el("p", { class: "hint" }, "Drag a link, also while it moves, or type. Rates are x, y, z in the axes of space, of a hinge about it:"), grid(["", "inclination \u00b0", "azimuth \u00b0", "rates \u00b0/s"], rows),
       ...(n > shown ? [el("p", { class: "hint" }, `and ${n - shown} more links`)] : [])];
   }
 
   // Two cells for a link: its inclination and azimuth, or the angles of its joint.
   entry(i, pose) {
-    const { editor, model } = this, path = `start.pose.${i}`, cell = (label, at, options) => el("td", {}, editor.cell(`${label} of link ${i + 1} in degrees`, at, options));
+    const { editor, model } = this, path = `start.pose.${i}`, cell = (label, at, options) => el("td", {}, editor.cell(`${label} of link ${i + 1} in degrees`, at, { narrow: true, ...options }));
     if (!Array.isArray(pose)) return [cell("Angle", path, { kind: "degrees" }), el("td", {}, "\u2013")];
     if (pose.length === 2) return [cell("First angle", `${path}.0`, { kind: "degrees" }), cell("Second angle", `${path}.1`, { kind: "degrees" })];
     const set = (inclination, azimuth) => model.set(path, pointed(this.table.start.pose[i], inclination ?? inclinationOf(this.table.start.pose[i]), azimuth ?? azimuthOf(this.table.start.pose[i])));
@@ -145,7 +145,7 @@ export class SpaceForm {
   }
 
   rates(i) {
-    return this.editor.cell(`Rates of link ${i + 1} in degrees per second`, `start.omega.${i}`, { kind: "eachInDegrees" });
+    return this.editor.cell(`Rates of link ${i + 1} in degrees per second`, `start.omega.${i}`, { kind: "eachInDegrees", narrow: true });
   }
 }
 

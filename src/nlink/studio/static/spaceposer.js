@@ -111,6 +111,19 @@ export function still(chain) {
   return chain.pins.map((pins) => (pins.length === 1 ? 0 : Array(pins.length || 3).fill(0)));
 }
 
+// The start of a model that goes on as a motion does at the time that it shows.
+export function startFrom(motion) {
+  const standing = new Standing(motion.chain, motion.pose), omega = (i) => (i < 0 ? [0, 0, 0] : motion.turning(i));
+  const rates = motion.chain.pins.map((pins, i) => {
+    const against = omega(i).map((part, k) => part - omega(i - 1)[k]), axes = standing.axes(i), along = axes.map((axis) => dot(axis, against));
+    if (!pins.length) return omega(i);
+    if (pins.length === 1) return along[0];
+    const share = dot(...axes), [p, q] = along, rest = 1 - share * share;
+    return [(p - share * q) / rest, (q - share * p) / rest];
+  });
+  return { pose: standing.pose(), omega: rates };
+}
+
 export class SpacePoser {
   constructor(pane, player) {
     Object.assign(this, { pane, player, stage: player.stage, held: null });
@@ -129,16 +142,28 @@ export class SpacePoser {
     stage.canvas.setPointerCapture(event.pointerId);
     stage.chosen?.(link);
     shown.at(player.posed ? 0 : player.t);
+    if (this.pane.endless.on) {
+      const { place: grip, share } = this.gripOf(shown, link, place);
+      this.held = { link, pointer: event.pointerId, pulling: true, grip, along: share * shown.chain.length[link] };
+      this.pull(place);
+      return;
+    }
     const { chain } = shown, start = player.elapsed === 0 && !player.posed, standing = new Standing(chain, start ? studio.valid.stand.rows : shown.pose);
-    this.held = { link, from: place, pointer: event.pointerId, moved: false, standing, chain, start, playing: player.playing, grip: this.gripOf(standing, link, place), poses: [] };
+    this.held = { link, from: place, pointer: event.pointerId, moved: false, standing, chain, start, playing: player.playing, grip: this.gripOf(standing.motion, link, place).place, poses: [] };
     player.pause();
   }
 
-  // The place of the point of a link that lies under the pointer.
-  gripOf(standing, link, [px, py]) {
+  // The point of a link that lies under the pointer: its place on the canvas, and its share of the link.
+  gripOf(motion, link, [px, py]) {
     const { stage } = this, [a, b] = [stage.point(link), stage.point(link + 1)], dx = b[0] - a[0], dy = b[1] - a[1];
-    const share = Math.min(1, Math.max(LEAST, ((px - a[0]) * dx + (py - a[1]) * dy) / (dx * dx + dy * dy || 1))), [p, q] = [standing.hinge(link), standing.hinge(link + 1)];
-    return stage.pixel(...p.map((value, k) => value + share * (q[k] - value)));
+    const share = Math.min(1, Math.max(LEAST, ((px - a[0]) * dx + (py - a[1]) * dy) / (dx * dx + dy * dy || 1)));
+    return { share, place: stage.pixel(...motion.spot(link, share * motion.chain.length[link])) };
+  }
+
+  // The hand pulls in the plane of the view in which it took hold.
+  pull(place) {
+    const { link, along, grip } = this.held, [x, y, z] = this.stage.camera.point(place, grip);
+    this.pane.endless.pull({ link, along, x, y, z });
   }
 
   move(event) {
@@ -150,6 +175,10 @@ export class SpacePoser {
     if (event.pointerId !== held.pointer) return;
     event.stopImmediatePropagation();
     const place = placeIn(stage.canvas, event);
+    if (held.pulling) {
+      this.pull(place);
+      return;
+    }
     if (!held.moved && Math.hypot(place[0] - held.from[0], place[1] - held.from[1]) < SLOP) return;
     held.moved = true;
     held.standing = new Standing(held.chain, held.standing.rows);
@@ -166,7 +195,8 @@ export class SpacePoser {
     if (!held || event.pointerId !== held.pointer) return;
     event.stopImmediatePropagation();
     this.held = null;
-    if (held.moved) {
+    if (held.pulling) pane.endless.pull(null);
+    else if (held.moved) {
       if (held.playing) pane.wishes.play = true;
       pane.studio.posed(held.standing.pose(), held.playing ? this.swing(held, event.timeStamp) : held.start ? null : still(held.chain), true);
     } else {

@@ -18,7 +18,7 @@ import { recallTheme, toggleTheme } from "/web/colours.js";
 
 const CALM = 60;
 const POSED = '[data-path^="start."], [data-path*=".motion."]';
-const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["arrows, Enter", "with a tool: move a cursor on the stage, press and let go"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
+const KEYS = [["Ctrl Enter", "run"], ["Escape", "stop the run"], ["Ctrl Z, Ctrl Shift Z", "undo, redo"], ["v l s g o k x", "tools on the stage: pose, link, slider, hold, point, spring, delete; Escape leaves, Shift snaps to angles and the grid"], ["arrows, Enter", "with a tool: move a cursor on the stage, press and let go"], ["w", "drive a crank, without masses"], ["drag a link", "pose it, also while it moves: let go with a swing to throw it; with Shift the links behind turn with it, with Alt those before it follow"], ["Space", "play or pause"], ["\u2190 \u2192", "one step back or on; on a stage in space that Tab has reached, arrows turn the view, with Shift they move it"], ["4 6 8 2, 1 3 7", "in space: turn the view, look from the front, the side, above"], ["+ \u2212 f", "zoom in, out, fit"], ["t h c", "trail, hinges, colours"], ["d", "dark or light"], ["p", "save the frame as PNG"]];
 const STATES = { open: "", lost: "connection lost; coming back as soon as the studio answers", ended: "the studio was started anew: open the address that it printed" };
 
 class Studio {
@@ -127,12 +127,21 @@ class Studio {
     if (how === "whole") this.editor.render();
     if (this.motion.tools.fresh) this.motion.tools.leave();
     if (how !== "pose") this.motion.drive.forget();
-    this.undoButton.disabled = !this.model.past.length;
-    this.redoButton.disabled = !this.model.future.length;
+    this.enable(this.undoButton, this.redoButton, this.model.past.length);
+    this.enable(this.redoButton, this.undoButton, this.model.future.length);
     this.gallery.mark(this.model.table);
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.check(how), how === "whole" ? 0 : Math.max(0, CALM - (performance.now() - (this.checked ?? 0))));
     for (const pane of this.panes) pane.changed(how);
+  }
+
+  // A button that can do no more hands the focus to its opposite.
+  enable(node, opposite, count) {
+    if (!count && document.activeElement === node) {
+      opposite.disabled = false;
+      opposite.focus();
+    }
+    node.disabled = !count;
   }
 
   async check(how) {

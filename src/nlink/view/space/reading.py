@@ -29,7 +29,9 @@ def stand(chain: SpatialChain, position: np.ndarray) -> Stand:
 
 
 def rows_of(chain: SpatialChain, position: np.ndarray, velocity: np.ndarray) -> Rows:
-    """Return the rows of all links, and their rates."""
+    """Return the rows of all links, and their rates: where all joints are balls, the coordinates."""
+    if not chain.turning.any():
+        return position, velocity
     at = kinematics.turns(chain, position, velocity)
     spun = np.concatenate([np.zeros((*at.omega.shape[:-1], 1)), at.omega], -1)
     values, rates = [], []

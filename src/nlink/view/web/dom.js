@@ -70,7 +70,12 @@ export function dropdown(label, iconName, ...children) {
   const panel = el("div", { class: "panel" }, ...children);
   const menu = el("details", { class: "menu" }, el("summary", { "aria-label": label, title: label }, icon(iconName), el("span", {}, label)), panel);
   document.addEventListener("pointerdown", (event) => { if (!menu.contains(event.target)) menu.open = false; });
-  menu.addEventListener("keydown", (event) => { if (event.key === "Escape") menu.open = false; });
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    event.preventDefault();
+    menu.open = false;
+    menu.firstChild.focus();
+  });
   return menu;
 }
 

@@ -36,10 +36,14 @@ export class Motion {
 
   // Put the moment t into angles, rates, x and y (of a chain the hinges: the pivot first).
   at(t) {
-    const { n, count, theta, omega, angles, rates } = this;
+    return this.interpolate(t, this.angles, this.rates).place();
+  }
+
+  interpolate(t, angles, rates) {
+    const { count, theta, omega } = this;
     const k = intervalAt(this.t, t), h = count > 1 ? this.t[k + 1] - this.t[k] : 0;
     const s = h ? Math.min(1, Math.max(0, (t - this.t[k]) / h)) : 0;
-    for (let i = 0, j = k; i < n; i++, j += count) {
+    for (let i = 0, j = k; i < angles.length; i++, j += count) {
       if (!h) {
         angles[i] = theta[j];
         rates[i] = omega[j];
@@ -50,7 +54,7 @@ export class Motion {
       angles[i] = a + s * (v + s * (bend + s * twist));
       rates[i] = (v + s * (2 * bend + 3 * s * twist)) / h;
     }
-    return this.place();
+    return this;
   }
 
   // Put the hinges where the angles say.

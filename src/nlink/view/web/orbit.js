@@ -5,6 +5,8 @@
 
 const FAR = 3.6;
 const RIM = 24;
+// How much room is left below a ball, for the floor.
+const BELOW = 1.15;
 const MOST_ZOOM = 400, LEAST_ZOOM = 1 / 20;
 const OBLIQUE = [0.6, 0.26];
 
@@ -28,14 +30,15 @@ export class OrbitCamera {
     this.back = [sa * ce, se, ca * ce];
   }
 
-  // Fit an upright cylinder { x, z, radius, low, high } into a room of [left, top, right, bottom] pixels.
-  fit({ x, z, radius, low, high }, [left, top, right, bottom]) {
+  // Fit an upright cylinder { x, z, radius, low, high }, or the ball within it, into a room of [left, top, right, bottom] pixels.
+  fit({ x, z, radius, low, high, ball }, [left, top, right, bottom]) {
     const half = Math.max(1e-9, (high - low) / 2);
     this.middle = [x, low + half, z];
-    this.reach = Math.hypot(radius, half);
+    this.reach = ball ? radius : Math.hypot(radius, half);
     this.eye = FAR * this.reach;
-    let [l, t, r, b] = [0, 0, 0, 0];
-    for (let k = 0; k < 2 * RIM; k++) {
+    const seen = 1 / Math.sqrt(FAR * FAR - 1);
+    let [l, t, r, b] = ball ? [-seen, seen, seen, -BELOW * seen] : [0, 0, 0, 0];
+    for (let k = 0; k < (ball ? 0 : 2 * RIM); k++) {
       const a = (2 * Math.PI * k) / RIM, [u, v, depth] = this.seen(x + radius * Math.cos(a), k < RIM ? low : high, z + radius * Math.sin(a)), size = 1 / (this.eye - depth);
       [l, r, t, b] = [Math.min(l, u * size), Math.max(r, u * size), Math.max(t, v * size), Math.min(b, v * size)];
     }

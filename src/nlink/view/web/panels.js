@@ -70,6 +70,7 @@ export class Panels {
       phase: card("Phase portrait", this.phase.canvas),
       plane: card("Eigenvalues", this.plane.canvas),
     };
+    this.cards.plane.legend.append("growth (1/s) across, frequency (rad/s) up; shaded: decays");
     this.values = el("span", {});
     this.trust = el("span", { class: "trust" });
     this.cards.angles.legend.append(this.values, this.trust);
@@ -162,8 +163,7 @@ export class Panels {
     const [letter, unit, dot, pace] = slides ? ["s", " m", "v", " m/s"] : ["\u03b8", "\u00b0", "\u03c9", "\u00b0/s"];
     const turned = valueText(this.quantity === "wrapped" && !slides ? wrap(angle) : angle, 4);
     setText(this.values, `${letter}${number} = ${turned}${unit}   ${dot}${number} = ${valueText(motion.rates[link] * factor, 4)}${pace}`);
-    if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
-    else setText(this.cards.phase.legend, slides ? "displacement (m) across, velocity (m/s) up" : "angle (\u00b0) across, rate (\u00b0/s) up");
+    setText(this.cards.phase.legend, slides ? "displacement (m) across, velocity (m/s) up" : "angle (\u00b0) across, rate (\u00b0/s) up");
     if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));
   }
 }

@@ -309,14 +309,13 @@ export class Player {
   }
 
   actions() {
-    const twentieth = this.motion.span / 20, flip = (box) => box.firstChild.click();
+    const twentieth = this.motion.span / 20, flip = (box) => box.firstChild.click(), zoom = (factor) => () => this.stage.zoom(factor);
     const move = (sign) => (back) => (back < 0 ? this.jump(this.elapsed + sign * twentieth) : this.step(sign));
     return {
       " ": () => this.toggle(), ArrowLeft: move(-1), ArrowRight: move(1), Home: () => this.jump(0), End: () => this.jump(this.motion.span),
       ",": () => this.setSpeed(this.speed - 1), ".": () => this.setSpeed(this.speed + 1), l: () => this.setLoop(!this.loop),
       e: (back) => this.toEvent(back), n: (back) => this.pick(this.link + back), t: () => this.setTrail(this.trail + 1), o: () => this.traceTip(),
-      h: () => flip(this.hingeBox), c: () => this.nextColours(), "+": () => this.stage.zoom(1.3), "=": () => this.stage.zoom(1.3),
-      "-": () => this.stage.zoom(1 / 1.3), f: () => this.stage.fit(), m: (back) => this.take((this.index + back + this.content.takes.length) % this.content.takes.length),
+      h: () => flip(this.hingeBox), c: () => this.nextColours(), "+": zoom(1.3), "=": zoom(1.3), "-": zoom(1 / 1.3), f: () => this.stage.fit(), m: (back) => this.take((this.index + back + this.content.takes.length) % this.content.takes.length),
       d: toggleTheme, p: () => this.save(), i: () => this.about.showModal(), "?": () => this.help.showModal(),
     };
   }

@@ -2,7 +2,7 @@
 //
 // A line has three rows, its direction; a body four, its quaternion (w, x, y, z). x right, y up, z to the viewer.
 
-import { intervalAt } from "./axes.js";
+import { Motion } from "./motion.js";
 
 const MOST_MOMENTS = 3e6;
 const LONGEST_PATH = 12000;
@@ -13,47 +13,20 @@ export function turned([w, x, y, z], [a, b, c]) {
   return [a + w * p + y * r - z * q, b + w * q + z * p - x * r, c + w * r + x * q - y * p];
 }
 
-export class SpaceMotion {
+export class SpaceMotion extends Motion {
   // chain: { n, length, com, mass, turns, ... }; rows, rates: of t.length values, three a line, four a body (chain.turns).
   constructor(chain, t, rows, rates) {
-    Object.assign(this, { chain, t, rows, speeds: rates, n: chain.n, count: t.length, trace: chain.trace });
-    this.start = t[0];
-    this.end = t[t.length - 1];
-    this.sign = this.end < this.start ? -1 : 1;
-    this.span = Math.abs(this.end - this.start);
+    super(chain, t, rows, rates);
     let size = 0;
     this.first = chain.turns.map((turns) => (size += turns ? 4 : 3) - (turns ? 4 : 3));
     this.pose = new Float64Array(size);
     this.change = new Float64Array(size);
-    this.rates = new Float64Array(this.n);
-    for (const name of ["x", "y", "z"]) this[name] = new Float64Array(this.n + 1);
-  }
-
-  slides() {
-    return false;
-  }
-
-  nameOf(i) {
-    return `link ${i + 1}`;
+    this.z = new Float64Array(this.n + 1);
   }
 
   // Put the moment t into pose, change, rates (of all directions together) and the hinges, the pivot first.
   at(t) {
-    const { count, rows, speeds, pose, change } = this;
-    const k = intervalAt(this.t, t), h = count > 1 ? this.t[k + 1] - this.t[k] : 0;
-    const s = h ? Math.min(1, Math.max(0, (t - this.t[k]) / h)) : 0;
-    for (let i = 0, j = k; i < pose.length; i++, j += count) {
-      if (!h) {
-        pose[i] = rows[j];
-        change[i] = speeds[j];
-        continue;
-      }
-      const a = rows[j], v = h * speeds[j], rise = rows[j + 1] - a;
-      const bend = 3 * rise - 2 * v - h * speeds[j + 1], twist = v + h * speeds[j + 1] - 2 * rise;
-      pose[i] = a + s * (v + s * (bend + s * twist));
-      change[i] = (v + s * (2 * bend + 3 * s * twist)) / h;
-    }
-    return this.place();
+    return this.interpolate(t, this.pose, this.change).place();
   }
 
   // Scale each link to 1, and put the hinges where the directions say.
@@ -67,7 +40,7 @@ export class SpaceMotion {
       for (let k = from; k < to; k++) along += (pose[k] /= size) * change[k];
       for (let k = from; k < to; k++) speed += (change[k] -= along * pose[k]) ** 2;
       rates[i] = (turns[i] ? 2 : 1) * Math.sqrt(speed);
-      const [ex, ey, ez] = this.direction(i);
+      const [ex, ey, ez] = turns[i] ? this.direction(i) : [pose[from], pose[from + 1], pose[from + 2]];
       x[i + 1] = x[i] + length[i] * ex;
       y[i + 1] = y[i] + length[i] * ey;
       z[i + 1] = z[i] + length[i] * ez;
@@ -87,7 +60,7 @@ export class SpaceMotion {
   }
 
   // The angular velocity in world axes: e x e' of a line, 2 q' conj(q) of a body.
-  omega(i) {
+  turning(i) {
     const { change } = this, k = this.first[i];
     if (this.chain.turns[i]) {
       const [w, x, y, z] = this.quaternion(i), [a, b, c, d] = change.subarray(k, k + 4);
@@ -169,7 +142,7 @@ export class SpaceMotion {
 
   values() {
     const links = [...Array(this.n).keys()];
-    return [...links.flatMap((i) => this.direction(i)), ...links.flatMap((i) => this.omega(i))];
+    return [...links.flatMap((i) => this.direction(i)), ...links.flatMap((i) => this.turning(i))];
   }
 }
 

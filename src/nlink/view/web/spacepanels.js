@@ -7,6 +7,8 @@ import { linkColours, tokens } from "./colours.js";
 
 const IN_DEGREES = 180 / Math.PI;
 const MOST = 24, POINTS = 1200;
+// Poses of links that are looked at for the plots.
+const MOMENTS = 60000;
 const QUANTITIES = { inclination: "inclination", azimuth: "azimuth", rate: "rate" };
 const LETTERS = { inclination: "\u03b8", azimuth: "\u03c6", rate: "\u03c9" };
 
@@ -46,12 +48,11 @@ export class SpacePanels extends Panels {
     this.which.value = link;
     this.cards.phase.title.textContent = this.motion.n > 1 ? `End of link ${link + 1} from above` : "Tip from above";
     this.showAngles();
-    this.showAbove();
   }
 
   // Times at which the plots follow the motion.
   times() {
-    const { motion } = this, count = motion.span ? POINTS : 1;
+    const { motion } = this, count = motion.span ? Math.min(POINTS, Math.ceil(MOMENTS / motion.n)) : 1;
     return Float64Array.from({ length: count }, (_, k) => motion.start + ((motion.end - motion.start) * k) / Math.max(1, count - 1));
   }
 
@@ -63,8 +64,12 @@ export class SpacePanels extends Panels {
   showAngles() {
     const { motion, quantity, link } = this, n = motion.n, colours = linkColours(n, this.colours.dark), drawn = Math.min(n, MOST);
     const others = Array.from({ length: drawn }, (_, k) => Math.round(((drawn - 1 - k) * (n - 1)) / Math.max(1, drawn - 1))).filter((i) => i !== link);
-    const links = [...others, link], t = this.times(), values = links.map(() => new Float64Array(t.length)), turns = quantity === "azimuth";
-    t.forEach((time, k) => { motion.at(time); links.forEach((i, row) => { values[row][k] = this.value(i); }); });
+    const links = [...others, link], t = this.times(), [x, z, ...values] = [0, 0, ...links].map(() => new Float64Array(t.length)), turns = quantity === "azimuth";
+    t.forEach((time, k) => {
+      motion.at(time);
+      links.forEach((i, row) => { values[row][k] = this.value(i); });
+      [x[k], z[k]] = [motion.x[link + 1], motion.z[link + 1]];
+    });
     const line = (i, row) => ({
       t, values: values[row], colour: colours[i], period: turns ? 360 : undefined, width: i === link ? 2 : n <= 6 ? 1.3 : n <= MOST ? 0.9 : 0.6,
       alpha: i === link ? 1 : n <= 6 ? 0.75 : 0.5, now: i === link ? () => this.value(i) : null,
@@ -74,15 +79,14 @@ export class SpacePanels extends Panels {
     this.angles.show(links.map(line), this.marks(), { degrees: quantity !== "rate", range });
     const unit = quantity === "rate" ? "\u00b0/s" : "\u00b0", name = quantity[0].toUpperCase() + quantity.slice(1);
     this.cards.angles.title.textContent = n > MOST ? `${name} of ${MOST} links` : `${name} (${unit})`;
+    if (!this.take.plane) this.showAbove(t, x, z);
     this.redraw?.();
   }
 
-  showAbove() {
-    const { motion, link } = this, t = this.times(), x = new Float64Array(t.length), z = new Float64Array(t.length);
-    t.forEach((time, k) => { motion.at(time); [x[k], z[k]] = [motion.x[link + 1], motion.z[link + 1]]; });
+  showAbove(t, x, z) {
+    const { motion, link } = this;
     this.above.reach = 1.08 * Math.max(1e-9, ...extent(x).map(Math.abs), ...extent(z).map(Math.abs));
     this.above.show({ t, angles: x, rates: z, now: () => [motion.x[link + 1], motion.z[link + 1]], colour: linkColours(motion.n, this.colours.dark)[link], wrapped: false });
-    this.redraw?.();
   }
 
   draw(t) {
@@ -90,7 +94,8 @@ export class SpacePanels extends Panels {
     if (this.colours !== tokens()) this.showLink(link);
     motion.at(t);
     this.angles.draw(t);
-    this.above.draw(t);
+    if (take.plane) this.plane.draw(t);
+    else this.above.draw(t);
     const number = String(link + 1).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit))), text = (name, value, unit) => `${LETTERS[name]}${number} = ${valueText(value, 4)}${unit}`;
     setText(this.values, [text("inclination", IN_DEGREES * motion.inclination(link), "\u00b0"), text("azimuth", IN_DEGREES * motion.azimuth(link), "\u00b0"), text("rate", IN_DEGREES * motion.rates[link], "\u00b0/s")].join("   "));
     setText(this.cards.phase.legend, "x (m) across, z (m) towards you");
