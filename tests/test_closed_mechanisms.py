@@ -456,6 +456,18 @@ def test_forces_that_are_unique_are_right_in_spite_of_spare_rows():
 # Long runs, orders, options ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("aside", [0.0, 1e-6, -1e-4])
+def test_forces_have_poles_at_dead_positions(aside):
+    """Two loops, rods of 1 kg and 1 m: an outer rocker alone would turn faster than all do, by a torque g/36 that has no lever."""
+    model = linkages.a02(2).model
+    theta, rate = np.full(model.n, math.pi / 2), np.zeros(model.n)
+    theta[::2], rate[::2] = math.pi / 2 + aside, -1.0
+    along, across = formulate(model).reactions(theta, rate)[-2]
+    assert across == pytest.approx(-9.81 / 12, abs=1e-4)
+    assert along * aside == pytest.approx(-9.81 / 36 if aside else 0.0, abs=1e-4)
+    assert abs(along) < 1e-9 or aside
+
+
 def test_closures_stay_closed_over_a_long_run():
     """100 s of a slider-crank, a five-bar and Jansen's leg under gravity: gaps of rounding, energies to the tolerance."""
     for linkage in (linkages.slider_crank(), linkages.five_bar(), linkages.jansen()):

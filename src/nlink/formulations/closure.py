@@ -21,6 +21,7 @@ from nlink.formulations.constraint_rows import (
     MATRICES,
     NONE_OFF,
     ORDER,
+    PIVOT,
     SIGMA,
     SPARE,
     TO_ROW,
@@ -28,6 +29,7 @@ from nlink.formulations.constraint_rows import (
     Z,
 )
 from nlink.formulations.envelope import PLAIN
+from nlink.formulations.factors import HIT
 from nlink.formulations.row_numbers import AXIS, CLOSURE, FIRST, LAST, SCALE, RowNumbers, row_numbers
 from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
@@ -148,7 +150,10 @@ def _driven_too_far(model: Mechanism, y: np.ndarray, w: np.ndarray) -> np.ndarra
 
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
-    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare; NaN at a dead position."""
+    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare.
+
+    On a dead position the row that vanishes has none: beside it, its multiplier is as the inverse of the distance.
+    """
     m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
     if w[INFO, KEPT] == NONE_OFF:
         return _smallest(w[Z, :m], _plain_rows(numbers, w), numbers.spare)
@@ -160,9 +165,11 @@ def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
         return np.full(m, np.nan)
     combined = np.linalg.solve(R, -(w[Z, :used] + w[PART, :used])) if used else np.zeros(0)
     sizes = np.zeros(m)
-    for r, size in zip(order[:used], combined, strict=True):
+    for r, size, pivot in zip(order[:used], combined, w[PIVOT, :used], strict=True):
         if not w[LATE, r]:
             sizes[r] += size
+            continue
+        if pivot < HIT * numbers.places[SCALE, r]:
             continue
         those = slice(int(w[FROM_ROW, r]), int(w[TO_ROW, r]) + 1)
         sizes[those] += w[parts + r, those] * size
