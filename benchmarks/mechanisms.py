@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -182,14 +183,23 @@ def many(model: Mechanism, state: np.ndarray, count: int) -> float:
     return best(lambda: rates_many(np.zeros(count), states, system.parameters, out, forces, w), 3) / count
 
 
+def formulating(loops: int) -> float:
+    """Return the CPU time in s in which a ladder that was not seen before becomes a system."""
+    model = ladder(loops)
+    other = Mechanism([Link.rod(1.0, 2.0).on(GROUND, (0.0, 0.0)), *model.links[1:]], pins=model.pins)
+    begin = time.process_time()
+    nlink.formulate(other)
+    return time.process_time() - begin
+
+
 def loops() -> None:
     print("\nOne evaluation of a ladder of loops (IFToMM A02), its state being closed in it, ns a body (goal: 25 for any length)")
-    print(f"{'loops':>6} {'away':>9} {'beside a dead position by 0.05 rad':>36}")
+    print(f"{'loops':>6} {'away':>9} {'beside a dead position by 0.05 rad':>36} {'formulate, s':>14}")
     for count in LADDERS:
         bodies = 2 * count + 1
         away = many(ladder(count), leaning(count, 2.4), max(2, 50_000 // bodies))
-        beside = many(ladder(count), leaning(count, math.pi / 2 + 0.05), max(1, 5_000 // bodies)) if count <= 300 else math.nan
-        print(f"{count:>6} {1e9 * away / bodies:>9.0f} {1e9 * beside / bodies:>36.0f}")
+        beside = many(ladder(count), leaning(count, math.pi / 2 + 0.05), max(1, 5_000 // bodies))
+        print(f"{count:>6} {1e9 * away / bodies:>9.0f} {1e9 * beside / bodies:>36.0f} {formulating(count):>14.2f}")
     whole_run()
     squeezed()
 

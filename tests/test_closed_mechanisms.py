@@ -36,7 +36,9 @@ from nlink import (
     formulate,
     simulate,
 )
+from nlink.formulations.constraint_rows import END, INFO, KEPT
 from nlink.mechanics import kinematics, loop_closure
+from nlink.mechanics.equations import rates
 from nlink.mechanics.points import ends
 from nlink.view.words import run_lines
 
@@ -324,6 +326,12 @@ def pendulum(inertia: float, weight: float) -> Chain:
     return Chain([Link(1.0, mass, 0.1, inertia - mass * 0.01)])
 
 
+def as_one(model: Mechanism) -> tuple[float, float]:
+    """Return inertia and weight of the pendulum that the equal rockers of parallel four-bars in a row make."""
+    rockers, couplers, length = model.mass[::2].sum(), model.mass[1::2].sum(), model.length[0]
+    return (rockers / 3 + couplers) * length**2, (rockers / 2 + couplers) * length * 9.81
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_unequal_parallel_loops_pass_their_dead_positions_on_the_smooth_branch(seed):
     """Three loops whose lengths add up to rounding only: all rockers turn as one pendulum, which is integrated on its own."""
@@ -331,13 +339,28 @@ def test_unequal_parallel_loops_pass_their_dead_positions_on_the_smooth_branch(s
     rate = np.where(np.isclose(start, math.pi), -2.0, 0.0)
     run = simulate(model, start, rate, t_end=10.0, save=0.1, rtol=1e-11, atol=1e-11)
     rockers, couplers = [0, 2, 4, 6], [1, 3, 5]
-    length = model.length[0]
-    moved = (model.mass[rockers].sum() / 3 + model.mass[couplers].sum()) * length**2
-    pull = (model.mass[rockers].sum() / 2 + model.mass[couplers].sum()) * length * 9.81
-    other = simulate(pendulum(moved, pull), math.pi, -2.0, t_end=10.0, save=0.1, rtol=1e-12, atol=1e-12)
+    other = simulate(pendulum(*as_one(model)), math.pi, -2.0, t_end=10.0, save=0.1, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(run.theta[:, rockers], np.tile(other.theta, 4), atol=2e-7)
     np.testing.assert_allclose(run.theta[:, couplers], math.pi / 2, atol=1e-9)
     assert len([event for event in run.events if event.name == "dead position"]) >= 5
+
+
+@pytest.mark.parametrize("aside", [0.05, 1e-3, 1e-5])
+def test_the_work_beside_a_dead_position_grows_with_the_length_of_a_ladder_alone(aside):
+    """Sixty loops, half of whose rows nearly vanish: each reflection reaches a few columns. The accelerations are those of one
+    pendulum, as well as the distance to the dead position lets lengths that fit to rounding say so.
+    """
+    model, theta = unequal(60, 1)
+    theta[::2], rate = math.pi / 2 + aside, np.zeros(model.n)
+    rate[::2] = -2.0
+    system = formulate(model)
+    out, w = np.empty(system.full_size), system.scratch()
+    rates(0.0, np.concatenate([theta, rate, np.zeros(system.full_size - 2 * model.n)]), system.equations, out, w)
+    (moved, pull), found, error = as_one(model), out[model.n : 2 * model.n], 1e-12 + 1e-14 / aside
+    assert np.abs(found[::2] + pull / moved * math.sin(theta[0])).max() <= error
+    assert np.abs(found[1::2]).max() <= error
+    assert w[INFO, KEPT] == model.rows
+    assert (w[END, : model.rows] - np.arange(model.rows)).max() <= 12
 
 
 @settings(max_examples=12)
@@ -431,6 +454,18 @@ def test_forces_that_are_unique_are_right_in_spite_of_spare_rows():
 
 
 # Long runs, orders, options ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("aside", [0.0, 1e-6, -1e-4])
+def test_forces_have_poles_at_dead_positions(aside):
+    """Two loops, rods of 1 kg and 1 m: an outer rocker alone would turn faster than all do, by a torque g/36 that has no lever."""
+    model = linkages.a02(2).model
+    theta, rate = np.full(model.n, math.pi / 2), np.zeros(model.n)
+    theta[::2], rate[::2] = math.pi / 2 + aside, -1.0
+    along, across = formulate(model).reactions(theta, rate)[-2]
+    assert across == pytest.approx(-9.81 / 12, abs=1e-4)
+    assert along * aside == pytest.approx(-9.81 / 36 if aside else 0.0, abs=1e-4)
+    assert abs(along) < 1e-9 or aside
 
 
 def test_closures_stay_closed_over_a_long_run():

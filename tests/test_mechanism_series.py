@@ -105,7 +105,16 @@ def test_there_and_back():
 # Side by side --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mechanism", [BRANCHED, DRIVEN])
+def plain() -> Mechanism:
+    """Hinges alone under gravity: on the ground twice, on tips and beside axes; centres of mass beside them too."""
+    rng, bodies = np.random.default_rng(5), []
+    for i, parent in enumerate([GROUND, 0, 0, 1, 2, 2, 2, GROUND, 7, 3]):
+        link = Link(*rng.uniform(0.2, 1.5, 4).tolist(), offset=float(rng.normal()) * (i % 2))
+        bodies.append(link.on(parent, (0.2, 0.3 * (i % 3))))
+    return Mechanism(bodies)
+
+
+@pytest.mark.parametrize("mechanism", [BRANCHED, DRIVEN, plain()])
 def test_rates_of_many_states_are_those_of_each(mechanism):
     system, t = formulate(mechanism), 0.15
     states = np.random.default_rng(0).normal(size=(2 * mechanism.n, 21))

@@ -21,28 +21,28 @@ import numpy as np
 from nlink.compiled.jit import apart, kernel
 from nlink.compiled.references import by_address
 from nlink.formulations.closing import close, factor_masses, place_all, settle_rates
-from nlink.formulations.delassus import factor_swept, solve
-from nlink.formulations.envelope import SWEPT
-from nlink.formulations.factors import (
-    ALL,
-    HIT,
+from nlink.formulations.combining import recombined
+from nlink.formulations.constraint_rows import (
+    FROM_BODY,
+    FROM_ROW,
     INFO,
     KEPT,
+    LATE,
     MISSED,
     NONE_OFF,
     ORDER,
     PIVOT,
     RIGHT,
+    TO_BODY,
+    TO_ROW,
     UNDETERMINED,
     Z,
-    along_q,
-    factor,
-    factor_whole,
-    forward,
     matrices,
-    recombined,
 )
-from nlink.formulations.row_numbers import GEAR, KIND, SCALE
+from nlink.formulations.delassus import factor_swept, solve
+from nlink.formulations.envelope import SWEPT
+from nlink.formulations.factors import ALL, HIT, along_q, factor, factor_whole, forward
+from nlink.formulations.row_numbers import FIRST, GEAR, KIND, LAST, SCALE
 from nlink.formulations.rows import ACC, GIVE, PART, ROOT, STEP, ClosedParameters, gradient, miss_pull, pull_of
 from nlink.formulations.tree import AL, AX, AY, CZ, act, outward
 from nlink.mechanics.contract import right_hand_side
@@ -102,20 +102,20 @@ def accelerate_sharply(kept, p, w):
     n, rows = p.chain.n, p.rows
     used = rows.total - rows.spare
     if kept == NONE_OFF:
-        kept = factor(True, p, w)
-        w[INFO, KEPT] = kept
+        w[INFO, KEPT] = factor(p, w)
     for i in range(n):
         w[STEP, rows.column[i]] = -w[CZ, i] / math.sqrt(w[GIVE, i]) if not p.tree.bodies[PRESCRIBED, i] else 0.0
         w[CZ, i] = 0.0
     outward(p, w, w[ACC], 0, 0.0)
     for r in range(rows.total):
         w[MISSED, r] = miss_pull(r, p, w)
-    recombined(kept, p, w)
-    for k in range(kept, used):
-        if w[PIVOT, k] < HIT * rows.places[SCALE, int(w[ORDER, k])]:
-            follow(k, kept, p, w)
-    factor_whole(kept, p, w)
-    forward(kept, ALL, 0.0, True, p, w)
+    recombined(p, w)
+    for k in range(used):
+        r = int(w[ORDER, k])
+        if w[LATE, r] != 0.0 and w[PIVOT, k] < HIT * rows.places[SCALE, r]:
+            follow(k, r, p, w)
+    factor_whole(p, w)
+    forward(ALL, 0.0, True, p, w)
     along_q(STEP, used, True, p, w)
     for k in range(used):
         w[PART, k], w[STEP, k] = w[STEP, k], -w[Z, k]
@@ -135,8 +135,8 @@ def weigh(t, p, w, out):
 
 
 @apart
-def follow(k, kept, p, w):
-    """Let the derivative of row k along the motion take its place: on a dead position the row itself says nothing.
+def follow(k, r, p, w):
+    """Let the derivative of row r along the motion take its place, in reflection k: on a dead position the row itself says nothing.
 
     The derivatives are taken from two states apart along the motion.
     """
@@ -150,24 +150,25 @@ def follow(k, kept, p, w):
         return
     by = APART / speed
     pulled = 0.0
+    for i in range(int(w[FROM_BODY, r]), int(w[TO_BODY, r]) + 1):
+        w[combined + r, i] = 0.0
     for i in range(n):
-        w[combined + k, i] = 0.0
         w[PART, i] = w[Q, i]
     for side in (1.0, -1.0):
         for i in range(n):
             w[Q, i] = w[PART, i] + side * by * w[V, i]
         place_all(p, w)
         carried(p, w)
-        pulled += side * along_parts(k, kept, side / (2.0 * by), p, w) / (2.0 * by)
+        pulled += side * along_parts(r, side / (2.0 * by), p, w) / (2.0 * by)
     for i in range(n):
         w[Q, i] = w[PART, i]
     place_all(p, w)
     total, turn = pulled / 3.0, 0.0
-    for i in range(n):
-        total += w[combined + k, i] * w[ACC, i]
-        turn += w[combined + k, i] * w[V, i]
+    for i in range(int(w[FROM_BODY, r]), int(w[TO_BODY, r]) + 1):
+        total += w[combined + r, i] * w[ACC, i]
+        turn += w[combined + r, i] * w[V, i]
     w[RIGHT, k] = total
-    if abs(turn) > 1e-6 * p.rows.places[SCALE, int(w[ORDER, k])] * speed * speed:
+    if abs(turn) > 1e-6 * p.rows.places[SCALE, r] * speed * speed:
         w[INFO, UNDETERMINED] = SPLIT
 
 
@@ -187,19 +188,19 @@ def carried(p, w):
 
 
 @apart
-def along_parts(k, kept, times, p, w):
-    """Add the gradient of the combined row k, so many times, to its row; return its second derivative without accelerations."""
+def along_parts(r, times, p, w):
+    """Add the gradient of row r, combined, so many times, to the combined row; return its second derivative at no accelerations."""
     plain, _, combined, parts = matrices(p)
-    total = 0.0
-    for j in range(kept + 1):
-        at = k if j == kept else j
-        r, part = int(w[ORDER, at]), 1.0 if at == k else -w[parts + k, at]
-        if part == 0.0 or p.rows.whole[KIND, r] == GEAR:  # the gradient of a gear does not change
+    whole, total = p.rows.whole, 0.0
+    for j in range(int(w[FROM_ROW, r]), int(w[TO_ROW, r]) + 1):
+        part = w[parts + r, j]
+        if part == 0.0 or whole[KIND, j] == GEAR:  # the gradient of a gear does not change
             continue
-        gradient(r, plain + r, p, w)
-        for i in range(p.chain.n):
-            w[combined + k, i] += times * part * w[plain + r, i]
-        total += part * miss_pull(r, p, w)
+        gradient(j, plain + j, p, w)
+        for k in range(whole[FIRST, j], whole[LAST, j]):
+            i = p.rows.paths[k]
+            w[combined + r, i] += times * part * w[plain + j, i]
+        total += part * miss_pull(j, p, w)
     return total
 
 

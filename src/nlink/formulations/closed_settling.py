@@ -8,9 +8,10 @@ from nlink.compiled.jit import apart, entry, kernel
 from nlink.compiled.references import by_address
 from nlink.compiled.views import views
 from nlink.formulations.closing import change_plainly, close, factor_masses, factor_rows, from_columns, move_all, place_all
+from nlink.formulations.constraint_rows import NONE_OFF
 from nlink.formulations.delassus import factor_swept, solve
 from nlink.formulations.envelope import SWEPT
-from nlink.formulations.factors import NONE_OFF, POSITIONS, RATES, factor, factor_whole, forward, misses, rates_missed
+from nlink.formulations.factors import POSITIONS, RATES, factor, factor_whole, forward, misses, rates_missed
 from nlink.formulations.rows import GIVE, LO, PART, ROOT, STEP, ClosedParameters, miss, miss_rate
 from nlink.formulations.tree import AL, AX, AY, HX, HY, J
 from nlink.mechanics.contract import SETTLERS
@@ -58,7 +59,7 @@ def settle(y, p, w):
     most = rate = largest = 0.0
     for r in range(rows.total):
         most, rate = max(most, abs(miss(r, p, w))), max(rate, abs(miss_rate(r, p, w)))
-    kept = factor_rows(True, p, w)
+    kept = factor_rows(p, w)
     misses(kept, p, w)
     change_plainly(kept, POSITIONS, 0.0, p, w)
     for i in range(n):
@@ -95,10 +96,10 @@ def change_whole(kept, what, p, w):
                 w[PART, i] *= w[GIVE, i]
             deflect(p, w)
             return
-        kept = factor(True, p, w)
-    forward(kept, what, missed(kept, what, p, w), True, p, w)
-    factor_whole(kept, p, w)
-    forward(kept, what, 0.0, False, p, w)
+        kept = factor(p, w)
+    forward(what, missed(kept, what, p, w), True, p, w)
+    factor_whole(p, w)
+    forward(what, 0.0, False, p, w)
     from_columns(p, w, rows.total - rows.spare)
     for i in range(n):
         w[PART, i] = w[STEP, rows.column[i]] * w[ROOT, i]

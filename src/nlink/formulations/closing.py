@@ -9,25 +9,10 @@ from nlink.compiled.jit import apart, entry, kernel
 from nlink.compiled.references import by_address
 from nlink.compiled.simd import sincos
 from nlink.compiled.views import views
+from nlink.formulations.constraint_rows import INFO, KEPT, NONE_OFF, ORDER, PIVOT, SIGMA, SPARE, ZONE, Z
 from nlink.formulations.delassus import factor_plain, solve
 from nlink.formulations.envelope import PLAIN
-from nlink.formulations.factors import (
-    INFO,
-    KEPT,
-    NONE_OFF,
-    ORDER,
-    PIVOT,
-    POSITIONS,
-    RATES,
-    SIGMA,
-    SPARE,
-    Z,
-    along_q,
-    factor,
-    forward,
-    misses,
-    rates_missed,
-)
+from nlink.formulations.factors import POSITIONS, RATES, along_q, factor, forward, misses, rates_missed
 from nlink.formulations.row_numbers import SCALE
 from nlink.formulations.rows import GIVE, LO, PART, STEP
 from nlink.formulations.tree import MXX, MXY, MYY, J, inward
@@ -85,22 +70,20 @@ def move_all(p, w):
 
 
 @kernel
-def factor_rows(sharply, p, w):
-    """Factor the rows in the plain metric, those put off in twice the digits or not; return how many are not put off, NONE_OFF if
-    all but the spare ones are not.
-    """
-    least = factor_plain(p, w)
+def factor_rows(p, w):
+    """Factor the rows in the plain metric; return NONE_OFF if all but the spare ones are kept, what `factor` returns else."""
+    least = factor_plain(ZONE, p, w)
     if least >= 0.0:
         w[INFO, SIGMA] = math.sqrt(least)
         return NONE_OFF
-    kept = factor(sharply, p, w)
+    kept = factor(p, w)
     w[INFO, SIGMA] = nearest(p, w)
     return kept
 
 
 @apart
 def close(p, w):
-    """Close the coordinates Q by the smallest plain change, and leave the factors of the rows; return how many are kept.
+    """Close the coordinates Q by the smallest plain change, and leave the factors of the rows; return what `factor_rows` does.
 
     LO has what rounding takes off Q: next to a dead position it counts.
     """
@@ -108,7 +91,7 @@ def close(p, w):
         w[LO, i] = 0.0
     rounds = 0
     while True:
-        kept, again = factor_rows(True, p, w), False
+        kept, again = factor_rows(p, w), False
         while rounds < ROUNDS and not again:
             misses(kept, p, w)
             change_plainly(kept, POSITIONS, 0.0, p, w)
@@ -132,14 +115,14 @@ def change_plainly(kept, what, speed, p, w):
         for i in range(p.chain.n):
             w[PART, i] *= rows.weight[i]
         return
-    change_by_reflections(kept, what, speed, p, w)
+    change_by_reflections(what, speed, p, w)
 
 
 @apart
-def change_by_reflections(kept, what, speed, p, w):
+def change_by_reflections(what, speed, p, w):
     """The same from the reflections."""
     rows = p.rows
-    forward(kept, what, speed, True, p, w)
+    forward(what, speed, True, p, w)
     from_columns(p, w, rows.total - rows.spare)
     for i in range(p.chain.n):
         w[PART, i] = 0.0 if p.tree.bodies[PRESCRIBED, i] else w[STEP, rows.column[i]] * rows.unit[i]
@@ -212,5 +195,5 @@ def look(states, p, out, w):
         for i in range(p.chain.n):
             w[Q, i], w[V, i], w[LO, i] = states[k, i], 0.0, 0.0
         place_all(p, w)
-        factor_rows(False, p, w)
+        factor_rows(p, w)
         out[k] = w[INFO, SIGMA]

@@ -11,8 +11,25 @@ import numpy as np
 from nlink.formulations.closed_rates import RESTING, SPLIT
 from nlink.formulations.closed_settling import settle_closures
 from nlink.formulations.closing import nearest_of
+from nlink.formulations.constraint_rows import (
+    BEGIN,
+    DIAGONAL,
+    FROM_ROW,
+    INFO,
+    KEPT,
+    LATE,
+    MATRICES,
+    NONE_OFF,
+    ORDER,
+    PIVOT,
+    SIGMA,
+    SPARE,
+    TO_ROW,
+    UNDETERMINED,
+    Z,
+)
 from nlink.formulations.envelope import PLAIN
-from nlink.formulations.factors import BEGIN, DIAGONAL, INFO, KEPT, MATRICES, NONE_OFF, ORDER, SIGMA, SPARE, UNDETERMINED, Z
+from nlink.formulations.factors import HIT
 from nlink.formulations.row_numbers import AXIS, CLOSURE, FIRST, LAST, SCALE, RowNumbers, row_numbers
 from nlink.formulations.rows import PART, ClosedParameters
 from nlink.formulations.spare import Rows, room, spare_rows
@@ -133,7 +150,10 @@ def _driven_too_far(model: Mechanism, y: np.ndarray, w: np.ndarray) -> np.ndarra
 
 
 def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
-    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare; NaN at a dead position."""
+    """Return the multipliers (rows,) that the right-hand side has left; the smallest, if rows are spare.
+
+    On a dead position the row that vanishes has none: beside it, its multiplier is as the inverse of the distance.
+    """
     m, n, used = numbers.total, len(numbers.column), numbers.total - numbers.spare
     if w[INFO, KEPT] == NONE_OFF:
         return _smallest(w[Z, :m], _plain_rows(numbers, w), numbers.spare)
@@ -145,9 +165,14 @@ def _multipliers(numbers: RowNumbers, w: np.ndarray) -> np.ndarray:
         return np.full(m, np.nan)
     combined = np.linalg.solve(R, -(w[Z, :used] + w[PART, :used])) if used else np.zeros(0)
     sizes = np.zeros(m)
-    sizes[order[:used]] = combined
-    for k in range(int(w[INFO, KEPT]), used):
-        sizes[order[: int(w[INFO, KEPT])]] -= w[parts + k, : int(w[INFO, KEPT])] * combined[k]
+    for r, size, pivot in zip(order[:used], combined, w[PIVOT, :used], strict=True):
+        if not w[LATE, r]:
+            sizes[r] += size
+            continue
+        if pivot < HIT * numbers.places[SCALE, r]:
+            continue
+        those = slice(int(w[FROM_ROW, r]), int(w[TO_ROW, r]) + 1)
+        sizes[those] += w[parts + r, those] * size
     return _smallest(sizes, w[MATRICES : MATRICES + m, :n], numbers.spare)
 
 

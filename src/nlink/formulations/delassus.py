@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from nlink.compiled.jit import kernel
 from nlink.compiled.lowering import Operand
-from nlink.compiled.views import onward
+from nlink.formulations.constraint_rows import DIAGONAL, LATE, RIGHT, Z, stretch
 from nlink.formulations.envelope import COUNT, LOWER, PLAIN, SWEPT, WEIGHTED, U, V
-from nlink.formulations.factors import DIAGONAL, GATE, RIGHT, ZONE, Z, low_parts
 from nlink.formulations.row_numbers import (
     BODY_I,
     BODY_J,
@@ -48,12 +47,6 @@ class Push(NamedTuple):
     fy: Operand
     moment: Operand
     own: Operand
-
-
-@kernel
-def stretch(what, p, w):
-    """Return one of the arrays behind the matrices: PLAIN, ..."""
-    return onward(w, low_parts(p) + p.rows.total + p.rows.envelope.at[what])
 
 
 @kernel
@@ -183,9 +176,10 @@ def eliminate(r, p, w):
 
 
 @kernel
-def factor_plain(p, w):
-    """Factor the rows in the plain metric, if exactly the spare ones nearly follow from those before; return the least pivot as a
-    part of the square of its scale, or a negative number.
+def factor_plain(zone, p, w):
+    """Factor the rows in the plain metric, but for those of which less than `zone` of their scale is left when rows before are
+    taken off: LATE says which. Return the least pivot as a part of the square of its scale, or a negative number if not exactly as
+    many are left out as are spare.
     """
     rows = p.rows
     fill_plain(p, w)
@@ -194,14 +188,12 @@ def factor_plain(p, w):
     for r in range(rows.total):
         pivot = eliminate(r, p, w)
         part = pivot / (rows.places[SCALE, r] * rows.places[SCALE, r])
-        if part > ZONE * ZONE:
+        if part > zone * zone:
             least = min(least, part)
-            w[GATE, r], w[DIAGONAL, r] = 1.0, 1.0 / pivot
+            w[LATE, r], w[DIAGONAL, r] = 0.0, 1.0 / pivot
         else:
             off += 1
-            if off > rows.spare:
-                return -1.0
-            w[GATE, r] = w[DIAGONAL, r] = 0.0
+            w[LATE, r], w[DIAGONAL, r] = 1.0, 0.0
     return least if off == rows.spare else -1.0
 
 
@@ -215,7 +207,7 @@ def factor_swept(p, w):
         size = lower[base[r] + r]
         pivot = eliminate(r, p, w)
         w[DIAGONAL, r] = 0.0
-        if w[GATE, r] != 0.0:
+        if w[LATE, r] == 0.0:
             if not pivot > LOSS * size:
                 return False
             w[DIAGONAL, r] = 1.0 / pivot

@@ -12,7 +12,7 @@ import numpy as np
 
 PLAIN, SWEPT, WEIGHTED, LOWER, ROWS = range(5)
 """Places in `at`: entries of the rows in coordinates, the same with the joints eliminated, with weights, and the matrix or L."""
-LEAST = 4
+LEAST = 5
 """Width of the scratch at least."""
 U, V, COUNT = range(3)
 """Columns of `runs`: where a run begins among the entries of the first row, of the second, and how many bodies it has."""
@@ -23,6 +23,8 @@ class Envelope(NamedTuple):
 
     first: np.ndarray
     """(rows,) the first column of each row of the matrix that is not zero"""
+    reach: np.ndarray
+    """(rows,) the last row with an entry in a column up to this one"""
     base: np.ndarray
     """(rows,) where column 0 of each row would be in the list of entries of the matrix"""
     spans: np.ndarray
@@ -48,10 +50,11 @@ def envelope(paths: list[np.ndarray], n: int) -> Envelope:
         for j in range(first[r], r + 1):
             runs += _runs(starts[r] + np.arange(len(path)), place[j, path])
             spans.append(len(runs))
+    reach = np.array([int(np.flatnonzero(first <= r)[-1]) for r in range(len(paths))], np.int64)
     width = max(n, len(paths), LEAST)
     sizes = [starts[-1], starts[-1], starts[-1], base[-1]]
     at = np.cumsum([0, *(-(-int(size) // width) for size in sizes)])
-    return Envelope(first, base[:-1] - first, np.array(spans), np.array(runs, np.int64).reshape(-1, 3), at)
+    return Envelope(first, reach, base[:-1] - first, np.array(spans), np.array(runs, np.int64).reshape(-1, 3), at)
 
 
 def _runs(u: np.ndarray, v: np.ndarray) -> list[tuple[int, int, int]]:

@@ -21,9 +21,10 @@ from nlink.mechanics.mechanism import Mechanism, Slider
 from nlink.mechanics.points import CLOSURES, GROUND, Closure, Distance, Gear, Guide, ends
 
 PIN, GUIDE, BAR, GEAR = range(len(CLOSURES))
-KIND, BODY_I, BODY_J, AXIS, FIRST, FORK, JOIN, LAST, LOW, HIGH, CLOSURE, COMPANION = range(12)
+KIND, BODY_I, BODY_J, AXIS, FIRST, FORK, JOIN, LAST, LOW, HIGH, CLOSURE, COMPANION, FIRST_BODY, LAST_BODY = range(14)
 """Rows of `whole`: kind, bodies, x or y of a pin, its part of the list of bodies on its paths (from FORK on the path of the second
-body, from JOIN on what both have), its first and last column, its closure, and the other row of a pin (itself, if there is none).
+body, from JOIN on what both have), its first and last column, its closure, the other row of a pin (itself, if there is none), and
+its first and last body.
 """
 I_ALONG, I_LEFT, J_ALONG, J_LEFT, NORMAL_ALONG, NORMAL_LEFT, SIZE, REST, SCALE = range(9)
 """Rows of `places`: SIZE is the length of a bar or the ratio of a gear, SCALE the root of the squares of the levers."""
@@ -36,7 +37,7 @@ class RowNumbers(NamedTuple):
     spare: int
     """rows that follow from the others, wherever the mechanism is"""
     whole: np.ndarray
-    """(12, rows) whole numbers: KIND, BODY_I, ..."""
+    """(14, rows) whole numbers: KIND, BODY_I, ..."""
     places: np.ndarray
     """(9, rows): I_ALONG, ..."""
     paths: np.ndarray
@@ -76,7 +77,7 @@ def _numbers(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> Row
     paths = [np.concatenate(parts) for parts in branches]
     every.sort(key=lambda row: (min(column[paths[row[0]]]), row[0], row[2]))
     m, size = len(every), _size(model)
-    whole, places = np.zeros((12, m), np.int64), np.zeros((9, m))
+    whole, places = np.zeros((14, m), np.int64), np.zeros((9, m))
     loops, listed = [lever_loop(model, closure, ends_of(model, closure)) for closure in model.pins], []
     for r, (number, closure, axis) in enumerate(every):
         bodies, on = paths[number], column[paths[number]]
@@ -84,7 +85,7 @@ def _numbers(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> Row
         ends_at = len(listed) + np.cumsum([len(part) for part in branches[number]])
         whole[:, r] = (
             list(CLOSURES.values()).index(type(closure)), where[0][0], where[1][0], axis, len(listed), *ends_at,
-            on.min(), on.max(), number, r + (closure.rows - 1) * (1 - 2 * axis),
+            on.min(), on.max(), number, r + (closure.rows - 1) * (1 - 2 * axis), bodies.min(), bodies.max(),
         )  # fmt: skip
         listed += bodies.tolist()
         places[:, r] = _places(closure, where)

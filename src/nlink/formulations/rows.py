@@ -234,10 +234,10 @@ def whiten(r, at, p, w):
 
 
 @apart
-def whiten_all(row, at, p, w):
-    """Fill row `at` of w, by columns, with L^-1 of the generalised forces in `row`."""
-    for k in range(p.chain.n):
-        i = p.chain.n - 1 - k
+def whiten_some(row, first, last, at, p, w):
+    """Fill row `at` of w, by columns, with L^-1 of the generalised forces in `row` on the bodies `first` to `last`."""
+    for k in range(last - first + 1):
+        i = last - k
         w[OWN, i] = w[row, i]
-        idle = w[PULLX, i] == 0.0 and w[PULLY, i] == 0.0 and w[TWIST, i] == 0.0 and w[OWN, i] == 0.0
-        w[at, p.rows.column[i]] = 0.0 if idle else taken_whole(i, p, w)
+        if w[PULLX, i] != 0.0 or w[PULLY, i] != 0.0 or w[TWIST, i] != 0.0 or w[OWN, i] != 0.0:
+            w[at, p.rows.column[i]] = taken_whole(i, p, w)

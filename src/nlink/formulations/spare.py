@@ -12,10 +12,11 @@ from nlink.compiled.jit import apart, entry
 from nlink.compiled.references import by_address
 from nlink.compiled.views import views
 from nlink.formulations.closing import ROUNDS, close, place_all
-from nlink.formulations.envelope import LEAST, ROWS
-from nlink.formulations.factors import MATRICES, NONE_OFF, ORDER, PIVOT, matrices
+from nlink.formulations.constraint_rows import DIAGONAL, MATRICES, NONE_OFF, ORDER, PIVOT, RIGHT, matrices
+from nlink.formulations.delassus import factor_plain, solve
+from nlink.formulations.envelope import LEAST, PLAIN, ROWS
 from nlink.formulations.row_numbers import AXIS, CLOSURE, SCALE, row_numbers
-from nlink.formulations.rows import ClosedParameters, gradient, miss
+from nlink.formulations.rows import PART, ClosedParameters, gradient, miss
 from nlink.mechanics.chain import Link
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.mechanism import Mechanism, Slider
@@ -23,11 +24,13 @@ from nlink.mechanics.points import Closure
 from nlink.mechanics.tree import Q, V, tree_numbers
 
 TRIES, SEARCH, ASIDE, RANK = 4, 100, 0.05, 1e-6
-"""Closed states at which the rows are counted, and states around each; steps of Newton's method to each; how far around, as angles;
-and pivots that count as none.
+"""Closed states at which the rows are counted, and states around each; steps of Newton's method for each row; how far around, as
+angles; and pivots that count as none.
 """
 NEARLY = 1e-9
-"""Part of its scale by which a row may be missed at a state that counts as closed."""
+"""Part of its scale by which a row may be missed at a state that counts as closed; the last step of Newton's method to it."""
+FARTHEST, NEXT = 0.5, 0.01
+"""Largest step of Newton's method, as an angle, and the step after which the next row counts."""
 
 
 @entry("what closes mechanisms")
@@ -76,6 +79,52 @@ def write(q, p, values, gradients, w):
             gradients[r, i] = w[matrices(p)[0] + r, i]
 
 
+@entry("what closes mechanisms")
+def approached(q, p, w):
+    """Close the rows one after another from coordinates q, in place, by Newton's method; return whether all are closed."""
+    return approach(views(q), by_address(views(p)), views(w))
+
+
+@apart
+def approach(q, p, w):
+    """Do so: the next row counts when those before are nearly closed."""
+    m = p.rows.total
+    for i in range(p.chain.n):
+        w[Q, i], w[V, i] = q[i], 0.0
+    for count in range(1, m + 1):
+        near, steps = NEXT if count < m else NEARLY, 0
+        while newton(count, p, w) > near:
+            steps += 1
+            if steps == SEARCH:
+                return False
+    for r in range(m):
+        if abs(miss(r, p, w)) > NEARLY * p.rows.places[SCALE, r]:
+            return False
+    for i in range(p.chain.n):
+        q[i] = w[Q, i]
+    return True
+
+
+@apart
+def newton(count, p, w):
+    """Take a step of Newton's method to where the first `count` rows are closed; return its size."""
+    place_all(p, w)
+    factor_plain(RANK, p, w)
+    for r in range(p.rows.total):
+        w[RIGHT, r] = miss(r, p, w)
+        if r >= count:
+            w[DIAGONAL, r] = 0.0
+    solve(PLAIN, p, w)
+    largest = 0.0
+    for i in range(p.chain.n):
+        w[PART, i] *= p.rows.weight[i]
+        largest = max(largest, abs(w[PART, i]) / p.rows.unit[i])
+    by = min(1.0, FARTHEST / largest) if largest > 0.0 else 0.0
+    for i in range(p.chain.n):
+        w[Q, i] -= by * w[PART, i]
+    return largest
+
+
 class Rows:
     """The rows of the constraints of a mechanism, to be evaluated from Python.
 
@@ -98,6 +147,11 @@ class Rows:
         values, gradients = np.empty(self.count), np.empty((self.count, self.n))
         rows_of(np.array(q, float), self.parameters, values, gradients, self.w)
         return values, gradients
+
+    def close_somewhere(self, q: np.ndarray) -> bool:
+        """Close all rows from coordinates q, in place, prescribed ones being moved too; return whether that succeeds."""
+        numbers = self.parameters.rows
+        return bool(approached(q, self.parameters._replace(rows=numbers._replace(weight=numbers.unit**2)), self.w))
 
     def rank_near(self, q: ArrayLike, model: Mechanism) -> int:
         """Return the rank of the rows near a state, where it is not on a dead position; 0 if none closes near it."""
@@ -124,21 +178,9 @@ def spare_rows(model: Mechanism) -> int:
 def _spare_rows(links: tuple[Link | Slider, ...], pins: tuple[Closure, ...]) -> int:
     model = Mechanism(links, pins=pins)
     rows, rng, ranks = Rows(model), np.random.default_rng(0), [0]
-    unit = rows.parameters.rows.unit
     for _ in range(TRIES):
-        q = _closed_somewhere(rows, rng.uniform(-math.pi, math.pi, model.n) * unit, unit)
-        ranks.append(0 if q is None else rows.rank_near(q, model))
+        q = rng.uniform(-math.pi, math.pi, model.n) * rows.parameters.rows.unit
+        ranks.append(rows.rank_near(q, model) if rows.close_somewhere(q) else 0)
         if ranks[-1] == model.rows:
             break
     return model.rows - (max(ranks) or model.rows)
-
-
-def _closed_somewhere(rows: Rows, q: np.ndarray, unit: np.ndarray) -> np.ndarray | None:
-    """Return closed coordinates that Newton's method comes to from q, if it does."""
-    for _ in range(SEARCH):
-        missed, gradients = rows(q)
-        step = np.linalg.lstsq(gradients * unit, -missed, rcond=RANK)[0]
-        q = q + unit * step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-300))
-        if np.abs(step).max() < 1e-10 and np.abs(missed).max() < 1e-10 * rows.parameters.rows.places[SCALE].max():
-            return q
-    return None
