@@ -58,6 +58,13 @@ class SteadyState(NamedTuple):
         return np.linalg.pinv(self.tangents) @ steady
 
 
+class Swing(NamedTuple):
+    """A mode, and the complex changes (K,) of the coordinates in it, in the frame that turns with the chain."""
+
+    mode: Mode
+    change: np.ndarray
+
+
 def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) -> list[Mode]:
     """Return the modes about a pose, straight down if not given, and its steady turning at angular velocities omega, by growing
     frequency; their shapes are changes of the directions (N, 3), the largest component of each 1.
@@ -65,7 +72,11 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     >>> [round(mode.frequency, 4) for mode in space_modes(SpatialChain.uniform(2))]
     [2.6801, 2.6801, 7.1887, 7.1887]
     """
-    state = steady_state(chain, pose, omega)
+    return [swing.mode for swing in swings(steady_state(chain, pose, omega))]
+
+
+def swings(state: SteadyState) -> list[Swing]:
+    """Return the modes about a steady state with the changes of its coordinates, by growing frequency."""
     damping, stiffness = _matrices(state)
     values, vectors = np.linalg.eig(companion(np.hstack([stiffness, damping])))
     neutral = np.abs(values) <= NEUTRAL * np.abs(values).max(initial=1e-300)
@@ -73,8 +84,9 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     order = [k for k in np.lexsort((growth, np.round(frequency, 9))).tolist() if frequency[k] >= 0]
     zeros = [k for k in order if neutral[k]]
     order = zeros[: (len(zeros) + 1) // 2] + [k for k in order if not neutral[k]]  # a neutral mode has two zeros
-    shapes = _directions(state) @ vectors[: len(stiffness)]
-    return [_mode(complex(growth[k], frequency[k]), shapes[:, k].reshape(chain.n, 3)) for k in order]
+    moves = vectors[: len(stiffness)]
+    shapes, changes = _directions(state) @ moves, state.tangents @ moves
+    return [_swing(complex(growth[k], frequency[k]), shapes[:, k].reshape(-1, 3), changes[:, k]) for k in order]
 
 
 def steady_state(chain: SpatialChain, pose: object = None, omega: object = None) -> SteadyState:
@@ -159,9 +171,9 @@ def _directions(state: SteadyState) -> np.ndarray:
     return np.column_stack(columns)
 
 
-def _mode(value: complex, shape: np.ndarray) -> Mode:
-    """Return a mode; a spin that no direction shows has the shape zero."""
-    largest = shape.ravel()[np.abs(shape).argmax()]
-    size = abs(value)
-    shape = shape / largest if abs(largest) > 1e-9 else np.zeros_like(shape)
-    return Mode(float(value.real), float(value.imag), size, float(-value.real / size) if size else 0.0, shape)
+def _swing(value: complex, shape: np.ndarray, change: np.ndarray) -> Swing:
+    """Return a mode; a spin that no direction shows has the shape zero, and turns its body by up to 1."""
+    largest, most = shape.ravel()[np.abs(shape).argmax()], change[np.abs(change).argmax()]
+    size, seen = abs(value), abs(largest) > 1e-9
+    shape, change = (shape / largest, change / largest) if seen else (np.zeros_like(shape), 0.5 * change / most)
+    return Swing(Mode(float(value.real), float(value.imag), size, float(-value.real / size) if size else 0.0, shape), change)

@@ -53,7 +53,7 @@ def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode]) -
     if not modes:
         raise ModelError("there are no modes to show: the links cannot move")
     shown = foremost(modes, max(1, min(MOST, ROOM // (MOMENTS * small.chain.n))))
-    plane = _plane(small, modes, shown)
+    plane = plane_of(modes, shown, float(np.abs(small.eigenvalues).max(initial=0.0)))
     return {
         "title": cut(title_of("Modes", scenario.title), 200),
         "about": about(),
@@ -62,9 +62,8 @@ def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode]) -
     }
 
 
-def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[Content]:
-    """Return the eigenvalues of the modes on the page, with the take that each belongs to."""
-    scale = float(np.abs(small.eigenvalues).max(initial=0.0))
+def plane_of(modes: list[Mode], shown: list[int], scale: float) -> list[Content]:
+    """Return the eigenvalues of the modes on the page, with the take that each belongs to; `scale`: the size of the largest."""
     return [
         {"x": modes[k].growth, "y": sign * modes[k].frequency, "take": take, "grows": modes[k].growth > FLAT * scale}
         for take, k in enumerate(shown)
@@ -74,14 +73,18 @@ def _plane(small: Linearization, modes: list[Mode], shown: list[int]) -> list[Co
 
 def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content]) -> Content:
     motion = _motion(small, mode)
-    span = float(motion.t[-1])
+    moved = {"chain": chain_data(small.chain), **motion_data(motion.t, motion.theta, motion.omega)}
+    return take_of(mode, k, count, plane, moved, float(motion.t[-1]))
+
+
+def take_of(mode: Mode, k: int, count: int, plane: list[Content], moved: Content, span: float) -> Content:
+    """Return the take of mode k of so many: the chain and its motion, and how long that is in s."""
     return {
         "name": f"mode {k + 1}: {mode_text(mode)}",
         "summary": f"Mode {k + 1} of {count}: {_summary(mode)}; links turned by up to {math.degrees(TURN):.0f} degrees",
         "status": "",
         "words": words(_lines(mode, k)),
-        "chain": chain_data(small.chain),
-        **motion_data(motion.t, motion.theta, motion.omega),
+        **moved,
         "energy": None,
         "events": [],
         "trusted": None,

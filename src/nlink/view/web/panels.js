@@ -156,15 +156,19 @@ export class Panels {
     if (this.colours !== tokens()) this.showLink(link);
     this.angles.draw(t);
     if (take.energy) this.energy.draw(t);
-    if (take.plane) this.plane.draw(t);
+    if (take.plane) this.drawPlane(t);
     else this.phase.draw(t);
     const slides = motion.slides(link), factor = slides ? 1 : DEGREE, angle = motion.angles[link] * factor, number = subscript(link + 1);
     const [letter, unit, dot, pace] = slides ? ["s", " m", "v", " m/s"] : ["\u03b8", "\u00b0", "\u03c9", "\u00b0/s"];
     const turned = valueText(this.quantity === "wrapped" && !slides ? wrap(angle) : angle, 4);
     setText(this.values, `${letter}${number} = ${turned}${unit}   ${dot}${number} = ${valueText(motion.rates[link] * factor, 4)}${pace}`);
-    if (take.plane) setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
-    else setText(this.cards.phase.legend, slides ? "displacement (m) across, velocity (m/s) up" : "angle (\u00b0) across, rate (\u00b0/s) up");
+    if (!take.plane) setText(this.cards.phase.legend, slides ? "displacement (m) across, velocity (m/s) up" : "angle (\u00b0) across, rate (\u00b0/s) up");
     if (take.energy) for (const each of this.changes) setText(each.value, valueText(each.now(t), 3));
+  }
+
+  drawPlane(t) {
+    this.plane.draw(t);
+    setText(this.cards.plane.legend, "growth (1/s) across, frequency (rad/s) up; shaded: decays");
   }
 }
 

@@ -90,7 +90,8 @@ export class SpacePanels extends Panels {
     if (this.colours !== tokens()) this.showLink(link);
     motion.at(t);
     this.angles.draw(t);
-    this.above.draw(t);
+    if (take.plane) this.drawPlane(t);
+    else this.above.draw(t);
     const number = String(link + 1).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit))), text = (name, value, unit) => `${LETTERS[name]}${number} = ${valueText(value, 4)}${unit}`;
     setText(this.values, [text("inclination", IN_DEGREES * motion.inclination(link), "\u00b0"), text("azimuth", IN_DEGREES * motion.azimuth(link), "\u00b0"), text("rate", IN_DEGREES * motion.rates[link], "\u00b0/s")].join("   "));
     setText(this.cards.phase.legend, "x (m) across, z (m) towards you");
