@@ -28,7 +28,6 @@ REFUSED = {
     "run {} --integrator Gauss": "Gauss takes chains in the plane, not in space; use Rattle, DOP853 or Taylor",
     "run {} --formulation lagrange": "lagrange takes chains in the plane, not in space; use recursive or natural",
     "run {} --set run.flips=stop": "{}: run.flips takes chains in the plane, not in space; give run.flips = 'off'",
-    "modes {} -o shapes": "pictures of modes are drawn in the plane, not in space; leave -o and --animate out",
 }
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from nlink import Body, Drag, JointDamper, JointSpring, LinkDamper, ModelError, SpatialChain, simulate
 from nlink.analysis import ftle, lyapunov
-from nlink.analysis.space_deviations import DualsInSpace, couplings, frame_in_space, resistance, tangents
+from nlink.analysis.space_deviations import DualsInSpace, couplings, resistance
 from nlink.formulations import formulate
 from nlink.mechanics.kinematics import energies
+from nlink.mechanics.space.tangents import frames, tangents
 
 WILD = {"theta": [(math.pi / 2, 0.4), (math.pi - 0.3, 1.3)], "omega": [(0.3, 0.5, -0.2)] * 2}
 LOADS = [LinkDamper((0.1, 0.3)), Drag((0.05, 0.2)), JointSpring(1.0)]
@@ -52,7 +53,7 @@ def test_small_motions_about_hanging_turn_and_do_not_grow():
 def test_deviations_are_the_derivative_of_the_motion_and_stay_tangent():
     chain = SpatialChain(SpatialChain.uniform(2).links, LOADS, 0.3)
     position, velocity = chain.start(WILD["theta"], WILD["omega"])
-    state, frame, h = np.concatenate([position, velocity]), frame_in_space(position, velocity), 1e-5
+    state, frame, h = np.concatenate([position, velocity]), frames(chain, position, velocity), 1e-5
     engine = DualsInSpace(chain, 1e-14)
     y = np.concatenate([state, np.zeros(engine.system.full_size - engine.system.size)])
     segment = engine.advance(0.0, 0.4, y, frame)
@@ -64,7 +65,7 @@ def test_deviations_are_the_derivative_of_the_motion_and_stay_tangent():
     for column in (0, 3, 7):
         by_difference = (end(state + h * frame[:, column]) - end(state - h * frame[:, column])) / (2 * h)
         np.testing.assert_allclose(segment.deviations[:, column], by_difference, atol=1e-6)
-    here = frame_in_space(segment.y[:6], segment.y[6:12])
+    here = frames(chain, segment.y[:6], segment.y[6:12])
     np.testing.assert_allclose(here @ (here.T @ segment.deviations), segment.deviations, atol=1e-11)
 
 
@@ -76,7 +77,7 @@ def test_the_matrices_are_those_of_energy_and_power():
     system = formulate(chain)
     powers = system.rates(0.0, np.concatenate([position, velocity, np.zeros(system.full_size - system.size)]))[system.size :]
     assert -np.einsum("ij,ic,jc", resistance(system.parameters.chain), rates, rates) == pytest.approx(powers.sum())
-    basis, follow = tangents(position, velocity)
+    basis, follow = tangents(chain, position, velocity)
     np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-15)
     e = position.reshape(3, 3)
     for column in range(6):
@@ -90,7 +91,7 @@ def test_the_finite_time_exponent_is_that_of_the_largest_stretching():
     found = ftle(chain, **WILD, t=2.0)
     assert len(found.singular_values) == 8
     position, velocity = chain.start(**{"pose": WILD["theta"], "omega": WILD["omega"]})
-    engine, frame = DualsInSpace(chain, 1e-14), frame_in_space(position, velocity)
+    engine, frame = DualsInSpace(chain, 1e-14), frames(chain, position, velocity)
     whole = engine.advance(0.0, 2.0, np.concatenate([position, velocity]), frame).deviations
     assert found.exponent == pytest.approx(math.log(np.linalg.svd(whole, compute_uv=False)[0]) / 2.0, rel=1e-8)
 

@@ -16,7 +16,7 @@ from studio_tab import MOTION, PLAYER, STAGE, STUDIO, Tab, choose, ran, settled,
 
 import nlink
 from nlink._support.checks import ModelError
-from nlink.analysis.space_modes import steady_modes, steady_state
+from nlink.analysis.space_modes import steady_state, swings
 from nlink.analysis.trust import parted
 from nlink.mechanics.chain import Link
 from nlink.mechanics.loads import Drag, JointDamper, JointTorsion, TipForce
@@ -122,7 +122,7 @@ def test_modes_that_are_shown_solve_the_equations_of_small_motions():
     top = SpatialChain([Body.cylinder(0.5, 1.0, 0.1), Body.box(0.5, 1.0, 0.2, 0.1)], loads=[JointTorsion(2.0), JointDamper(0.01)])
     cone = Scenario.from_dict({"space": True, "links": 2, "start": {"shape": "cone", "rate": 4.0}})
     for state in (steady_state(top), steady_state(cone.chain, cone.theta, cone.omega)):  # pyright: ignore[reportArgumentType]
-        modes = steady_modes(state)
+        modes = swings(state)
         for mode, change in modes:
             value = complex(mode.growth, mode.frequency)
             x = np.linalg.pinv(state.tangents) @ change

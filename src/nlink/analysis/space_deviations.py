@@ -1,10 +1,7 @@
 """Small deviations from motions of lines in space, tangent to their spheres; Lyapunov exponents use it.
 
-A deviation (de, de') of unit vectors and rates keeps |e| = 1 and e.e' = 0:
-
-    de = B x        de' = B y + P x        P = -e (e'.B)        B: two tangents of each sphere
-
-The steps of Taylor, which end on the spheres, computed in dual numbers keep it so. Volumes of deviations change by exactly
+The steps of Taylor, which end on the spheres, computed in dual numbers keep deviations there (`mechanics/space/tangents.py`: B and
+P). Volumes of deviations change by exactly
 
     ln vol(t) - ln vol(0) = [1/2 ln det(1 + P^T P) - ln det(B^T C B)]_0^t - integral of tr((B^T C B)^-1 B^T D B)
 
@@ -28,18 +25,18 @@ from nlink.mechanics.parameters import COM, LENGTH
 from nlink.mechanics.space.kernels import RESISTANCE, STIFFNESS
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.numbers import SpatialNumbers
+from nlink.mechanics.space.tangents import tangents
+from nlink.mechanics.system import System
 
 
 class DualsInSpace(Duals):
     """Deviations by dual numbers; work and contraction, where there are any, from the same steps taken without deviations."""
 
     def __init__(self, chain: SpatialChain, tol: float) -> None:
-        self.system = formulate(chain)
-        method = Taylor(tol)
-        refusal = method.refusal(self.system)
-        if refusal or self.system.parameters.chain.force_level > 1:
-            reason = refusal.partition("; ")[0] or "Taylor has no derivative of quadratic drag"
-            raise ModelError(f"lyapunov follows deviations in space by Taylor's method: {reason}")
+        self.chain, self.system = chain, formulate(chain)
+        method, reason = Taylor(tol), no_series(self.system)
+        if reason:
+            raise ModelError(f"lyapunov in space follows deviations by Taylor: {reason}; nlink.ftle takes every chain in space")
         self.motion, self.tangent = Motion(self.system, method), TangentStepper(self.system, method)
         numbers = self.system.parameters.chain
         self.couplings, self.resistance = couplings(chain), resistance(numbers)
@@ -48,7 +45,7 @@ class DualsInSpace(Duals):
 
     def volume(self, t: float, theta: np.ndarray, omega: np.ndarray) -> float:
         """Return 1/2 ln det(1 + P^T P) - ln det(B^T C B) at coordinates and rates."""
-        basis, follow = tangents(theta, omega)
+        basis, follow = tangents(self.chain, theta, omega)
         tilt = np.linalg.slogdet(np.eye(basis.shape[1]) + follow.T @ follow)[1]
         return float(0.5 * tilt - np.linalg.slogdet(on_tangents(self.couplings, basis))[1])
 
@@ -57,13 +54,19 @@ class DualsInSpace(Duals):
         if not self.damped:
             return 0.0
         K = self.system.chain.size
-        basis, _ = tangents(states[:, :K], states[:, K : 2 * K])
+        basis, _ = tangents(self.chain, states[:, :K], states[:, K : 2 * K])
         M, D = (on_tangents(matrix, basis) for matrix in (self.couplings, self.resistance))
         return float(weights @ np.trace(np.linalg.solve(M, D), axis1=1, axis2=2))
 
     def _rate(self, t: float, state: np.ndarray) -> float:
         """Return the bound of how fast deviations turn or fade about hanging."""
         return self.fastest
+
+
+def no_series(system: System) -> str:
+    """Return why Taylor cannot follow deviations of a chain in space; nothing if it can."""
+    rough = "Taylor has no derivative of quadratic drag" if system.parameters.chain.force_level > 1 else ""
+    return Taylor.refusal(system).partition("; ")[0] or rough
 
 
 def couplings(chain: SpatialChain) -> np.ndarray:
@@ -87,33 +90,6 @@ def fastest_swing(chain: SpatialChain, numbers: SpatialNumbers, C: np.ndarray, D
     return float(max(np.sqrt(swing), fade))
 
 
-def tangents(position: np.ndarray, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return B and P (..., K, 2N) at coordinates and rates (..., K)."""
-    lead, n = position.shape[:-1], position.shape[-1] // 3
-    e, rate = position.reshape(*lead, n, 3), velocity.reshape(*lead, n, 3)
-    least = np.eye(3)[np.abs(e).argmin(-1)]
-    first = np.cross(e, least)
-    first /= np.linalg.norm(first, axis=-1, keepdims=True)
-    pair = np.stack([first, np.cross(e, first)], -1)
-    follow = -e[..., None] * (rate[..., None, :] @ pair)
-    return _apart(pair), _apart(follow)
-
-
-def _apart(blocks: np.ndarray) -> np.ndarray:
-    """Return matrices (..., 3N, 2N) with these blocks (..., N, 3, 2) on their diagonals."""
-    *lead, n, rows, columns = blocks.shape
-    out = np.zeros((*lead, n, rows, n, columns))
-    each = np.arange(n)
-    out[..., each, :, each, :] = np.moveaxis(blocks, -3, 0)
-    return out.reshape(*lead, n * rows, n * columns)
-
-
 def on_tangents(matrix: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """Return B^T M B (..., 2N, 2N) of a matrix with a number for each pair of lines."""
     return np.swapaxes(basis, -2, -1) @ np.kron(matrix, np.eye(3)) @ basis
-
-
-def frame_in_space(position: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (2K, 4N) of the deviations."""
-    basis, follow = tangents(position, velocity)
-    return np.linalg.qr(np.block([[basis, np.zeros_like(basis)], [follow, basis]]))[0]

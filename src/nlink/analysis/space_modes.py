@@ -58,6 +58,13 @@ class SteadyState(NamedTuple):
         return np.linalg.pinv(self.tangents) @ steady
 
 
+class Swing(NamedTuple):
+    """A mode, and the complex changes (K,) of the coordinates in it, in the frame that turns with the chain."""
+
+    mode: Mode
+    change: np.ndarray
+
+
 def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) -> list[Mode]:
     """Return the modes about a pose, straight down if not given, and its steady turning at angular velocities omega, by growing
     frequency; their shapes are changes of the directions (N, 3), the largest component of each 1.
@@ -65,14 +72,11 @@ def space_modes(chain: SpatialChain, pose: object = None, omega: object = None) 
     >>> [round(mode.frequency, 4) for mode in space_modes(SpatialChain.uniform(2))]
     [2.6801, 2.6801, 7.1887, 7.1887]
     """
-    return [mode for mode, _ in steady_modes(steady_state(chain, pose, omega))]
+    return [swing.mode for swing in swings(steady_state(chain, pose, omega))]
 
 
-def steady_modes(state: SteadyState) -> list[tuple[Mode, np.ndarray]]:
-    """Return the modes about a steady state by growing frequency, each with its complex changes (K,) of the coordinates.
-
-    They are scaled like the shapes; of a spin that no direction shows the largest is 1/2, of a quaternion turned by an angle of 1.
-    """
+def swings(state: SteadyState) -> list[Swing]:
+    """Return the modes about a steady state with the changes of its coordinates, by growing frequency."""
     damping, stiffness = _matrices(state)
     values, vectors = np.linalg.eig(companion(np.hstack([stiffness, damping])))
     neutral = np.abs(values) <= NEUTRAL * np.abs(values).max(initial=1e-300)
@@ -80,15 +84,9 @@ def steady_modes(state: SteadyState) -> list[tuple[Mode, np.ndarray]]:
     order = [k for k in np.lexsort((growth, np.round(frequency, 9))).tolist() if frequency[k] >= 0]
     zeros = [k for k in order if neutral[k]]
     order = zeros[: (len(zeros) + 1) // 2] + [k for k in order if not neutral[k]]  # a neutral mode has two zeros
-    slopes, chain, found = _directions(state), _chain(state.system), []
-    for k in order:
-        shape, change = slopes @ vectors[: len(stiffness), k], state.tangents @ vectors[: len(stiffness), k]
-        largest = shape[np.abs(shape).argmax()]
-        seen = np.abs(largest) > 1e-9
-        scale = largest if seen else 2 * change[np.abs(change).argmax()]
-        mode = _mode(complex(growth[k], frequency[k]), (shape / scale if seen else np.zeros_like(shape)).reshape(chain.n, 3))
-        found.append((mode, change / scale))
-    return found
+    moves = vectors[: len(stiffness)]
+    shapes, changes = _directions(state) @ moves, state.tangents @ moves
+    return [_swing(complex(growth[k], frequency[k]), shapes[:, k].reshape(-1, 3), changes[:, k]) for k in order]
 
 
 def steady_state(chain: SpatialChain, pose: object = None, omega: object = None) -> SteadyState:
@@ -173,7 +171,9 @@ def _directions(state: SteadyState) -> np.ndarray:
     return np.column_stack(columns)
 
 
-def _mode(value: complex, shape: np.ndarray) -> Mode:
-    """Return a mode; a spin that no direction shows has the shape zero."""
-    size = abs(value)
-    return Mode(float(value.real), float(value.imag), size, float(-value.real / size) if size else 0.0, shape)
+def _swing(value: complex, shape: np.ndarray, change: np.ndarray) -> Swing:
+    """Return a mode; a spin that no direction shows has the shape zero, and turns its body by up to 1."""
+    largest, most = shape.ravel()[np.abs(shape).argmax()], change[np.abs(change).argmax()]
+    size, seen = abs(value), abs(largest) > 1e-9
+    shape, change = (shape / largest, change / largest) if seen else (np.zeros_like(shape), 0.5 * change / most)
+    return Swing(Mode(float(value.real), float(value.imag), size, float(-value.real / size) if size else 0.0, shape), change)

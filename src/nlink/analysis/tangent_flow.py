@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike
 
 from nlink._support.checks import ModelError, whole
 from nlink.analysis.motion import failure, start_state
-from nlink.analysis.space_deviations import DualsInSpace, frame_in_space
+from nlink.analysis.space_deviations import DualsInSpace
 from nlink.analysis.variations import tangent_engine, tangent_frame
 from nlink.integrators.base import ARRIVED, NOT_FINITE
 from nlink.mechanics import kinematics, loop_closure
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.mechanism import a_model
 from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.tangents import frames
 from nlink.run.run import Status
 
 SPREAD, TOO_FAR = math.log(300.0), math.log(1e6)
@@ -38,7 +39,7 @@ class TangentFlow:
             self.chain, self.engine = chain, tangent_engine(a_model("lyapunov", chain), tol)
         self.system = self.engine.system
         self.t, self.y = 0.0, start_state(self.system, theta, omega)
-        frame = frame_in_space(*self.angles()) if chain.spatial else tangent_frame(chain, *self.angles())
+        frame = frames(chain, *self.angles()) if isinstance(chain, SpatialChain) else tangent_frame(chain, *self.angles())
         self.freedom = 2 * chain.n if frame is None else frame.shape[1]
         self.count = self.freedom if count is None else whole("count", count)
         if self.count > self.freedom:

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
@@ -22,6 +23,9 @@ SHORT = 1e-3
 UNLOADED = {"1 or 2 links": 2, "3 or 4 links": 3, "5 links": 5, "6 to 8 links": 6, "9 to 16 links": 15}
 LOADED = {"1 or 2 links": 2, "3 or 4 links": 3, "5 to 8 links": 6, "9 to 16 links": 15}
 """Numbers of links for which Taylor has code of its own, without and with loads besides gravity."""
+
+SPACE_PRESETS = ("spherical-1", "cone-2", "spiral-5", "gyro-3", "lasso-20", "rope-50", "top")
+"""Presets in space that need code of their own; turning-over has that of the top."""
 
 
 def compile(
@@ -88,4 +92,29 @@ def paths() -> Paths:
             found[f"ensembles by {method} for {many}: {type(keep).__name__}"] = partial(
                 simulate_many, chain, 0.5, t_end=SHORT, keep=keep, integrator=method
             )
+    return found | in_space()
+
+
+def in_space() -> Paths:
+    """Return the common paths of chains in space: those of the presets, other joints and integrators, ensembles, exponents."""
+    import nlink
+    from nlink import Body, Hinge, SpatialChain
+
+    two, rates = SpatialChain.uniform(2), [(0.0, 1.0, 0.0)] * 2
+    balls = SpatialChain([Body.cylinder(1.0, 1.0, 0.1)] * 2)
+    hinged = SpatialChain([Body.cylinder(1.0, 1.0, 0.1), Body.rod(1.0, 1.0, Hinge((1.0, 0.0, 0.0)))])
+    found: Paths = {f"in space, preset {name}": partial(_short, name) for name in SPACE_PRESETS}
+    found["in space, bodies on hinges"] = partial(nlink.simulate, hinged, 0.5, t_end=SHORT)
+    found["in space, Rattle"] = partial(nlink.simulate, two, 0.5, rates, t_end=SHORT, integrator=nlink.Rattle(SHORT / 2))
+    found["in space, exponents"] = lambda: nlink.lyapunov(two, 0.5, rates, t_end=SHORT)
+    for words, chain in (("lines", two), ("bodies", balls)):
+        found[f"in space, ensembles of {words}"] = partial(nlink.simulate_many, chain, [[0.5, 0.5]], [rates], t_end=SHORT)
     return found
+
+
+def _short(name: str) -> object:
+    """Run a preset for a moment."""
+    import nlink
+
+    scenario = nlink.preset(name)
+    return replace(scenario, settings=replace(scenario.settings, t_end=SHORT)).run()

@@ -16,10 +16,12 @@ from nlink.cli.common import Table, check_folder, picture_size, read_scenario
 from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Size, Theme, Title
 from nlink.cli.report import Report, aligned, system_lines
 from nlink.mechanics.chain import wrapped
+from nlink.mechanics.space.model import SpatialChain
 
 if TYPE_CHECKING:
     from nlink.analysis.equilibrium import Equilibrium
     from nlink.analysis.linearize import Linearization, Mode
+    from nlink.analysis.space_modes import SteadyState, Swing
     from nlink.mechanics.chain import Multibody
     from nlink.scenario import Scenario
 
@@ -68,9 +70,9 @@ def modes(
     _refuse(guess, count, kind, folder, animate)
     report, inches = Report(as_json, quiet, folder), picture_size(size)
     if scenario.chain.spatial:
+        state, found = in_space(scenario, guess, count, animate, report)
         if folder is not None:
-            raise ModelError("pictures of modes are drawn in the plane, not in space; leave -o and --animate out")
-        in_space(scenario, guess, count, report)
+            report.wrote(*_pictures_in_space(scenario, state, found, folder, kind, count, inches, theme, animate, quiet))
         return
     if scenario.chain.n > MANY and guess == "rest":
         _slowest(scenario, count, report)
@@ -114,13 +116,18 @@ def modes(
     report.wrote(*files)
 
 
-def in_space(scenario: Scenario, guess: str, count: int, report: Report) -> None:
-    """Print the modes of a chain in space about hanging, or about its start, at rest or turning steadily."""
+def in_space(scenario: Scenario, guess: str, count: int, animate: int | None, report: Report) -> tuple[SteadyState, list[Swing]]:
+    """Print the modes of a chain in space about hanging, or about its start, at rest or turning steadily; return them."""
     from nlink.analysis.linearize import FLAT
-    from nlink.analysis.modes import modes
+    from nlink.analysis.space_modes import steady_state, swings
 
     start = (scenario.theta, scenario.omega) if guess == "start" else (None, None)
-    found = modes(scenario.chain, start[0], omega=start[1])
+    assert isinstance(scenario.chain, SpatialChain)
+    state = steady_state(scenario.chain, *start)
+    moves = swings(state)
+    if animate is not None and not 1 <= animate <= len(moves):
+        raise ModelError(f"--animate must be a mode from 1 to {len(moves)}, got {animate}")
+    found = [swing.mode for swing in moves]
     limit = FLAT * max(mode.undamped for mode in found)
     words = _words(found, limit)
     growth = max(mode.growth for mode in found)
@@ -133,6 +140,33 @@ def in_space(scenario: Scenario, guess: str, count: int, report: Report) -> None
         lambda: told | {"modes": data},
         lambda: [*system_lines(scenario, facts), "", *_rows(found, words, count)],
     )
+    return state, moves
+
+
+def _pictures_in_space(
+    scenario: Scenario,
+    state: SteadyState,
+    found: list[Swing],
+    folder: Path,
+    kind: str,
+    count: int,
+    size: tuple[float, float] | str | None,
+    theme: str | None,
+    animate: int | None,
+    quiet: bool,
+) -> list[Path]:
+    """Write the pictures of modes in space, or their page; return the files."""
+    from nlink.view.space.modes import animate_space_mode, save_space_modes
+    from nlink.view.space.modes_page import space_modes_page
+
+    if folder.suffix == PAGE:
+        space_modes_page(scenario, state, found, folder, theme=theme)
+        return [folder]
+    files = save_space_modes(scenario, state, found, folder, format=kind, count=count, size=size, theme=theme)
+    if animate is not None:
+        with Bar("animating", not quiet) as bar:
+            files.append(animate_space_mode(scenario, state, found, animate, folder, theme=theme, progress=bar.update))
+    return files
 
 
 def _others(chain: Multibody, rest: Equilibrium) -> list[Equilibrium]:

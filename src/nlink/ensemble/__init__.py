@@ -64,7 +64,8 @@ def simulate_many(
     """Simulate many members of a chain or mechanism from angles theta (members, N), rates omega (members, N) (0 if not given).
 
     A SpatialChain takes a pose for each member, as `simulate` does: (members, N), (members, N, 2), (members, N, 3) or a list; and
-    omega (members, N) about z or (members, N, 3). Its results are called direction and omega, (member, link, axis).
+    omega (members, N) about z or (members, N, 3). Its results are called direction and omega, (member, link, axis). FTLE and
+    Extremes are as in the plane; of bodies com.x, inertia.xy, ... vary too.
 
     Parameters
     ----------
@@ -172,8 +173,6 @@ def _method(
     if integrator is not None or not isinstance(method, Taylor):
         return method
     if not side_by_side(system, method, varied):
-        if system.chain.spatial and not varied.flagged(system.parameters.chain).damped:
-            return method
         return method_for(system, "DOP853", rtol, atol)
     if on_card and system.chain.n > FEW_ON_CARD:
         return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)

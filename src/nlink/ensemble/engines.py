@@ -1,11 +1,12 @@
 """Engines: compute a job in lanes of the processor, many members side by side; or member after member by `simulate`, for what lanes
-do not take (pins, torque functions in Python, other methods; tables and quadratic drag by Taylor).
+do not take (pins, torque functions in Python, other methods; tables and quadratic drag by Taylor; extremes of bodies in space).
 """
 
 from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,15 @@ from nlink.ensemble.kernels.lanes import (
 from nlink.ensemble.kernels.loop import Stepped, follow, step_code
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
-from nlink.ensemble.outputs import FTLE
+from nlink.ensemble.outputs import FTLE, Extremes
 from nlink.ensemble.varied import Varied
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
 from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.series import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, SeriesLayout, series_layout
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.tangents import frames
 from nlink.mechanics.system import System
 
 WIDTH = 16
@@ -55,6 +58,8 @@ FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
 """Numbers in the derivatives of the members that are followed with their deviations at a time."""
+FINEST = DOP853(1e-13, 1e-13)
+"""Follows deviations in space whatever follows the motion."""
 ON = np.zeros(1, np.int64)
 """The flag of a computation that nobody will halt."""
 _memory = threading.local()
@@ -77,7 +82,7 @@ class HostArrays:
 
 
 def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
-    """Whether members can be computed in lanes: open chains, mechanisms and lines in space, without torque functions in Python, by
+    """Whether members can be computed in lanes: open chains, mechanisms and chains in space, without torque functions in Python, by
     DOP853, or by Taylor where the loads have a plain series (no tables of torques, no torque functions, no quadratic drag).
     """
     if type(system.parameters) not in WITH_CHAIN or system.chain.closed or system.calls_python or varied.apart:
@@ -90,6 +95,7 @@ def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
     apart = job.keeps(FTLE) and job.system.callback  # a function gives no derivatives along lanes
+    apart = apart or (job.keeps(Extremes) and isinstance(job.chain, SpatialChain) and not job.chain.lines)
     in_lanes = side_by_side(job.system, job.method, job.varied) and not apart
     return (compute_in_lanes if in_lanes else compute_each)(job, halt)
 
@@ -98,7 +104,8 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
     """Compute member after member by `simulate`."""
     from nlink.simulation.integrate import simulate
 
-    if job.keeps(FTLE) and job.t_end < 0:
+    follows = job.keeps(FTLE) and isinstance(job.chain, SpatialChain)
+    if job.keeps(FTLE) and job.t_end < 0 and not follows:
         raise ModelError("FTLE of members that are followed one by one (pins, torque functions) takes no t_end < 0; leave it out")
     results = {name: HostArrays().new((job.members, *each.shape), each.dtype) for name, each in job.outputs().items()}
     save = tuple(sorted({job.t_end, *(t for keep in job.keep for t in keep.points(job.t_end))}, key=abs))
@@ -115,7 +122,11 @@ def compute_each(job: Job, halt: np.ndarray) -> Results:
         results["status"][k] = STATUS.index(run.status.code if run.status.code in STATUS else "not_finite")
         results["steps"][k] = run.stats.steps
         for keep in job.keep:
-            keep.read(run, job, k, results)
+            if keep.watches or not follows:
+                keep.read(run, job, k, results)
+    if follows:
+        method = job.method if side_by_side(job.system, job.method, job.varied) else FINEST
+        results["ftle"] = exponents(replace(job, method=method), results["status"], halt)
     return results
 
 
@@ -146,7 +157,7 @@ def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, A
     """Return the results by the names of the outputs."""
     results = {"status": members.status, "steps": members.steps}
     for keep, observer in zip((keep for keep in job.keep if keep.watches), observers, strict=True):
-        results |= keep.translated(job.chain, dict(zip(keep.outputs(job.chain.size), observer, strict=False)))
+        results |= keep.translated(job.chain, dict(zip(keep.tracked(job.chain), observer, strict=False)))
     return results
 
 
@@ -172,10 +183,11 @@ def _memory_for(job: Job, chain: ChainParameters, width: int, tangent: bool) -> 
     layout = _layout(kind, chain, tangent) if isinstance(job.method, Taylor) else None
     key = (kind, layout, record, chain.n, chain.loaded, chain.force_level, chain.ledger, width, tangent)
     if getattr(_memory, "key", None) != key:
+        rows = job.system.formulation.scratch(chain.n)
         if layout is not None:
-            method = by_series(chain, SERIES[kind][ORDER_BY_ORDER], record.tol, layout, record.order, width, tangent)
+            made = SERIES[kind][ORDER_BY_ORDER]
+            method = by_series(chain, made, record.tol, layout, record.order, width, rows if tangent else 0)
         else:
-            rows = job.system.formulation.scratch(chain.n)
             method = by_stages(chain, (record.rtol, record.atol), float(record.max_step), rows, width, tangent)
         _memory.made, _memory.key = (method, lanes_for(chain, width, tangent)), key
     method, own = _memory.made
@@ -199,10 +211,12 @@ def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
     """Return the finite-time Lyapunov exponents of the members: NaN for those that do not come to their end."""
     out = np.full(job.members, np.nan)
     whole = np.flatnonzero((status == FINISHED) | (status == EVENT))
-    size = max(1, MOST_DEVIATIONS // (2 * job.chain.n) ** 2)
+    size = max(1, MOST_DEVIATIONS // (2 * job.chain.size) ** 2)
     for first in range(0, len(whole), size):
         rows = whole[first : first + size]
         derivatives = deviations(job, rows, halt)
+        if isinstance(job.chain, SpatialChain):
+            derivatives = derivatives @ frames(job.chain, job.position[rows], job.velocity[rows])
         good = np.isfinite(derivatives).all((1, 2))
         stretching = np.linalg.svd(derivatives[good], compute_uv=False)[:, 0]
         out[rows[good]] = np.log(stretching) / abs(job.t_end)
@@ -210,8 +224,8 @@ def exponents(job: Job, status: np.ndarray, halt: np.ndarray) -> np.ndarray:
 
 
 def deviations(job: Job, rows: np.ndarray, halt: np.ndarray) -> np.ndarray:
-    """Return the derivatives (K, 2N, 2N) of the states at the end by the starts, of some members; NaN where there is none."""
-    m = 2 * job.chain.n
+    """Return the derivatives (M, 2K, 2K) of the states at the end by the starts, of some members; NaN where there is none."""
+    m = 2 * job.chain.size
     chain = job.varied.flagged(job.system.parameters.chain)._replace(ledger=0)
     p, members, limits, vary = _compiled_arguments(job, chain, rows)
     method, own = _memory_for(job, chain, DIRECTIONS, True)

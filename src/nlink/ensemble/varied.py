@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nlink._support.checks import LARGEST, SHORT, ModelError, shown
+from nlink.ensemble import varied_in_space
 from nlink.mechanics.chain import Link, Multibody
 from nlink.mechanics.kernels import chain_parameters
 from nlink.mechanics.loads import Parameter, parameters_of
 from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import HINGE_INERTIA, PARAMETERS, Place
+from nlink.mechanics.space.bodies import Body
 from nlink.mechanics.space.model import SpatialChain
-from nlink.mechanics.space.numbers import spatial_numbers
+from nlink.mechanics.space.numbers import BODY_PARAMETERS, spatial_numbers
 from nlink.mechanics.tree import WORKS
 
 BODY = ("mass", "com", "offset", "inertia")
@@ -38,6 +40,11 @@ class Column(NamedTuple):
     at: Place
     links: Sequence[int]
     values: np.ndarray
+
+    @property
+    def of_links(self) -> bool:
+        """Whether it is of the links, and not of a load."""
+        return self.at.record in (Link, Body)
 
     def places(self) -> list[tuple[int, int]]:
         """Return where a value goes among a chain's numbers: rows, and links or components."""
@@ -71,35 +78,53 @@ class Varied:
         """Return the chain with these values of columns."""
         changes: dict[type, dict[str, np.ndarray]] = {}
         for column, value in values:
+            if column.of_links:
+                continue
             fields = changes.setdefault(column.at.record, {})
             if column.at.field not in fields:
-                fields[column.at.field] = self._values(column.at)
+                kind = column.at.record
+                fields[column.at.field] = np.array(kind.values(self.base.load(kind), self.base.n)[column.at.field])
             fields[column.at.field][column.links if column.at.component is None else ...] = value
-        links = self.base.links
-        if Link in changes:
-            new = {field: changed.tolist() for field, changed in changes.pop(Link).items()}
-            links = tuple(replace(link, **_of(link, {field: new[field][i] for field in new})) for i, link in enumerate(links))
         loads = [kind.changed(self.base.load(kind), self.base.n, fields) for kind, fields in changes.items()]
+        links = tuple(self._link(i, link, values) for i, link in enumerate(self.base.links))
         return replace(self.base, links=links).with_loads(*loads) if loads else replace(self.base, links=links)
 
-    def _values(self, at: Place) -> np.ndarray:
-        """Return the values of a parameter of the chain, one for each link, or one alone."""
-        if at.record is Link:
-            return getattr(self.base, at.field).copy()
-        return np.array(at.record.values(self.base.load(at.record), self.base.n)[at.field])
+    def _link(self, i: int, link: Any, values: list[tuple[Column, float]]) -> Any:
+        """Return link i with these values of columns."""
+        fields = {column.at.field: value for column, value in values if column.of_links and i in column.links}
+        if not fields:
+            return link
+        return varied_in_space.changed(link, fields) if self.base.spatial else replace(link, **fields)
 
-    @cached_property
+    @property
     def places(self) -> np.ndarray:
         """Rows, and links or components (K, 2), of what varies among a chain's numbers."""
-        places = [place for column in self.columns for place in column.places()]
-        return np.array(places + [(HINGE_INERTIA, i) for i in self._moved], np.int64).reshape(-1, 2)
+        return self._numbers[0]
 
-    @cached_property
+    @property
     def values(self) -> np.ndarray:
         """The members' numbers (members, K) at these places."""
-        columns = [column.numbers() for column in self.columns for _ in column.places()]
-        columns += [self.hinge_inertia[:, i] for i in self._moved]
-        return np.stack(columns, axis=1) if columns else np.zeros((self.members, 0))
+        return self._numbers[1]
+
+    @cached_property
+    def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places and values: of what is given, and of what follows from it."""
+        given = [column for column in self.columns if not (self._in_space and column.of_links)]
+        places = [place for column in given for place in column.places()]
+        values = [column.numbers() for column in given for _ in column.places()]
+        own = np.stack(values, axis=1) if values else np.zeros((self.members, 0))
+        if self._in_space:
+            rows, more = self._in_space.numbers()
+        else:
+            rows, more = np.array([(HINGE_INERTIA, i) for i in self._moved]), self.hinge_inertia[:, self._moved]
+        both = [np.array(each, np.int64).reshape(-1, 2) for each in (places, rows)]
+        return np.concatenate(both), np.hstack([own, more])
+
+    @cached_property
+    def _in_space(self) -> varied_in_space.Links | None:
+        """The links of a chain in space whose numbers vary, if there are any."""
+        columns = [(column.at.field, column.links, column.values) for column in self.columns if column.of_links]
+        return varied_in_space.Links(self.base, columns, self.members) if isinstance(self.base, SpatialChain) and columns else None
 
     @property
     def _moved(self) -> list[int]:
@@ -134,15 +159,14 @@ class Varied:
 
     def _with_all_loads(self) -> Multibody:
         """Return the chain with every load that varies, its parameters being 1."""
-        return self._chain([(column, 1.0) for column in self.columns if column.at.record is not Link])
+        return self._chain([(column, 1.0) for column in self.columns if not column.of_links])
 
     @property
     def apart(self) -> bool:
         """Whether each member needs numbers that follow from others: those of the bodies of a mechanism that hang at tips whose
-        lengths vary, and of the ends of lines in space.
+        lengths vary.
         """
-        in_space = self.base.spatial and any(column.at.record is Link for column in self.columns)
-        return in_space or self.moves_joints
+        return self.moves_joints
 
     @property
     def moves_joints(self) -> bool:
@@ -164,8 +188,10 @@ class Varied:
         """Return members that include an invalid one if there is any: of a closed chain all; else, of those with a link that has
         no inertia about its hinge, or a slider that has no mass, one for each pattern of zeros.
         """
-        if not any(column.at.record is Link for column in self.columns):
+        if not any(column.of_links for column in self.columns):
             return np.arange(0)
+        if isinstance(self.base, SpatialChain) and not self.base.lines:
+            return self._in_space.doubtful() if self._in_space else np.arange(0)
         if self.base.closed or self.moves_joints:
             return np.arange(self.members)
         own = (
@@ -179,33 +205,43 @@ class Varied:
         return np.sort(rows[np.unique(np.hstack(zeros), axis=0, return_index=True)[1]]) if len(rows) else rows
 
 
-def _of(body: Any, fields: dict[str, float]) -> dict[str, float]:
-    """Return the fields that a link, or a slider, has."""
-    return {name: value for name, value in fields.items() if name in parameters_of(type(body))}
-
-
 def _column(key: str, given: object, chain: Multibody, members: int) -> Column:
     """Return what a key like mass, mass[2] or loads.gravity stands for, with its values."""
     n = chain.n
     match = re.fullmatch(r"(?:loads\.)?([a-z_.]+)(?:\[([0-9]+)\])?", key.strip())
     name, link = match.groups() if match else (key, None)
-    if name not in PARAMETERS:
-        close = difflib.get_close_matches(name[:SHORT], PARAMETERS, 1)
-        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(PARAMETERS)}"
+    known = PARAMETERS | (BODY_PARAMETERS if chain.spatial else {})
+    if name not in known:
+        close = difflib.get_close_matches(name[:SHORT], known, 1)
+        hint = f"; did you mean {close[0]}?" if close else f"; choose from {', '.join(known)}"
         raise ModelError(f"vary does not know {shown(key)}{hint}")
-    at = PARAMETERS[name]
+    at = known[name]
     if link and at.component is not None:
         raise ModelError(f"vary {shown(key)}: the chain has one {name}, not one for each link; leave out [{link[:SHORT]}]")
     if link and not (len(link) < 10 and 1 <= int(link) <= n):  # int() refuses thousands of digits
         raise ModelError(f"vary {shown(key)}: links count from 1 to {n}, got {link[:SHORT]}")
     links = [int(link) - 1] if link else range(n)
-    if at.record is Link:
-        links = [i for i in links if at.field in parameters_of(type(chain.links[i]))]
+    if at.record in (Link, Body):
+        links = [i for i in links if _has(chain, i, at.field)]
         if not links and chain.spatial:
-            raise ModelError(f"vary {shown(key)}: {f'link {link}' if link else 'every link'} is a Body, whose numbers do not vary")
+            raise ModelError(f"vary {shown(key)}: {_without(name, f'link {link}' if link else 'every link')}")
         if not links:
             raise ModelError(f"vary {shown(key)}: body {link} is a slider, which has no {name}; choose a link")
     return Column(at, links, _values(name, at.parameter, given, members))
+
+
+def _has(chain: Multibody, i: int, field: str) -> bool:
+    """Whether link i has a field that varies."""
+    if chain.spatial:
+        return field != "offset" and varied_in_space.has(chain.links[i], field)
+    return field in parameters_of(type(chain.links[i]))
+
+
+def _without(name: str, which: str) -> str:
+    """Return why no link in space has this field, and what to use instead."""
+    if name in BODY_PARAMETERS or name == "offset":
+        return f"{which} is a line, which has no {name}; use a Body"
+    return f"{which} is a Body, which has no single {name}; vary {', '.join(each for each in BODY_PARAMETERS if name in each)}"
 
 
 def numbers_of(where: str, given: object, most: float = LARGEST) -> np.ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 from nlink._support.checks import ModelError, choice
 from nlink.analysis.compare import Row, compare
 from nlink.analysis.equilibrium import equilibrium
-from nlink.analysis.linearize import Mode, linearize
+from nlink.analysis.linearize import FLAT, Mode, linearize
+from nlink.analysis.space_modes import steady_state, swings
 from nlink.analysis.stability import Critical, critical_load
 from nlink.analysis.stability_map import locus, stability_map
 from nlink.analysis.trust import parted
@@ -30,13 +31,13 @@ from nlink.studio.offers import refuse
 from nlink.studio.prepare import prepare
 from nlink.studio.ranges import ends
 from nlink.studio.space import shown_rows, tilted
-from nlink.studio.space_modes import space_modes_content
 from nlink.studio.taking import take
 from nlink.studio.worker import Outbox
 from nlink.view.map_page import map_content, stability_layers
 from nlink.view.modes_page import modes_content
 from nlink.view.packing import packed
 from nlink.view.sampling import finite, spread_rows
+from nlink.view.space.modes_page import space_modes_content
 from nlink.view.takes import ROOM, motion_data, run_content
 from nlink.view.words import scenario_lines
 
@@ -120,8 +121,11 @@ def modes(request: Json, out: Outbox) -> None:
     scenario = checked(request["model"])
     start = choice("from", request.get("from", "rest"), ("rest", "start")) == "start"
     if isinstance(scenario.chain, SpatialChain):
-        content, found, told = space_modes_content(scenario, scenario.chain, start)
-        out.end("done", **packed(content), table=_table(found), **told)
+        state = steady_state(scenario.chain, *((scenario.theta, scenario.omega) if start else ()))
+        moves = swings(state)
+        content, found = space_modes_content(scenario, state, moves), [move.mode for move in moves]
+        grows = any(mode.growth > FLAT * max(each.undamped for each in found) for mode in found)
+        out.end("done", **packed(content), table=_table(found), rate=state.rate, stable=not grows)
         return
     rest = equilibrium(scenario.chain, scenario.theta if start else None)
     small = linearize(scenario.chain, rest.theta)

@@ -99,8 +99,8 @@ def shapes_figure(
     drawn = outline(small.chain, small.theta)
     shown, rest = foremost(modes, min(count, PANELS)), drawn.lines(drawn.places(small.theta))
     bends = [_bends(small, modes[k]) for k in shown]
-    low, high = _box(np.concatenate([rest, *ground_marks(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
-    grid = counted(sheet.given, len(shown)) if sheet.given else _grid(sheet.figure, len(shown), high - low)
+    low, high = box_about(np.concatenate([rest, *ground_marks(small.chain), *(points.reshape(-1, 2) for points, _ in bends)]))
+    grid = counted(sheet.given, len(shown)) if sheet.given else panels(sheet.figure, len(shown), high - low)
     for axes, (points, _) in zip(grid, bends, strict=False):
         _draw_panel(axes, small.chain, rest, points)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
@@ -126,7 +126,11 @@ def eigenvalues_figure(
     theme: str | None = None,
 ) -> Figure:
     """Return the eigenvalues in the complex plane, the half in which motions decay shaded, those that grow in red."""
-    sheet, values = _sheet(scenario, small, inches(size, (8.0, 5.0)), ax), small.eigenvalues
+    return draw_eigenvalues(_sheet(scenario, small, inches(size, (8.0, 5.0)), ax), small.eigenvalues)
+
+
+def draw_eigenvalues(sheet: Sheet, values: np.ndarray) -> Figure:
+    """Draw eigenvalues on a sheet, and return its figure."""
     (axes,), scale = sheet.column(1), float(np.abs(values).max(initial=0.0)) or 1.0
     growths, frequencies = np.real(values), np.imag(values)
     grows = growths > FLAT * scale
@@ -223,14 +227,14 @@ def mode_text(mode: Mode) -> str:
     return minus(f"{mode.growth:+.4g} 1/s") if mode.growth else "neutral"
 
 
-def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def box_about(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the corners of a box about the points, with a margin and not too slender."""
     low, high = np.nanmin(points, axis=0), np.nanmax(points, axis=0)
     size = np.maximum(high - low, 0.3 * (high - low).max())
     return (low + high) / 2 - 0.56 * size, (low + high) / 2 + 0.56 * size
 
 
-def _grid(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
+def panels(figure: Figure, count: int, size: np.ndarray) -> list[Axes]:
     """Return panels for boxes of this size, as large as they can be, in at most six columns; the figure's height fits them."""
     wide, line = figure.get_figwidth(), letter(1.0) / 72
     across, up = wide - 4.5 * line, max(0.55 * wide, 3.0)

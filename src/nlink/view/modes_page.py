@@ -63,7 +63,7 @@ def modes_content(scenario: Scenario, small: Linearization, modes: list[Mode]) -
 
 
 def plane_of(modes: list[Mode], shown: list[int], scale: float) -> list[Content]:
-    """Return the eigenvalues of the modes on the page, with the take that each belongs to; scale: the largest of all."""
+    """Return the eigenvalues of the modes on the page, with the take that each belongs to; `scale`: the size of the largest."""
     return [
         {"x": modes[k].growth, "y": sign * modes[k].frequency, "take": take, "grows": modes[k].growth > FLAT * scale}
         for take, k in enumerate(shown)
@@ -73,23 +73,24 @@ def plane_of(modes: list[Mode], shown: list[int], scale: float) -> list[Content]
 
 def _take(small: Linearization, mode: Mode, k: int, count: int, plane: list[Content]) -> Content:
     motion = _motion(small, mode)
-    shown = motion_data(motion.t, motion.theta, motion.omega)
-    return take_of(mode, k, count, float(motion.t[-1]), {"chain": chain_data(small.chain), **shown, "plane": plane})
+    moved = {"chain": chain_data(small.chain), **motion_data(motion.t, motion.theta, motion.omega)}
+    return take_of(mode, k, count, plane, moved, float(motion.t[-1]))
 
 
-def take_of(mode: Mode, k: int, count: int, span: float, drawn: Content) -> Content:
-    """Return mode k of so many as the page takes it: drawn has its chain, its motion of `span` seconds, and the plane."""
+def take_of(mode: Mode, k: int, count: int, plane: list[Content], moved: Content, span: float) -> Content:
+    """Return the take of mode k of so many: the chain and its motion, and how long that is in s."""
     return {
         "name": f"mode {k + 1}: {mode_text(mode)}",
         "summary": f"Mode {k + 1} of {count}: {_summary(mode)}; links turned by up to {math.degrees(TURN):.0f} degrees",
         "status": "",
         "words": words(_lines(mode, k)),
-        **drawn,
+        **moved,
         "energy": None,
         "events": [],
         "trusted": None,
         "step": span / MOMENTS or 1.0,
         "rate": span / (SECONDS * (1.0 if mode.frequency else 2.0)) or 1.0,
+        "plane": plane,
     }
 
 

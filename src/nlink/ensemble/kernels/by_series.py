@@ -14,6 +14,7 @@ from nlink.compiled.simd import aligned, alike, columns, value_of, where
 from nlink.ensemble.kernels.lanes import BAD, BOUND, COUNT, FLAG, LONGEST, NEW, OLD, SPAN, T, vectors_of
 from nlink.ensemble.kernels.methods import METHODS, PATHS, Method
 from nlink.formulations.series.tree import COORDINATE
+from nlink.formulations.space.lines import LineParameters
 from nlink.integrators.taylor import reach
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.series import (
@@ -54,15 +55,21 @@ class TreePath(SeriesPath):
     """Likewise, of a mechanism."""
 
 
+class LinePath(SeriesPath):
+    """Likewise, of lines in space."""
+
+
 def by_series(
-    chain: ChainParameters, kind: Series, tol: float, layout: SeriesLayout, order: int, width: int, tangent: bool = False
+    chain: ChainParameters, kind: Series, tol: float, layout: SeriesLayout, order: int, width: int, beside: int = 0
 ) -> BySeries:
-    """Return the method with memory for so many lanes of this chain; what belongs to a link lies together."""
-    n, m, wide, size = chain.n, 2 * chain.size + chain.ledger, width * (1 + tangent), kind.size
+    """Return the method with memory for so many lanes of this chain; what belongs to a link lies together. With deviations, the
+    right-hand side is computed in the same scratch: `beside` is what it needs, in rows.
+    """
+    n, m, wide, size = chain.n, 2 * chain.size + chain.ledger, width * (1 + (beside > 0)), kind.size
     rows = size.terms if chain.loaded or chain.force_level or chain.ledger else size.plain_terms
     terms = np.moveaxis(aligned(n, rows, order + 2, wide), 0, 2)
     terms[list(kind.ones), 0, :, :width] = 1.0
-    w, u = (np.moveaxis(aligned(n, size.scratch, wide), 0, 1) for _ in range(2))
+    w, u = (np.moveaxis(aligned(n, max(size.scratch, beside), wide), 0, 1) for _ in range(2))
     return BySeries(tol, math.inf, layout, (0,) * order, terms, w, u, aligned(order, m, width))
 
 
@@ -143,7 +150,17 @@ def tree_path(terms, order, p):
     return TreePath(terms, order)
 
 
-@dispatched(lambda kind: tree_path if kind is TreeParameters else chain_path)
+@kernel
+def line_path(terms, order, p):
+    """See `path_of_terms`."""
+    return LinePath(terms, order)
+
+
+PATHS_OF = {TreeParameters: tree_path, LineParameters: line_path}
+"""By the type of parameters, but for chains in the plane."""
+
+
+@dispatched(lambda kind: PATHS_OF.get(kind, chain_path))
 def path_of_terms(terms, order, p):
     """Return the path that the coefficients of parameters of a type describe."""
 
@@ -151,9 +168,21 @@ def path_of_terms(terms, order, p):
 @kernel
 def seen_in_coordinates(k, i, s, of_rates, path):
     """Sum the series of a coordinate with two derivatives."""
+    return summed(k, COORDINATE, i, s, of_rates, path)
+
+
+@kernel
+def seen_in_lines(k, i, s, of_rates, path):
+    """Sum the series of a component of a direction: the coordinate i."""
+    return summed(k, i % 3, i // 3, s, of_rates, path)
+
+
+@kernel
+def summed(k, row, i, s, of_rates, path):
+    """Return what `seen` does of a series in a row of link i."""
     change = rate = half = 0.0
     for m in range(path.order, 0, -1):
-        value = path.terms[COORDINATE, m, i, k]
+        value = path.terms[row, m, i, k]
         half, rate, change = half * s + rate, rate * s + change, change * s + value
     return (rate * s + change, 2.0 * (half * s + rate)) if of_rates else (change * s, rate * s + change)
 
@@ -176,3 +205,4 @@ def seen_in_series(k, i, s, of_rates, path):
 METHODS[BySeries] = Method(room_by_series, attempt_by_series, interpolate_series, path_of_series)
 PATHS[SeriesPath] = seen_in_series
 PATHS[TreePath] = seen_in_coordinates
+PATHS[LinePath] = seen_in_lines

@@ -22,6 +22,8 @@ from nlink.compiled.jit import kernel
 from nlink.compiled.lowering import Operand
 from nlink.compiled.simd import aligned, columns
 from nlink.formulations.recursive import RecursiveParameters
+from nlink.formulations.space.bodies import BallParameters
+from nlink.formulations.space.joints import JointParameters
 from nlink.formulations.space.lines import LineParameters
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.parameters import GRAVITY, SINGLE
@@ -165,6 +167,8 @@ WITH_CHAIN: dict[type, Any] = {
     RecursiveParameters: lambda p, chain: RecursiveParameters(chain),
     TreeParameters: lambda p, chain: TreeParameters(chain, p.tree),
     LineParameters: lambda p, chain: LineParameters(chain),
+    BallParameters: lambda p, chain: BallParameters(chain),
+    JointParameters: lambda p, chain: JointParameters(chain),
 }
 """What lanes take: how parameters of a type get other numbers."""
 

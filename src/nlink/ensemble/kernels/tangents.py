@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import entry, kernel
 from nlink.compiled.views import views
 from nlink.ensemble.kernels.lanes import (
@@ -22,19 +23,21 @@ from nlink.ensemble.kernels.lanes import (
     SEAT,
     SPAN,
     T,
+    half_of,
     member_in,
     seat,
 )
 from nlink.ensemble.kernels.loop import view_of
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.mechanics.contract import rhs
+from nlink.mechanics.space.numbers import BALL, KIND, LINE, PLACE, SpaceParameters
 
 SWEEPS = 30
 """Over the columns of a matrix, to turn them: more than it takes."""
 
 
 class Deviations(NamedTuple):
-    """The observer: derivatives (M, 2N, 2N) of the state at the end by that at the start, a column for each deviation."""
+    """The observer: derivatives (M, 2K, 2K) of the state at the end by that at the start, a column for each deviation."""
 
     derivatives: np.ndarray
     t_end: float
@@ -74,7 +77,7 @@ HOOKS[Deviations] = Hooks(start=depart, end=arrive)
 def fastest_rates(members, stepped, out):
     """Fill out (M,) with the `fastest_rate` of each member."""
     p, limits, method, own, lanes, varied, tangent = views(stepped)
-    n = p.chain.n
+    n = members.position.shape[1]
     for member in range(len(out)):
         for k in range(len(lanes)):
             seat(k, member * 2 * n, n, members, limits, 0.0, own, tangent)
@@ -86,13 +89,14 @@ def fastest_rate(view):
     """Return a bound in 1/s of how fast deviations of a member, whose numbers are in all lanes, turn or fade at rest, its links
     hanging in line. The states of the lanes are lost.
     """
-    n, width, y = view.p.chain.n, len(view.lanes), view.own.y
+    n, width, y = half_of(view), len(view.lanes), view.own.y
     for i in range(2 * n):
         y[BETWEEN, i, 0] = 0.0
     for first in range(0, 2 * n, width):
         for k in range(width):
             for i in range(2 * n):
                 y[OLD, i, k] = 0.0
+            hang(y, k, view.p)
             deviate(y, first + k, width, k)
         rhs(0.0, view.states[OLD], view.p, view.states[NEW], view.room.w)
         for k in range(min(width, 2 * n - first)):
@@ -102,6 +106,27 @@ def fastest_rate(view):
     for i in range(n):
         fastest = max(fastest, math.sqrt(y[BETWEEN, i, 0]), y[BETWEEN, n + i, 0])
     return fastest
+
+
+@dispatched(lambda kind: hang_in_space if issubclass(kind, SpaceParameters) else hang_in_plane)
+def hang(y, k, p):
+    """Give lane k, whose state is zero, the coordinates of hanging links."""
+
+
+@kernel
+def hang_in_plane(y, k, p):
+    """Leave all angles 0."""
+
+
+@kernel
+def hang_in_space(y, k, p):
+    """Fill directions straight down, and quaternions that do not turn."""
+    for i in range(p.chain.n):
+        kind, at = p.chain.whole[KIND, i], p.chain.whole[PLACE, i]
+        if kind == LINE:
+            y[OLD, at + 1, k] = -1.0
+        elif kind == BALL:
+            y[OLD, at, k] = 1.0
 
 
 @kernel

@@ -54,3 +54,51 @@ def crossing(k, i, by, whole, h, path):
             return guess
         s = guess
     return s
+
+
+@kernel
+def may_exceed(first, last, begins, ends, least, largest):
+    """Whether a number may go beyond its extremes in a step, by which it would change by `begins` and `ends` at the derivatives of
+    both ends: by the peak of a parabola, and a term of third order as large as all its change besides.
+    """
+    paces = abs(begins) + abs(ends)
+    peak = first + (0.5 * begins * abs(begins) / paces if begins * ends < 0.0 else 0.0)
+    slack = 0.15 * (paces + abs(last - first))
+    return max(first, last, peak) + slack > largest or min(first, last, peak) - slack < least
+
+
+@kernel
+def parabola(h, first, last, by):
+    """Return the coefficients of (s / h)^2 and s / h of a number that goes from first to last in a step h, its integral `by`."""
+    return 3.0 * (first + last - 2.0 * by / h), 6.0 * by / h - 4.0 * first - 2.0 * last
+
+
+@kernel
+def note_turns(k, i, link, of_rates, h, first, last, by, start, least, largest, path):
+    """Note where what `seen` gives of i in lane k turns back, among the extremes of a link; its derivatives at the ends of the step
+    are first and last, it changes by `by`, and `start` is what values within the step are counted from.
+    """
+    stop, pace = h, last
+    if first * last >= 0.0:
+        stop = slowest(h, first, last, by)
+        if stop != h:
+            _, pace = seen(k, i, stop, of_rates, path)
+    low, below = 0.0, first
+    for part in range(2):
+        high, above = (h, last) if part else (stop, pace)
+        if below * above < 0.0:
+            _, value = turning_point(k, i, of_rates, low, high, below, above, path)
+            least[link], largest[link] = min(least[link], start + value), max(largest[link], start + value)
+        low, below = high, above
+
+
+@kernel
+def slowest(h, first, last, by):
+    """Return the time at which a derivative is smallest, from the quadratic that matches its values first and last at the ends of a
+    step of length h and its integral `by`; h if it does not come near to a change of sign.
+    """
+    square, slope = parabola(h, first, last, by)
+    if slope * square >= 0.0 or abs(slope) >= 2.0 * abs(square) or slope * first > 0.0:
+        return h
+    left = first * (first - slope * slope / (4.0 * square))
+    return -0.5 * h * slope / square if first == 0.0 or left < 0.25 * first * first else h

@@ -78,13 +78,17 @@ class Keep:
         refuse_space(type(self).__name__, chain, "use Samples, or Reducer with a function of your own")
         raise NotImplementedError
 
+    def tracked(self, chain: Multibody) -> dict[str, Output]:
+        """Return the arrays of its observer: its `outputs` for as many links as the chain has coordinates."""
+        return self.outputs(chain.size)
+
     def translated(self, chain: Multibody, raw: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the arrays of `kept` from those of `outputs`, which hold coordinates (..., K) and their rates."""
+        """Return the arrays of `kept` from those of `tracked`, which hold coordinates (..., K) and their rates."""
         return raw
 
     def observe(self, job: Job, arrays: Arrays) -> Any:
         """Return an observer of the members of a job: new arrays for its outputs, of all coordinates, then what else it has."""
-        results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.outputs(job.chain.size).values())
+        results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.tracked(job.chain).values())
         return self.observer(*results, *self.extras(job, arrays))
 
     def extras(self, job: Job, arrays: Arrays) -> tuple[Any, ...]:

@@ -15,11 +15,13 @@ from nlink.compiled.simd import anywhere
 from nlink.ensemble.kernels.lanes import AT, COUNT, NEW, OLD, SEAT, member_in
 from nlink.ensemble.kernels.observers import HOOKS, Hooks
 from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
+from nlink.formulations.space.bodies import BallParameters
+from nlink.formulations.space.joints import JointParameters
 from nlink.formulations.space.lines import LineParameters
 from nlink.integrators.save_times import save_times
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import energies, turn
-from nlink.mechanics.space.energy import line_energies
+from nlink.mechanics.space.energy import line_energies, link_energies
 from nlink.mechanics.tree import TreeParameters, tree_energies
 
 if TYPE_CHECKING:
@@ -96,7 +98,9 @@ def chain_energies(y, p, w):
     return energies(y, y, p.chain.n, p.chain, w, 0.0, 1.0)
 
 
-ENERGIES: dict[type, Callable[..., tuple[Operand, Operand]]] = {TreeParameters: tree_energies, LineParameters: line_energies}
+ENERGIES: dict[type, Callable[..., tuple[Operand, Operand]]] = {
+    TreeParameters: tree_energies, LineParameters: line_energies, BallParameters: link_energies, JointParameters: link_energies,
+}  # fmt: skip
 """Of a chain in the plane, if not said."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from nlink.ensemble.outputs.base import Keep, Output
+from nlink.mechanics.chain import Multibody
 from nlink.simulation.flow import FlowError
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class FTLE(Keep):
         """Return one number."""
         meaning = "finite-time Lyapunov exponent"
         return {"ftle": Output((), (), "f8", "1/s", meaning, "ftle", meaning)}
+
+    def in_space(self, chain: Multibody) -> dict[str, Output]:
+        """Return the same."""
+        return self.outputs(chain.n)
 
     def read(self, run: Run, job: Job, k: int, results: dict[str, np.ndarray]) -> None:
         """Follow the deviations of the run, as accurately as can be, whatever the method; NaN if that fails."""

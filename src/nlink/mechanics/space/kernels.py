@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 
+from nlink.compiled.dispatch import dispatched
+from nlink.compiled.interpreted import DualVector, Vector
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike, where
 from nlink.mechanics.kernels import FOLLOWER, LINEAR_DRAG, QUADRATIC_DRAG, TIP_X, TIP_Y
@@ -122,12 +124,30 @@ def bending(px, py, pz, ex, ey, ez):
     """
     sx, sy, sz, dx, dy, dz = px + ex, py + ey, pz + ez, px - ex, py - ey, pz - ez
     near, far = sx * sx + sy * sy + sz * sz + 1e-300, dx * dx + dy * dy + dz * dz
-    half = math.sqrt(near / (near + far))
+    return over_sine(math.sqrt(near / (near + far)))
+
+
+@kernel
+def over_sine(half):
+    """Return beta / sin beta from the cosine of beta/2."""
     fourth = math.sqrt(0.5 * (1.0 + half))
     eighth = math.sqrt(0.5 * (1.0 + fourth))
     x = 0.5 * (1.0 - eighth)
     high = B6 + x * (B7 + x * (B8 + x * (B9 + x * (B10 + x * B11))))
     return (B0 + x * (B1 + x * (B2 + x * (B3 + x * (B4 + x * (B5 + x * high)))))) / (half * fourth * eighth)
+
+
+@dispatched(lambda kind: angle_of_lanes if kind in (Vector, DualVector) else lambda s, c: math.atan2(s, c), "s")
+def angle_of(s, c):
+    """Return the angle, -pi to pi, whose sine and cosine are s and c times a positive number."""
+
+
+@kernel
+def angle_of_lanes(s, c):
+    """See `angle_of`: by the cosine of its half, for vectors have no arc tangent."""
+    size = math.sqrt(s * s + c * c) + 1e-300
+    near = where(c > 0.0, size + c, s * s / (size + abs(c))) + 1e-300
+    return s / size * over_sine(math.sqrt(0.5 * near / size))
 
 
 @kernel

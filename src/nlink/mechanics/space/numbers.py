@@ -7,11 +7,12 @@ A line has the kinetic energy 1/2 (A |v0|^2 + 2 C v0.v1 + B |v1|^2) in the veloc
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from nlink.mechanics.loads import Drag, Gravity, JointDamper, JointSpring, JointTorsion, TipForce
+from nlink.mechanics.loads import Drag, Gravity, JointDamper, JointSpring, JointTorsion, Parameter, TipForce
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import (
     AMPLITUDE,
@@ -22,6 +23,7 @@ from nlink.mechanics.parameters import (
     MASS,
     ROWS,
     SINGLES,
+    Place,
     fill_numbers,
     row,
 )
@@ -44,6 +46,17 @@ TIP_Z = SINGLES
 KIND, PLACE = range(2)
 """Rows of whole numbers: what a link is, and where its coordinates begin."""
 LINE, BALL, HINGE, UNIVERSAL = range(4)
+
+
+def _of_bodies() -> dict[str, Place]:
+    """Return the places of what varies of bodies alone: their centres of mass, and their tensors about the upper hinge."""
+    centres = {f"com.{axis}": (at, Parameter("m", f"Centre of mass, {axis}", "d")) for at, axis in enumerate("xyz", CX)}
+    names = map("".join, combinations_with_replacement("xyz", 2))
+    tensors = {f"inertia.{axes}": (at, Parameter("kg m^2", f"Inertia, {axes}", "I")) for at, axes in enumerate(names, JXX)}
+    return {name: Place(Body, name, parameter, at) for name, (at, parameter) in (centres | tensors).items()}
+
+
+BODY_PARAMETERS = _of_bodies()
 
 
 class SpatialNumbers(NamedTuple):
@@ -131,19 +144,31 @@ def _kind(link: object) -> int:
 
 def _links(chain: SpatialChain) -> np.ndarray:
     """Return the rows of links, without those of loads."""
-    links = np.zeros((ALL_ROWS, chain.n))
-    links[LENGTH], links[MASS], links[COM], links[INERTIA] = chain.length, chain.mass, chain.com, chain.inertia
-    links[HINGE_INERTIA] = chain.inertia + chain.mass * chain.com**2
-    share = chain.com / chain.length
-    links[LOWER] = links[HINGE_INERTIA] / chain.length**2
-    links[COUPLED] = chain.mass * share - links[LOWER]
-    links[UPPER] = chain.mass - 2 * chain.mass * share + links[LOWER]
-    links[PER_LENGTH], links[SHARE], links[SPIN] = 1 / chain.length, share, chain.momenta
-    links[CX : CZ + 1] = chain.centre.T
+    links = link_rows(chain.length, chain.mass, chain.centre, chain.tensor, np.array(chain.is_line))
+    links[SPIN] = chain.momenta
     for i, link in enumerate(chain.links):
-        if isinstance(link, Body):
-            (a, b, c), (_, d, e), (_, _, f) = link.hinge_tensor.tolist()
-            links[JXX : JZZ + 1, i] = a, b, c, d, e, f
-            for k, axis in enumerate(link.joint.axes):
-                links[AX + 3 * k : AZ + 3 * k + 1, i] = axis
+        for k, axis in enumerate(link.joint.axes if isinstance(link, Body) else ()):
+            links[AX + 3 * k : AZ + 3 * k + 1, i] = axis
+    return links
+
+
+def link_rows(length: np.ndarray, mass: np.ndarray, centre: np.ndarray, tensor: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """Return the rows (..., rows, N) that follow from lengths and masses (..., N), centres of mass (..., N, 3) and tensors about
+    them (..., N, 3, 3) in body axes, and which links are lines (N).
+    """
+    links = np.zeros((*mass.shape[:-1], ALL_ROWS, mass.shape[-1]))
+    rows = np.moveaxis(links, -2, 0)
+    com, inertia = -centre[..., 1], tensor[..., 2, 2]
+    rows[LENGTH], rows[MASS], rows[COM], rows[INERTIA] = length, mass, com, inertia
+    rows[HINGE_INERTIA] = inertia + mass * com**2
+    share = com / length
+    rows[LOWER] = rows[HINGE_INERTIA] / length**2
+    rows[COUPLED] = mass * share - rows[LOWER]
+    rows[UPPER] = mass - 2 * mass * share + rows[LOWER]
+    rows[PER_LENGTH], rows[SHARE] = 1 / length, share
+    rows[CX : CZ + 1] = np.moveaxis(centre, -1, 0)
+    for at, (i, j) in zip(range(JXX, JZZ + 1), combinations_with_replacement(range(3), 2), strict=True):
+        across = sum(centre[..., k] ** 2 for k in range(3)) if i == j else 0.0
+        about = tensor[..., i, j] + mass * (across - centre[..., i] * centre[..., j])
+        rows[at] = np.where(line, 0.0, about)
     return links

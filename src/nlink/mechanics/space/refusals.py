@@ -7,6 +7,7 @@ from nlink.mechanics.chain import Multibody
 
 INSTEAD = {
     "Flip": "to pass straight up takes two coordinates at once; use Event with a function of (t, direction, omega)",
+    "FlipTime": "to pass straight up takes two coordinates at once; Extremes has how far up each link comes",
     "run.flips": "give run.flips = 'off'",
     "linearize": "use modes, about hanging or steady turning",
     "equilibrium": "without other loads than gravity and springs it rests straight down; steady turning: start.shape = 'cone'",
