@@ -105,5 +105,5 @@ def test_the_finite_time_exponent_is_that_of_the_largest_stretching():
     ],
 )
 def test_what_has_no_series_is_refused(chain, reason):
-    with pytest.raises(ModelError, match=f"lyapunov follows deviations in space by Taylor's method: {reason}"):
+    with pytest.raises(ModelError, match=f"lyapunov in space follows deviations by Taylor: {reason}"):
         lyapunov(chain, 0.3, t_end=1.0)
