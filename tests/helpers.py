@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import shlex
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import nlink
 from nlink import (
@@ -34,6 +37,7 @@ from nlink import (
     Table,
     TipForce,
 )
+from nlink.cli import app
 from nlink.mechanics.loads import LOADS, Load, Parameter
 from nlink.run.run import Run
 
@@ -453,3 +457,15 @@ def trend_and_swing(run: Run) -> tuple[float, float]:
     residual = run.energy().residual[1:]
     slope = np.polyfit(run.t[1:], residual, 1)[0]
     return abs(slope * run.t[-1]), float(np.median(residual.reshape(20, -1).std(1)))
+
+
+def check_commands(page: str, least: int) -> None:
+    """Check that the commands in a text, at least so many, are those of nlink, with options and presets that there are."""
+    said = {command for command in re.findall(r"`nlink ([^`]*)`", page) if " " in command and " live" not in command}
+    assert len(said) >= least
+    for command in said:
+        name, first, *rest = shlex.split(command)
+        done = CliRunner().invoke(app, [name, first, *rest, "--help"])
+        assert done.exit_code == 0, command
+        assert [word for word in rest if word.startswith("--") and word not in done.output] == [], command
+        assert first.endswith(".nc") or first in nlink.presets(), command

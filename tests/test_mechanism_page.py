@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from helpers import check_commands
 
 import nlink
 from nlink import Scenario, integrators
-from nlink.cli import app
 from nlink.mechanics import loop_closure
 from nlink.mechanics.points import CLOSURES
 from nlink.models.systems import JOINT_KEYS
@@ -71,15 +69,7 @@ def test_the_model_file_starts_as_it_says():
 
 
 def test_commands_in_the_text_are_those_of_nlink():
-    said = {command for command in re.findall(r"`nlink ([^`]*)`", PAGE) if " " in command}
-    assert len(said) > 4
-    for command in said:
-        name, *rest = shlex.split(command)
-        if rest[0].endswith(".nc"):
-            continue
-        done = CliRunner().invoke(app, [name, *rest, "--help"])
-        assert done.exit_code == 0, command
-        assert rest[0] in nlink.presets(), command
+    check_commands(PAGE, 5)
 
 
 def test_the_page_names_all_there_is():

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 import nlink
 from nlink import Chain, FollowerForce, JointDamper, JointSpring, Samples, critical_load, linearize, simulate_many
 from nlink._support.checks import ModelError
-from nlink._support.showing import table, told
+from nlink._support.showing import brief, table
 from nlink.analysis import Bifurcation, Lyapunov, Points, Strobe, chaos_map
 from nlink.analysis.compare import Comparison, Row
 from nlink.analysis.maps import Map
@@ -120,12 +120,12 @@ def test_a_mechanism_is_sketched(name):
 
 
 def test_values_in_few_words():
-    assert told(-0.0) == "0"
-    assert told(1 + 2j) == "1+2j"
-    assert told(np.array([np.nan, 1.0] * 4)) == "(8,) from 1 to 1"
-    assert told(["a"] * 9) == "9 of them, first a"
-    assert told({"a": 1, "b": 2}) == "{a, b}"
-    assert len(told("long " * 100)) == 120
+    assert brief(-0.0) == "0"
+    assert brief(1 + 2j) == "1+2j"
+    assert brief(np.array([np.nan, 1.0] * 4)) == "(8,) from 1 to 1"
+    assert brief(["a"] * 9) == "9 of them, first a"
+    assert brief({"a": 1, "b": 2}) == "{a, b}"
+    assert len(brief("long " * 100)) == 120
     assert table("A<b>", [("<i>", "1")]).count("&lt;") == 2
 
 

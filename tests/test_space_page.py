@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from helpers import check_commands
 
 import nlink
-from nlink.cli import app
 from nlink.mechanics.loads import LOADS, SPACE_LOADS
 from nlink.mechanics.space import kinematics
 from nlink.models.space import SHAPES
@@ -58,15 +56,7 @@ def test_the_signs_are_as_it_says():
 
 
 def test_commands_in_the_text_are_those_of_nlink():
-    said = {command for command in re.findall(r"`nlink ([^`]*)`", PAGE) if " " in command and " live" not in command}
-    assert len(said) >= 3
-    for command in said:
-        name, *rest = shlex.split(command)
-        done = CliRunner().invoke(app, [name, "--help"])
-        assert done.exit_code == 0, command
-        for option in (word for word in rest if word.startswith("--")):
-            assert option in done.output, option
-        assert rest[0].endswith(".nc") or rest[0] in nlink.presets()
+    check_commands(PAGE, 3)
 
 
 def test_its_pictures_are_those_that_the_script_draws():

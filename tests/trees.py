@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from helpers import DATA, angles, links, load_strategies, rates, tenths, torques_at
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from nlink import (
     Slider,
     Spline,
     TipForce,
+    formulate,
 )
 from nlink.mechanics.loads import LOADS
 from nlink.mechanics.motions import motion_at
@@ -297,6 +299,20 @@ class Tree:
         """Return dE/dt with these accelerations."""
         step = 4e-3 / math.sqrt(1.0 + np.abs(a).max() / 100.0)  # light bodies turn far in a given time
         return float(slope(lambda s: self.energy(self.q + s * self.v + s * s * a / 2, self.v + s * a), step))
+
+
+def check_powers(here: Tree, held: float) -> None:
+    """Hold each row of the ledger, that of the drives too, against virtual work, and all together against the rate of the energy;
+    the constraints have none. `held` is the size of the forces that do no work.
+    """
+    system, q, v = formulate(here.model), here.q, here.v
+    rates = system.rates(here.t, np.concatenate([q, v, np.zeros(system.full_size - system.size)]))
+    powers, forces = dict(zip(system.rows_of_ledger, rates[system.size :], strict=False)), here.generalised()
+    works = {name: force @ v for name, force in forces.items()} | {"motion": here.drive_power(), "constraints": 0.0}
+    scale = 1.0 + sum(np.abs(force * v).sum() for force in forces.values()) + held
+    for name in system.ledger:
+        assert powers[name] == pytest.approx(works[name], abs=1e-8 * scale)
+    assert sum(powers.values()) == pytest.approx(here.energy_rate(system.accelerations(q, v, here.t)), abs=1e-7 * scale)
 
 
 def derivatives(function: Any, at: np.ndarray) -> np.ndarray:

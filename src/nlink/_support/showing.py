@@ -29,13 +29,13 @@ def short(kind: type[T]) -> type[T]:
 def facts(record: object) -> list[tuple[str, str]]:
     """Return the fields of a record that its repr shows, in few words."""
     names = [each.name for each in fields(record) if each.repr] if is_dataclass(record) else getattr(record, "_fields", ())
-    return [(name, told(getattr(record, name))) for name in names]
+    return [(name, brief(getattr(record, name))) for name in names]
 
 
-def told(value: Any) -> str:
+def brief(value: Any) -> str:
     """Return a value in few words.
 
-    >>> told(np.arange(10.0)), told([0.25, 1 / 3]), told(None)
+    >>> brief(np.arange(10.0)), brief([0.25, 1 / 3]), brief(None)
     ('(10,) from 0 to 9', '[0.25, 0.333333]', 'none')
     """
     if isinstance(value, np.ndarray):
@@ -45,14 +45,14 @@ def told(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"{{{_cut(', '.join(map(str, value)))}}}"
     if isinstance(value, list | tuple) and getattr(value, "_fields", None) is None:
-        each = f"[{', '.join(map(told, value[:FEW]))}]"
-        return each if len(value) <= FEW and len(each) <= LETTERS else f"{len(value)} of them, first {told(value[0])}"
+        each = f"[{', '.join(map(brief, value[:FEW]))}]"
+        return each if len(value) <= FEW and len(each) <= LETTERS else f"{len(value)} of them, first {brief(value[0])}"
     return "none" if value is None else _cut(str(value))
 
 
 def _array(values: np.ndarray) -> str:
     if values.ndim == 1 and len(values) <= FEW:
-        return f"[{', '.join(map(told, values.tolist()))}]"
+        return f"[{', '.join(map(brief, values.tolist()))}]"
     known = values[np.isfinite(values)] if values.dtype.kind in "fiu" else np.empty(0)
     return f"{values.shape}" + (f" from {known.min():.6g} to {known.max():.6g}" if len(known) else "")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from nlink import scenario as scenarios
 from nlink._support.endings import RUN
 from nlink.cli.common import Table, changed, load_run, model_table
 from nlink.cli.options import Json, models
-from nlink.cli.report import aligned, system_lines
+from nlink.cli.report import aligned, by_link, system_lines
 from nlink.cli.run import run_state
 from nlink.cli.space import in_space
 from nlink.mechanics import kinematics
@@ -91,13 +90,9 @@ def _links(scenario: Scenario) -> list[str]:
     if isinstance(scenario.chain, SpatialChain):
         return in_space(scenario.chain, scenario)
     head = ("link", "length m", "mass kg", "com m", "offset m", "inertia kg m2", "theta deg", "omega rad/s")
-    rows: list[tuple[str, ...]] = [head]
-    chain, last = scenario.chain, 0
+    chain = scenario.chain
     columns = chain.length, chain.mass, chain.com, chain.offset, chain.inertia, np.degrees(scenario.theta), np.array(scenario.omega)
-    for row, equal in groupby(tuple(f"{value:.6g}" for value in values) for values in zip(*columns, strict=True)):
-        first, last = last + 1, last + len(list(equal))
-        rows.append((f"{first}" if first == last else f"{first}-{last}", *row))
-    return aligned(rows)
+    return aligned([head, *by_link(tuple(f"{value:.6g}" for value in values) for values in zip(*columns, strict=True))])
 
 
 def _bodies(model: Mechanism, scenario: Scenario) -> list[str]:

@@ -14,7 +14,7 @@ from nlink._support.endings import FORMATS, PAGE
 from nlink._support.progress import Bar
 from nlink.cli.common import Table, check_folder, picture_size, read_scenario
 from nlink.cli.options import Format, Json, Links, Model, Quiet, Set, Size, Theme, Title
-from nlink.cli.report import Report, aligned, system_lines
+from nlink.cli.report import Report, aligned, plain, system_lines
 from nlink.mechanics.chain import wrapped
 from nlink.mechanics.space.model import SpatialChain
 
@@ -93,7 +93,7 @@ def modes(
         ("stable", _stable_text(rest.stable, small.growth, words)),
     ]
     if rest.pin_force is not None:
-        x, y = map(_plain, rest.pin_force)
+        x, y = (plain(force, 5) for force in rest.pin_force)
         facts.insert(1, ("pin force", f"{x} N along x, {y} N along y, on the last end"))
     facts += [("others" * (k == 0), text) for k, text in enumerate(map(_other_text, others))]
     report.show(
@@ -227,8 +227,8 @@ def _rest_text(theta: np.ndarray) -> str:
     if np.abs(degrees).max() < 1e-9:
         return "straight down"
     if len(degrees) <= ANGLES:
-        return f"at {', '.join(_plain(angle) for angle in degrees)} deg"
-    return f"at angles from {_plain(degrees.min())} to {_plain(degrees.max())} deg"
+        return f"at {', '.join(plain(angle, 5) for angle in degrees)} deg"
+    return f"at angles from {plain(degrees.min(), 5)} to {plain(degrees.max(), 5)} deg"
 
 
 def _stable_text(stable: bool, growth: float, words: list[str]) -> str:
@@ -252,14 +252,9 @@ def _rows(table: list[Mode], words: list[str], count: int) -> list[str]:
     for k, mode in ((k, table[k]) for k in shown):
         hertz = mode.frequency / (2 * math.pi)
         values = (mode.frequency, hertz, 1 / hertz if hertz else None, mode.ratio, mode.growth)
-        cells.append((str(k + 1), *("-" if value is None else _plain(value, 6) for value in values)))
+        cells.append((str(k + 1), *("-" if value is None else plain(value) for value in values)))
     lines = [f"{row}  {word}".rstrip() for row, word in zip(aligned(cells), ["", *(words[k] for k in shown)], strict=True)]
     return lines + [f"  and {len(table) - count} more"] * (len(table) > count)
-
-
-def _plain(value: float, digits: int = 5) -> str:
-    """Return a number in few digits, rounding errors about zero as 0."""
-    return f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
 
 
 def _data(scenario: Scenario, rest: Equilibrium, small: Linearization, table: list[Mode], words: list[str]) -> Table:

@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -89,6 +90,20 @@ def aligned(rows: list[tuple[str, ...]]) -> list[str]:
     """Return the rows of a table as lines, their cells aligned to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def by_link(cells: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return a row for each link, its number in front; neighbours that are equal share a row."""
+    rows, last = [], 0
+    for row, equal in groupby(cells):
+        first, last = last + 1, last + len(list(equal))
+        rows.append((f"{first}" if first == last else f"{first}-{last}", *row))
+    return rows
+
+
+def plain(value: float, digits: int = 6) -> str:
+    """Return a number in few digits, rounding errors about zero as 0, and - for one that is not known."""
+    return "-" if value != value else f"{0.0 if abs(value) < 1e-12 else value:.{digits}g}"
 
 
 def shortened(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:

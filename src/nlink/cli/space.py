@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 
-from nlink.cli.report import aligned
+from nlink.cli.report import aligned, by_link, plain
 from nlink.mechanics.chain import Link
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.joints import Hinge, Joint, Universal
@@ -21,27 +19,22 @@ def in_space(chain: SpatialChain, scenario: Scenario) -> list[str]:
     position, velocity = chain.start(scenario.theta, scenario.omega)
     at = kinematics.turns(chain, position, velocity)
     inclination, azimuth = np.degrees(kinematics.inclination(at.direction)), np.degrees(kinematics.azimuth(at.direction))
-    rows: list[tuple[str, ...]] = [HEAD]
-    last = 0
     cells = [
-        (*_link_cells(chain, i), _plain(inclination[i]), _plain(azimuth[i]), _vector(at.omega[i])) for i in range(chain.n)
+        (*_link_cells(chain, i), plain(inclination[i]), plain(azimuth[i]), _vector(at.omega[i])) for i in range(chain.n)
     ]  # fmt: skip
-    for row, equal in groupby(cells):
-        first, last = last + 1, last + len(list(equal))
-        rows.append((f"{first}" if first == last else f"{first}-{last}", *row))
     joints = [f"  joint {i + 1}: {_joint_text(joint)}" for i, joint in enumerate(chain.joints) if joint.axes]
     spins = [f"  rotor in link {i + 1}: {spin:g} kg m2/s" for i, spin in enumerate(chain.momenta.tolist()) if spin]
-    return aligned(rows) + joints + spins
+    return aligned([HEAD, *by_link(cells)]) + joints + spins
 
 
 def _link_cells(chain: SpatialChain, i: int) -> tuple[str, ...]:
     """Return what a link is, and its numbers."""
     link = chain.links[i]
     if isinstance(link, Link):
-        return "line", *(_plain(each) for each in (link.length, link.mass, link.com, link.inertia))
+        return "line", *(plain(each) for each in (link.length, link.mass, link.com, link.inertia))
     off = np.abs(link.tensor - np.diag(np.diag(link.tensor))).max() > 0
     inertia = _vector(np.linalg.eigvalsh(link.tensor) if off else np.diag(link.tensor))
-    return "body", _plain(link.length), _plain(link.mass), _vector(np.array(link.com)), inertia
+    return "body", plain(link.length), plain(link.mass), _vector(np.array(link.com)), inertia
 
 
 def _joint_text(joint: Joint) -> str:
@@ -52,8 +45,4 @@ def _joint_text(joint: Joint) -> str:
 
 
 def _vector(values: np.ndarray) -> str:
-    return f"({', '.join(_plain(each) for each in values.tolist())})"
-
-
-def _plain(value: float) -> str:
-    return "-" if np.isnan(value) else f"{0.0 if abs(value) < 1e-12 else value:.6g}"
+    return f"({', '.join(plain(each) for each in values.tolist())})"

@@ -6,7 +6,7 @@ directions and rotations instead; omega and alpha are its angular velocities and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,17 +33,21 @@ def knot_names(chain: Multibody) -> tuple[str, ...]:
 
 
 class Readout:
-    """What coordinates (..., K), their rates and accelerations stand for, by the chain that has them."""
+    """What coordinates (..., K), their rates and accelerations stand for, by the chain that has them; None for any in the plane."""
 
-    chain: Any
+    chain: Any = None
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
 
     @property
+    def _spatial(self) -> bool:
+        return self.chain is not None and self.chain.spatial
+
+    @property
     def theta(self) -> np.ndarray:
         """Angles (..., N) in rad from straight down; of sliders displacements in m."""
-        if self.chain.spatial:
+        if self._spatial:
             raise ModelError("a chain in space has directions, not angles: use direction, inclination and azimuth")
         return self.position
 
@@ -54,7 +58,7 @@ class Readout:
     @property
     def omega(self) -> np.ndarray:
         """Rates (..., N) in rad/s; in space angular velocities (..., N, 3) in world axes."""
-        return self._turns(2).omega if self.chain.spatial else self.velocity
+        return self._turns(2).omega if self._spatial else self.velocity
 
     @omega.setter
     def omega(self, values: np.ndarray) -> None:
@@ -63,7 +67,7 @@ class Readout:
     @property
     def alpha(self) -> np.ndarray:
         """Angular accelerations (..., N) in rad/s^2; in space (..., N, 3) in world axes."""
-        return self._turns(3).alpha if self.chain.spatial else self.acceleration
+        return self._turns(3).alpha if self._spatial else self.acceleration
 
     @alpha.setter
     def alpha(self, values: np.ndarray) -> None:
@@ -95,88 +99,61 @@ class Readout:
 
     def _put(self, name: str, values: np.ndarray) -> None:
         """Set what theta, omega or alpha is in the plane."""
-        if self.chain.spatial:
+        if self._spatial:
             raise ModelError(f"theta, omega and alpha of a chain in space follow from its coordinates; set {name}")
         setattr(self, name, values)
 
     def _turns(self, count: int) -> Turns:
         """Return how the links stand and turn, from the first `count` of position, velocity and acceleration."""
-        if not self.chain.spatial:
+        if not self._spatial:
             raise ModelError("a chain in the plane has angles: use theta, omega and alpha")
         return space.turns(self.chain, *(np.asarray(getattr(self, name)) for name in IN_SPACE[:count]))
 
 
-@short
-class Trajectory(NamedTuple):
-    """The motion at points in time: (T,), and coordinates, their rates and accelerations, three times (T, K)."""
-
+class _Motion(NamedTuple):
     t: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
 
-    @property
-    def theta(self) -> np.ndarray:
-        """Angles (T, N) in rad."""
-        return self.position
-
-    @property
-    def omega(self) -> np.ndarray:
-        """Rates (T, N) in rad/s."""
-        return self.velocity
-
-    @property
-    def alpha(self) -> np.ndarray:
-        """Angular accelerations (T, N) in rad/s^2."""
-        return self.acceleration
-
 
 @short
-class EventRecord(NamedTuple):
-    """An event that happened: time, name, coordinates, their rates, and what else is known of it."""
+class Trajectory(Readout, _Motion):
+    """The motion at points in time: (T,), and coordinates, their rates and accelerations, three times (T, K)."""
 
+
+class _Event(NamedTuple):
     t: float
     name: str
     position: np.ndarray
     velocity: np.ndarray
     info: dict[str, Any]
 
-    @property
-    def theta(self) -> np.ndarray:
-        """Angles (N,) in rad."""
-        return self.position
 
-    @property
-    def omega(self) -> np.ndarray:
-        """Rates (N,) in rad/s."""
-        return self.velocity
+@short
+class EventRecord(Readout, _Event):
+    """An event that happened: time, name, coordinates, their rates, and what else is known of it."""
 
 
-class SpatialTrajectory(Readout, Trajectory):
-    """The motion of a chain in space at points in time, with what its coordinates stand for."""
-
-
-class SpatialEventRecord(Readout, EventRecord):
-    """An event of a chain in space, with what its coordinates stand for."""
+R = TypeVar("R", bound=Readout)
 
 
 def trajectory(chain: Multibody, t: np.ndarray, *motion: np.ndarray) -> Trajectory:
     """Return the motion (position, velocity, acceleration) of a chain at points in time."""
-    if not chain.spatial:
-        return Trajectory(t, *motion)
-    made = SpatialTrajectory(t, *motion)
-    made.chain = chain
-    return made
+    return _of(chain, Trajectory(t, *motion))
 
 
 def event_record(
     chain: Multibody, t: float, name: str, position: np.ndarray, velocity: np.ndarray, info: dict[str, Any]
 ) -> EventRecord:
     """Return an event of a chain."""
-    if not chain.spatial:
-        return EventRecord(t, name, position, velocity, info)
-    made = SpatialEventRecord(t, name, position, velocity, info)
-    made.chain = chain
+    return _of(chain, EventRecord(t, name, position, velocity, info))
+
+
+def _of(chain: Multibody, made: R) -> R:
+    """Return a trajectory or an event, which knows its chain if that is one in space."""
+    if chain.spatial:
+        made.chain = chain
     return made
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import itertools
 
-from nlink.view.sheet import Sheet
+from nlink.view.sheet import FEW, Sheet
 from nlink.view.style import CURVES, DASHES, palette
-
-FEW = 60
-"""So few saved points are marked one by one where a curve joins only them."""
 
 
 def draw(sheet: Sheet) -> None:

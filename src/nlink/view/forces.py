@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 
 from nlink.mechanics import kinematics
 from nlink.view.outline import floating
-from nlink.view.sheet import Sheet
+from nlink.view.sheet import FEW, Sheet
 from nlink.view.style import palette
 
 PEAK = 50
@@ -20,8 +20,6 @@ HIGH = 99
 """The percentile of the forces that the axis is sure to show,"""
 ROOM = 100
 """and how many times above it the axis may end."""
-FEW = 60
-"""So few saved points are marked one by one."""
 
 
 def draw(sheet: Sheet) -> None:

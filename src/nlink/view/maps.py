@@ -17,12 +17,11 @@ from matplotlib.figure import Figure
 
 from nlink._support.endings import check_ending
 from nlink.view.map_page import Layer, map_page
-from nlink.view.sheet import AnyAxes, axes_of, counted, head, letters_across, whole_figure, wrapped
+from nlink.view.sheet import AnyAxes, letters_across, panels, whole_figure, wrapped
 from nlink.view.style import (
     WIDE,
     Colour,
     Size,
-    blank,
     inches,
     letter,
     link_colours,
@@ -63,7 +62,7 @@ def map_figure(
 ) -> Figure:
     """Return the picture of a map."""
     x0, x1, y0, y1 = shown_region(found)
-    figure, axes = _axes(found, ax, inches(size, _figsize(found, (x1 - x0, y1 - y0)), (3.4, 3.4)), title)
+    figure, (axes,) = panels(inches(size, _figsize(found, (x1 - x0, y1 - y0)), (3.4, 3.4)), 1, title, ax, dress=False)
     if found.quantity == "link":
         handles = _links(axes, found)
     else:
@@ -82,17 +81,6 @@ def map_figure(
     what = wrapped(heading(found), letters_across(figure, 1.1))
     axes.set_title(what, loc="left", color=palette().ink, fontsize=letter(1.1), pad=8)
     return figure
-
-
-def _axes(found: Map, ax: AnyAxes, size: Size, title: str) -> tuple[Figure, Axes]:
-    """Return the axes of a user, or those of a new figure with a title above."""
-    if ax is not None:
-        (axes,) = counted(axes_of(ax), 1)
-        return whole_figure(axes), axes
-    figure = blank(*size)
-    if title:
-        head(figure, title)
-    return figure, figure.subplots()
 
 
 def _name(axes: Axes, handles: list[patches.Patch], given: bool) -> None:

@@ -26,6 +26,8 @@ LEGEND = 6
 """Most links that a legend lists; more get a colour bar."""
 POINTS = 2000
 """Fewer saved points than this are joined by interpolated ones."""
+FEW = 60
+"""So few saved points are marked one by one where a curve joins only them."""
 DEAD = 60
 """Most dead positions that are marked."""
 
@@ -199,14 +201,16 @@ class Sheet:
         return "time (s)" if self.trusted is None else f"time (s), dashed: trusted until {self.trusted:.3g} s"
 
 
-def panels(size: Size, rows: int, title: str, ax: AnyAxes = None) -> tuple[Figure, list[Axes]]:
+def panels(size: Size, rows: int, title: str, ax: AnyAxes = None, dress: bool = True) -> tuple[Figure, list[Axes]]:
     """Return a figure of panels one below another that share the x axis, with a title above; or that of axes of the user."""
-    if ax is not None:
-        mine = counted(axes_of(ax), rows)
-        return whole_figure(mine[0]), [dressed(axes) for axes in mine]
-    figure = blank(*size)
-    head(figure, title)
-    return figure, [dressed(axes) for axes in figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0]]
+    if ax is None:
+        figure = blank(*size)
+        head(figure, title)
+        column = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
+    else:
+        column = counted(axes_of(ax), rows)
+        figure = whole_figure(column[0])
+    return figure, [dressed(axes) if dress else axes for axes in column]
 
 
 def axes_of(ax: AnyAxes) -> list[Axes]:
@@ -235,9 +239,10 @@ def dashed(drawn: Sequence[Artist]) -> bool:
 
 
 def head(figure: Figure, title: str) -> None:
-    """Put a title above a figure, in several lines if it is long."""
+    """Put a title above a figure, if it has one, in several lines if it is long."""
     title = wrapped(cut(title, MOST_TITLE), letters_across(figure, TITLE))
-    figure.suptitle(title, x=0.01, ha="left", color=palette().muted, fontsize=letter(TITLE), parse_math=False)
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", color=palette().muted, fontsize=letter(TITLE), parse_math=False)
 
 
 def letters_across(figure: Figure, share: float = 1.0) -> int:

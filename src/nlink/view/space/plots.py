@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 
 from nlink.mechanics.space import kinematics
 from nlink.mechanics.space.model import SpatialChain
-from nlink.run.readout import SpatialTrajectory
 from nlink.run.run import Run
 from nlink.view import energy, forces
 from nlink.view.kinds import PlotKind
@@ -43,14 +42,14 @@ def inclinations(sheet: Sheet) -> None:
 def azimuths(sheet: Sheet) -> None:
     """Draw the angles about the vertical, with a gap where a link hangs or stands straight."""
     (axes,) = sheet.over_time("azimuth (degrees)")
-    sheet.lines(axes, sheet.motion.t, np.degrees(_in_space(sheet).azimuth))
+    sheet.lines(axes, sheet.motion.t, np.degrees(sheet.motion.azimuth))
     _round_angles(axes)
     sheet.name_links(r"$\varphi_{{{i}}}$")
 
 
 def rates(sheet: Sheet) -> None:
     """Draw the angular velocities in world axes."""
-    _three(sheet, _in_space(sheet).omega, r"$\omega_{}$ (rad/s)")
+    _three(sheet, sheet.motion.omega, r"$\omega_{}$ (rad/s)")
     sheet.name_links("link {i}")
 
 
@@ -131,12 +130,6 @@ def _chain(sheet: Sheet) -> SpatialChain:
     chain = sheet.run.chain
     assert isinstance(chain, SpatialChain)
     return chain
-
-
-def _in_space(sheet: Sheet) -> SpatialTrajectory:
-    motion = sheet.motion
-    assert isinstance(motion, SpatialTrajectory)
-    return motion
 
 
 def _directions(sheet: Sheet) -> np.ndarray:
