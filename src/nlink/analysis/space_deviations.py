@@ -35,7 +35,9 @@ class DualsInSpace(Duals):
         self.chain, self.system = chain, formulate(chain)
         method, reason = Taylor(tol), no_series(self.system)
         if reason:
-            raise ModelError(f"lyapunov follows deviations in space by Taylor's method: {reason}; nlink.ftle takes every chain in space")
+            raise ModelError(
+                f"lyapunov follows deviations in space by Taylor's method: {reason}; nlink.ftle takes every chain in space"
+            )
         self.motion, self.tangent = Motion(self.system, method), TangentStepper(self.system, method)
         numbers = self.system.parameters.chain
         self.couplings, self.resistance = couplings(chain), resistance(numbers)
