@@ -154,7 +154,7 @@ def test_a_free_top_turns_over():
     ):
         at = kinematics.turns(top, c, v)
         body = kinematics.turned(kinematics.conjugate(at.rotation), at.omega)[0]
-        assert np.abs(body - wanted).max() <= 1e-8
+        assert np.abs(body - wanted).max() <= 5e-12
 
 
 @pytest.mark.parametrize(("rate", "tilt"), [(55.5, 1e-2), (56.0, 1e-4)])

@@ -14,8 +14,8 @@ from nlink._support.showing import short
 from nlink.analysis.motion import Failure
 from nlink.analysis.space_deviations import no_series
 from nlink.analysis.tangent_flow import TangentFlow
-from nlink.ensemble import FTLE, make_job
 from nlink.ensemble.engines import FINEST, ON, deviations
+from nlink.ensemble.job import Job
 from nlink.formulations import formulate
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.space.model import SpatialChain
@@ -63,8 +63,9 @@ def _by_stages(chain: SpatialChain, theta: ArrayLike, omega: ArrayLike | None, t
     """Return the derivative (2K, 2F) of the coordinates and rates at t by deviations of a start, by the steps of DOP853 in dual
     numbers. Small singular values lose digits: errors are those of the largest.
     """
-    job = make_job(chain, [theta], [0.0 if omega is None else omega], t, None, FTLE(), FINEST)
-    product = deviations(job, np.arange(1), ON)[0] @ frames(chain, job.position[0], job.velocity[0])
+    position, velocity = chain.start(theta, omega)
+    job = Job(chain, position[None], velocity[None], t, (), FINEST)
+    product = deviations(job, np.arange(1), ON)[0] @ frames(chain, position, velocity)
     if not np.isfinite(product).all():
         raise FlowError("the motion or its deviations could not be followed to the end; simulate the motion to see why")
     return product

@@ -101,8 +101,8 @@ def in_space() -> Paths:
     from nlink import Body, Hinge, SpatialChain
 
     two, rates = SpatialChain.uniform(2), [(0.0, 1.0, 0.0)] * 2
-    balls = SpatialChain([Body.cylinder(1.0, 1.0, 0.1)] * 2)
-    hinged = SpatialChain([Body.cylinder(1.0, 1.0, 0.1), Body.rod(1.0, 1.0, Hinge((1.0, 0.0, 0.0)))])
+    balls = SpatialChain((Body.cylinder(1.0, 1.0, 0.1),) * 2)
+    hinged = SpatialChain((Body.cylinder(1.0, 1.0, 0.1), Body.rod(1.0, 1.0, Hinge((1.0, 0.0, 0.0)))))
     found: Paths = {f"in space, preset {name}": partial(_short, name) for name in SPACE_PRESETS}
     found["in space, bodies on hinges"] = partial(nlink.simulate, hinged, 0.5, t_end=SHORT)
     found["in space, Rattle"] = partial(nlink.simulate, two, 0.5, rates, t_end=SHORT, integrator=nlink.Rattle(SHORT / 2))

@@ -1,5 +1,5 @@
 """Engines: compute a job in lanes of the processor, many members side by side; or member after member by `simulate`, for what lanes
-do not take (pins, torque functions in Python, other methods; tables and quadratic drag by Taylor; extremes of bodies in space).
+do not take (pins, torque functions in Python, other methods; tables and quadratic drag by Taylor; outputs that say so).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from nlink.ensemble.kernels.lanes import (
 from nlink.ensemble.kernels.loop import Stepped, follow, step_code
 from nlink.ensemble.kernels.stages import ORDER
 from nlink.ensemble.kernels.tangents import Deviations, fastest_rates
-from nlink.ensemble.outputs import FTLE, Extremes
+from nlink.ensemble.outputs import FTLE
 from nlink.ensemble.varied import Varied
 from nlink.integrators.base import Integrator
 from nlink.integrators.runge_kutta import DOP853
@@ -95,7 +95,7 @@ def side_by_side(system: System, method: Integrator, varied: Varied) -> bool:
 def compute(job: Job, halt: np.ndarray = ON) -> Results:
     """Compute a job; return its outputs, rows being members. Raise Halted soon after another thread writes 1 to halt[0]."""
     apart = job.keeps(FTLE) and job.system.callback  # a function gives no derivatives along lanes
-    apart = apart or (job.keeps(Extremes) and isinstance(job.chain, SpatialChain) and not job.chain.lines)
+    apart = apart or not all(keep.in_lanes(job.chain) for keep in job.keep)
     in_lanes = side_by_side(job.system, job.method, job.varied) and not apart
     return (compute_in_lanes if in_lanes else compute_each)(job, halt)
 

@@ -58,8 +58,8 @@ def crossing(k, i, by, whole, h, path):
 
 @kernel
 def may_exceed(first, last, begins, ends, least, largest):
-    """Whether a number may go beyond its extremes in a step, by which it would change by `begins` and `ends` at the derivatives of
-    both ends: by the peak of a parabola, and a term of third order as large as all its change besides.
+    """Whether a number may go beyond its least and largest in a step, by which it would change by `begins` and `ends` at the
+    derivatives of both ends: by the peak of a parabola, and a term of third order as large as all its change besides.
     """
     paces = abs(begins) + abs(ends)
     peak = first + (0.5 * begins * abs(begins) / paces if begins * ends < 0.0 else 0.0)
@@ -75,8 +75,8 @@ def parabola(h, first, last, by):
 
 @kernel
 def note_turns(k, i, link, of_rates, h, first, last, by, start, least, largest, path):
-    """Note where what `seen` gives of i in lane k turns back, among the extremes of a link; its derivatives at the ends of the step
-    are first and last, it changes by `by`, and `start` is what values within the step are counted from.
+    """Note where what `seen` gives of i in lane k turns back, among the least and largest of a link; its derivatives at the ends of
+    the step are first and last, it changes by `by`, and `start` is what values within the step are counted from.
     """
     stop, pace = h, last
     if first * last >= 0.0:

@@ -86,6 +86,10 @@ class Keep:
         """Return the arrays of `kept` from those of `tracked`, which hold coordinates (..., K) and their rates."""
         return raw
 
+    def in_lanes(self, chain: Multibody) -> bool:
+        """Whether members of a chain are watched in lanes; else they are followed one by one."""
+        return True
+
     def observe(self, job: Job, arrays: Arrays) -> Any:
         """Return an observer of the members of a job: new arrays for its outputs, of all coordinates, then what else it has."""
         results = (arrays.new((job.members, *each.shape), each.dtype) for each in self.tracked(job.chain).values())

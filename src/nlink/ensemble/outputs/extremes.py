@@ -17,6 +17,7 @@ from nlink.ensemble.outputs.base import OFTEN, Arrays, Keep, Output
 from nlink.ensemble.outputs.extremes_in_space import RangeInSpace
 from nlink.integrators.save_times import save_times
 from nlink.mechanics.chain import Multibody
+from nlink.mechanics.space.model import SpatialChain
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
@@ -55,6 +56,10 @@ class Extremes(Keep):
     def tracked(self, chain: Multibody) -> dict[str, Output]:
         """Return the arrays of `kept`: heights stand for inclinations in space, and squares for sizes."""
         return self.kept(chain)
+
+    def in_lanes(self, chain: Multibody) -> bool:
+        """Whether a chain lies in the plane, or has no bodies in space."""
+        return not isinstance(chain, SpatialChain) or chain.lines
 
     def observe(self, job: Job, arrays: Arrays) -> Any:
         """Return an observer of angles and rates, or of lines in space."""
