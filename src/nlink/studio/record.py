@@ -24,7 +24,7 @@ SAMPLE = 1 / 60
 """Seconds between two points of the record."""
 LONGEST = 600.0
 MOST_NUMBERS = 2_000_000
-"""Seconds and angles of the longest record; of one that goes on, the beginning is forgotten."""
+"""Seconds and coordinates of the longest record; of one that goes on, the beginning is forgotten."""
 TOGETHER = 1.0
 """Seconds within which changes are one event: someone moves a slider."""
 THE_HAND = "the hand in the studio"
@@ -36,7 +36,8 @@ class Record:
 
     def __init__(self, chain: Multibody, first: Columns) -> None:
         self.chain = chain
-        self.most = int(min(LONGEST / SAMPLE, MOST_NUMBERS / chain.n))
+        size = chain.size if isinstance(chain, SpatialChain) else chain.n
+        self.most = int(min(LONGEST / SAMPLE, MOST_NUMBERS / size))
         self.points: deque[Columns] = deque(maxlen=self.most)
         self.events: list[EventRecord] = []
         self.shift, self.count, self.told = 0.0, 0, 0

@@ -163,6 +163,18 @@ export function headButtons(words, { about, help }) {
     button("Dark or light (d)", "theme", toggleTheme, { class: "quiet theme" }));
 }
 
+// Show on a button whether something plays.
+export function showPlaying(node, playing) {
+  node.replaceChildren(icon(playing ? "pause" : "play"));
+  for (const name of ["aria-label", "title"]) node.setAttribute(name, playing ? "Pause (space)" : "Play (space)");
+}
+
+// The name of a key that a page may act on; not in a dialog, nor in fields into which it is typed, nor where it presses something.
+export function keyOf({ target, key, ctrlKey, metaKey, altKey }, root, fields) {
+  const name = key.length === 1 ? key.toLowerCase() : key, typed = target.matches?.(name === " " ? `${fields}, button, summary, input[type=checkbox]` : fields);
+  return ctrlKey || metaKey || altKey || typed || root.querySelector("dialog[open]") ? "" : name;
+}
+
 // The buttons on a stage: zoom by a factor, fit, save as PNG.
 export function viewTools(view, factor, label, save) {
   return el("div", { class: "tools" }, button("Zoom in (+)", "plus", () => view.zoom(factor)), button("Zoom out (\u2212)", "minus", () => view.zoom(1 / factor)),

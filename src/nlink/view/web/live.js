@@ -7,7 +7,7 @@ import { History } from "./history.js";
 import { LiveStage } from "./livestage.js";
 import { Simulation } from "./simulation.js";
 import { Sharing, apply, read } from "./address.js";
-import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
+import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, keyOf, select, showPlaying, viewTools, wantsCalm } from "./dom.js";
 import { minus, valueText } from "./axes.js";
 import { onTheme, toggleTheme } from "./colours.js";
 import { setText } from "./panels.js";
@@ -185,8 +185,7 @@ export class Live {
     if (playing === this.playing) return;
     this.hand.drop();
     Object.assign(this, { playing, last: undefined });
-    this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
-    for (const name of ["aria-label", "title"]) this.playButton.setAttribute(name, playing ? "Pause (space)" : "Play (space)");
+    showPlaying(this.playButton, playing);
     this.say(playing ? "playing" : `paused at ${this.timeText()}`);
     this.request();
   }
@@ -271,10 +270,7 @@ export class Live {
   }
 
   key(event) {
-    const { target } = event, name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (event.ctrlKey || event.metaKey || event.altKey || this.root.querySelector("dialog[open]")) return;
-    if (target.matches?.("select, input:not([type=checkbox])") || (name === " " && target.matches?.("button, summary, input"))) return;
-    const back = event.shiftKey ? -1 : 1, act = this.actions()[name];
+    const back = event.shiftKey ? -1 : 1, act = this.actions()[keyOf(event, this.root, "select, input:not([type=checkbox])")];
     if (!act) return;
     event.preventDefault();
     act(back);

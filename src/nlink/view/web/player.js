@@ -5,7 +5,7 @@ import { Motion } from "./motion.js";
 import { Panels, setText } from "./panels.js";
 import { Stage } from "./stage.js";
 import { Timeline } from "./timeline.js";
-import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, icon, select, viewTools, wantsCalm } from "./dom.js";
+import { button, checkbox, definitions, dialog, download, dropdown, el, fileName, headButtons, keyOf, select, showPlaying, viewTools, wantsCalm } from "./dom.js";
 import { clockDecimals, minus, roundStep, valueText } from "./axes.js";
 import { onTheme, toggleTheme } from "./colours.js";
 
@@ -189,8 +189,7 @@ export class Player {
   setPlaying(playing) {
     this.playing = playing;
     this.last = undefined;
-    this.playButton.replaceChildren(icon(playing ? "pause" : "play"));
-    for (const name of ["aria-label", "title"]) this.playButton.setAttribute(name, playing ? "Pause (space)" : "Play (space)");
+    showPlaying(this.playButton, playing);
     this.say(playing ? "playing" : `paused at ${this.timeText()}`);
     this.request();
   }
@@ -299,10 +298,7 @@ export class Player {
   }
 
   key(event) {
-    const { target } = event, name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (event.ctrlKey || event.metaKey || event.altKey || this.root.querySelector("dialog[open]")) return;
-    if (target.matches?.("select, input[type=text], textarea") || (name === " " && target.matches?.("button, summary, input[type=checkbox]"))) return;
-    const back = event.shiftKey ? -1 : 1, act = this.actions()[name];
+    const back = event.shiftKey ? -1 : 1, act = this.actions()[keyOf(event, this.root, "select, input[type=text], textarea")];
     if (!act) return;
     event.preventDefault();
     act(back);
