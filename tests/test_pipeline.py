@@ -11,7 +11,7 @@ from numba import njit
 
 from nlink.compiled.answering import uncollected
 from nlink.compiled.dispatch import ByClass, dispatched
-from nlink.compiled.jit import COMPILING, entry, kernel, outlined
+from nlink.compiled.jit import COMPILING, entry, kernel, outlined, uncached
 from nlink.compiled.views import views
 
 pytestmark = pytest.mark.skipif(not COMPILING, reason="nothing is compiled")
@@ -108,3 +108,13 @@ def test_what_exists_is_kept_from_the_garbage_collector_while_something_compiles
             assert gc.get_freeze_count() > 1000
         assert gc.get_freeze_count() > 1000
     assert gc.get_freeze_count() == before
+
+
+def test_a_function_aligns_its_stack_to_the_widest_vector():
+    def doubled(x):
+        return 2.0 * x
+
+    compiled = uncached(doubled)
+    assert compiled(3.0) == 6.0
+    (code,) = compiled.overloads.values()
+    assert "alignstack" in code.library.get_llvm_str()

@@ -20,9 +20,21 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 
+STACK = 64
+"""Bytes to which functions align their stack: the widest vector. Else vectors may lie across lines of the cache, by where the stack
+begins, and the steps of 15 links take up to a fifth longer.
+"""
+
 
 class EntryLibrary(JITCodeLibrary):
     """LLVM code of an entry with all that it calls, optimised as a whole, and its machine code."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Have each function align its stack; llvmlite knows the attribute, but does not write it."""
+        for each in ir_module.functions:
+            if not each.is_declaration:
+                set.add(each.attributes, f"alignstack({STACK})")
+        super().add_ir_module(ir_module)
 
     def _optimize_functions(self, ll_module: Any) -> None:
         """Leave it to the passes over the whole."""

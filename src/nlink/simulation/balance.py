@@ -61,7 +61,7 @@ class Balance:
         with np.errstate(over="ignore", invalid="ignore"):
             total = columns["kinetic"] + columns["potential"]
             done = total - sum(columns[name] for name in works) if works else total
-            least, most = _extremes([done, total, *columns.values()])
+            least, most = _least_and_most([done, total, *columns.values()])
         lows, highs = dict(zip(columns, least[2:], strict=True)), dict(zip(columns, most[2:], strict=True))
         if not all(map(math.isfinite, least[2:])) or not all(map(math.isfinite, most[2:])):
             return False
@@ -124,7 +124,7 @@ class Balance:
         return ended
 
 
-def _extremes(values: list[np.ndarray]) -> tuple[list[float], list[float]]:
+def _least_and_most(values: list[np.ndarray]) -> tuple[list[float], list[float]]:
     """Return the least and the largest number of each of some arrays: of few numbers all at once, as each call takes a while."""
     first = [0, *accumulate(each.size for each in values[:-1])]
     flat = np.concatenate(values, axis=None)
