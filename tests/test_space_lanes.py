@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -76,6 +78,22 @@ def test_a_member_alone_is_the_member_among_others_to_the_last_bit(case):
         alone = simulate_many(chain, poses[k : k + 1], rates[k : k + 1], t_end=0.5, keep=keep, integrator=method)
         for name in alone:
             np.testing.assert_array_equal(alone[name][0], many[name][k], err_msg=name)
+
+
+@pytest.mark.parametrize("method", [Taylor(1e-14), DOP853(1e-12, 1e-12)])
+def test_motions_through_the_folds_of_springs(method):
+    """Of lines in a plane, which pass exactly through them, beside members without springs that start folded."""
+    stiffness, poses, rates = np.array([2.0, 0.0, 3.0]), [[0.3, 3.3], [0.3, 0.3 + math.pi], [0.0, math.pi]], [[0.0, 6.0]] * 3
+    many = simulate_many(
+        SpatialChain.uniform(2), poses, rates, t_end=1.0, vary={"joint_spring.stiffness": stiffness}, keep=(Final(), EnergyDrift()),
+        integrator=method,
+    )  # fmt: skip
+    assert not many["status"].any()
+    assert many["energy_drift"].max() < 1e-6
+    for k, each in enumerate(stiffness):
+        chain = SpatialChain.uniform(2, loads=[JointSpring(each)])
+        one = simulate(chain, poses[k], rates[k], t_end=1.0, save=(1.0,), integrator=DOP853(1e-13, 1e-13))
+        np.testing.assert_allclose(many["direction"][k], one.direction[-1], atol=1e-7)
 
 
 def test_what_varies_of_loads_stays_in_lanes_and_what_varies_of_lines_does_not():

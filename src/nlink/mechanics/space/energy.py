@@ -5,7 +5,7 @@ from __future__ import annotations
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.mechanics.parameters import COM, LENGTH, MASS
-from nlink.mechanics.space.kernels import STIFFNESS, bending
+from nlink.mechanics.space.kernels import STIFFNESS, bend_square
 from nlink.mechanics.space.numbers import COUPLED, LOWER, UPPER
 
 
@@ -24,9 +24,7 @@ def line_energies(y, p, w):
         moving += 0.5 * (chain.links[UPPER, i] * upper + chain.links[LOWER, i] * lower) + chain.links[COUPLED, i] * both
         resting += chain.links[MASS, i] * chain.g * (height + chain.links[COM, i] * ey)
         if chain.sprung:
-            cx, cy, cz = py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex
-            ratio = bending(px, py, pz, ex, ey, ez)
-            resting += 0.5 * chain.links[STIFFNESS, i] * ratio * ratio * (cx * cx + cy * cy + cz * cz)
+            resting += 0.5 * chain.links[STIFFNESS, i] * bend_square(px, py, pz, ex, ey, ez)
         height += length * ey
         vx, vy, vz, px, py, pz = ux, uy, uz, ex, ey, ez
     return moving, resting
