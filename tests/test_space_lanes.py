@@ -36,7 +36,9 @@ CASES = {
     "two": (SpatialChain.uniform(2, shape="point"), Taylor(1e-14)),
     "five": (SpatialChain.uniform(5), Taylor(1e-14)),
     "six, in loops": (SpatialChain.uniform(6), Taylor(1e-14)),
-    "loads": (SpatialChain(LINKS, LOADS, (0.3, 0.0, 0.1)), Taylor(1e-14)),
+    "loads": (SpatialChain(LINKS, (LOADS[0], *LOADS[2:]), (0.3, 0.0, 0.1)), Taylor(1e-14)),
+    "loads with springs": (SpatialChain(LINKS[1:], LOADS[:1] + LOADS[2:] + (JointSpring(2.0),), (0.3, 0.1)), Taylor(1e-14)),
+    "loads in loops": (SpatialChain(LINKS, LOADS, (0.3, 0.0, 0.1)), Taylor(1e-14)),
     "stages": (SpatialChain.uniform(3), DOP853(1e-13, 1e-13)),
     "loads by stages": (SpatialChain(LINKS, (*LOADS[:-1], Drag(0.1, 0.2), JointDamper(0.1)), 0.2), DOP853(1e-13, 1e-13)),
 }

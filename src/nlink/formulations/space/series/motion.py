@@ -22,7 +22,7 @@ from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.space.lines import LineParameters
-from nlink.formulations.space.series.loads import act, line_ledger, refusal
+from nlink.formulations.space.series.loads import act, acting, line_ledger, refusal
 from nlink.formulations.space.series.one_vector import IN_ONE_VECTOR
 from nlink.formulations.space.series.rows import (
     BEFORE,
@@ -65,7 +65,7 @@ def line_series(t, bound, ahead, y, p, room, order):
         find_springs(room.chain, room.w)
     orders(y, room, order, ahead)
     if room.chain.sprung:
-        fastest = folding(fastest, room.chain, terms, room.w, order)
+        fastest = folding(fastest, n, 1, terms, room.w, order)
     for j in range(len(uv[LAST])):
         uv[LAST, j], uv[BEFORE, j] = size(order, room.wide, j), size(order - 1, room.wide, j)
     last, before = u[LAST, 0], u[BEFORE, 0]
@@ -227,6 +227,7 @@ IN_LOOPS = Series(
     polynomials=line_polynomials,
     powers=line_ledger,
     size=LINE_SIZE,
+    acting=acting,
     refusal=refusal,
 )
 SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS, UNROLLED: IN_LOOPS, ONE_VECTOR: IN_ONE_VECTOR}

@@ -29,3 +29,13 @@ acceleration and pull, acceleration of the hinge, forces of the loads."""
 ENDX, ENDY, ENDZ, RATEX, RATEY, RATEZ, LAST, BEFORE = range(8)
 """Rows of `u` at the end of a step: unit vectors and their rates; sizes of the last two coefficients."""
 LINE_SIZE = SeriesSize(SERIES_ROWS, SERIES_ROWS_OF_GRAVITY, SCRATCH)
+LINE, WORK = range(2)
+"""Of one chain in one vector: the rows of coefficients of unit vectors, and of powers, a load in each lane."""
+MOST = 10
+"""Up to how many lines, by measurement."""
+FALL, COLUMN, BRAKE, FOLLOW, LONG, CENTRE, RESIST = 0, 1, 1 + MOST, *range(1 + 2 * MOST, 5 + 2 * MOST)
+"""Rows of `w`, the same for a run: the acceleration without pulls; from COLUMN on, a column of C^-1 each, from BRAKE on one of
+C^-1 R; C^-1 times what a follower force does; length, place of the centre of mass, and what resists turning."""
+DRAGGING, TIPPING, PULLING, STIFF, ROTOR = range(SCRATCH, SCRATCH + 5)
+"""Linear drag, length times the force at the tip, the follower force at the last line, stiffness of springs, momentum of rotors."""
+VECTOR_SIZE = LINE_SIZE._replace(scratch=SCRATCH + 5)

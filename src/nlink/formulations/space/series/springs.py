@@ -7,9 +7,9 @@ first line the direction is straight down. With c_0 = cos(beta), and the half su
     sin(beta) = 8 c_1 c_2 c_3 sin(beta/8)      beta/sin(beta) = g(x) / (c_1 c_2 c_3)      x = (1 - c_3)/2 = sin^2(beta/16) < 0.04
 
 where g(x) = (beta/8)/sin(beta/8) is a polynomial of degree 11 to the last digit. Nothing is divided by what vanishes in a straight
-chain, so that the coefficients keep their digits. At beta = pi the moment turns round at once: the series of beta/sin(beta) runs away
-on the way there, and `folding` makes the steps so short that none passes over this, which the unit vectors alone do not tell where
-lines move in a plane.
+chain, so that the coefficients keep their digits. At beta = pi the moment turns round at once: the series of beta/sin(beta) runs
+away on the way there, and `folding` makes the steps so short that none passes over this, which the unit vectors alone do not tell
+where lines move in a plane.
 """
 
 from __future__ import annotations
@@ -194,9 +194,9 @@ def square(k, terms, a, i):
 
 
 @kernel
-def folding(fastest, p, terms, w, order):
-    """Return the largest rate, or one that keeps a step from passing over the fold of a spring."""
-    for i in range(p.n):
+def folding(fastest, n, apart, terms, w, order):
+    """Return the largest rate, or one that keeps a step from passing over the fold of a spring; joints stand so far apart."""
+    for i in range(0, n * apart, apart):
         if anywhere(w[BENDS, i] > 0.0):
             for k in range(order - 3, order - 1):
                 size = abs(terms[RATIO, k, i]) * (1.0 / LAST_TERM) + 1e-250
