@@ -114,11 +114,13 @@ def test_what_varies_of_loads_stays_in_lanes_and_what_varies_of_lines_does_not()
     assert not side_by_side(formulate(chain), method, Varied(chain, {"mass": rng.uniform(1.0, 2.0, MEMBERS)}, MEMBERS))
 
 
-def test_the_default_is_series_but_for_friction_of_joints():
+def test_the_default_is_series_but_for_friction_of_joints_and_quadratic_drag():
     poses, rates = starts(2, 4)
     assert simulate_many(SpatialChain.uniform(2), poses, rates, t_end=0.1).attrs["integrator"].startswith("Taylor")
     damped = SpatialChain.uniform(2, loads=[JointDamper(0.1)])
     assert simulate_many(damped, poses, rates, t_end=0.1).attrs["integrator"].startswith("DOP853")
+    dragged = SpatialChain.uniform(2, loads=[Drag(0.0, 0.1)])
+    assert simulate_many(dragged, poses, rates, t_end=0.1).attrs["integrator"].startswith("DOP853")
     varied = simulate_many(
         SpatialChain.uniform(2), poses, rates, t_end=0.1, vary={"joint_damper.damping": np.linspace(0.0, 0.3, 4)}
     )
