@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,9 @@ CASES = {
     "two": (SpatialChain.uniform(2, shape="point"), Taylor(1e-14)),
     "five": (SpatialChain.uniform(5), Taylor(1e-14)),
     "six, in loops": (SpatialChain.uniform(6), Taylor(1e-14)),
-    "loads": (SpatialChain(LINKS, LOADS, (0.3, 0.0, 0.1)), Taylor(1e-14)),
+    "loads": (SpatialChain(LINKS, (LOADS[0], *LOADS[2:]), (0.3, 0.0, 0.1)), Taylor(1e-14)),
+    "loads with springs": (SpatialChain(LINKS[1:], LOADS[:1] + LOADS[2:] + (JointSpring(2.0),), (0.3, 0.1)), Taylor(1e-14)),
+    "loads in loops": (SpatialChain(LINKS, LOADS, (0.3, 0.0, 0.1)), Taylor(1e-14)),
     "stages": (SpatialChain.uniform(3), DOP853(1e-13, 1e-13)),
     "loads by stages": (SpatialChain(LINKS, (*LOADS[:-1], Drag(0.1, 0.2), JointDamper(0.1)), 0.2), DOP853(1e-13, 1e-13)),
 }
@@ -78,6 +82,22 @@ def test_a_member_alone_is_the_member_among_others_to_the_last_bit(case):
             np.testing.assert_array_equal(alone[name][0], many[name][k], err_msg=name)
 
 
+@pytest.mark.parametrize("method", [Taylor(1e-14), DOP853(1e-12, 1e-12)])
+def test_motions_through_the_folds_of_springs(method):
+    """Of lines in a plane, which pass exactly through them, beside members without springs that start folded."""
+    stiffness, poses, rates = np.array([2.0, 0.0, 3.0]), [[0.3, 3.3], [0.3, 0.3 + math.pi], [0.0, math.pi]], [[0.0, 6.0]] * 3
+    many = simulate_many(
+        SpatialChain.uniform(2), poses, rates, t_end=1.0, vary={"joint_spring.stiffness": stiffness}, keep=(Final(), EnergyDrift()),
+        integrator=method,
+    )  # fmt: skip
+    assert not many["status"].any()
+    assert many["energy_drift"].max() < 1e-6
+    for k, each in enumerate(stiffness):
+        chain = SpatialChain.uniform(2, loads=[JointSpring(each)])
+        one = simulate(chain, poses[k], rates[k], t_end=1.0, save=(1.0,), integrator=DOP853(1e-13, 1e-13))
+        np.testing.assert_allclose(many["direction"][k], one.direction[-1], atol=1e-7)
+
+
 def test_what_varies_of_loads_and_lines_stays_in_lanes():
     chain, (poses, rates) = SpatialChain.uniform(2, loads=[JointSpring(1.0)]), starts(2)
     rng = np.random.default_rng(5)
@@ -95,11 +115,13 @@ def test_what_varies_of_loads_and_lines_stays_in_lanes():
         np.testing.assert_allclose(many["direction"][k], one.direction[-1], atol=1e-10)
 
 
-def test_the_default_is_series_but_for_friction_of_joints():
+def test_the_default_is_series_but_for_friction_of_joints_and_quadratic_drag():
     poses, rates = starts(2, 4)
     assert simulate_many(SpatialChain.uniform(2), poses, rates, t_end=0.1).attrs["integrator"].startswith("Taylor")
     damped = SpatialChain.uniform(2, loads=[JointDamper(0.1)])
     assert simulate_many(damped, poses, rates, t_end=0.1).attrs["integrator"].startswith("DOP853")
+    dragged = SpatialChain.uniform(2, loads=[Drag(0.0, 0.1)])
+    assert simulate_many(dragged, poses, rates, t_end=0.1).attrs["integrator"].startswith("DOP853")
     varied = simulate_many(
         SpatialChain.uniform(2), poses, rates, t_end=0.1, vary={"joint_damper.damping": np.linspace(0.0, 0.3, 4)}
     )

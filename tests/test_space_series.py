@@ -16,6 +16,7 @@ from nlink import (
     Chain,
     Drag,
     FollowerForce,
+    Gravity,
     JointDamper,
     JointSpring,
     Link,
@@ -149,6 +150,33 @@ def test_springs_keep_their_digits_at_every_bend(bend):
     run = simulate(chain, pose, omega, t_end=0.5, save=0.05, integrator=Taylor(1e-14))
     np.testing.assert_allclose(run.position, exact.position, atol=1e-11)
     assert run.stats.steps < 100  # a division by sin^2(beta) would take thousands near a straight joint
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-10, 1e-5])
+def test_a_motion_through_the_fold_of_a_spring(off):
+    """In a plane lines pass exactly through it, else close by: the moment turns round, and the spring gives back what it took."""
+    chain = SpatialChain.uniform(2, loads=[JointSpring(2.0), Drag(0.1)])
+    case = {"t_end": 1.0, "save": 0.05}
+    pose, omega = [(0.3, off), (0.3 + math.pi - 0.2, 0.0)], [(0.0, 0.0, 0.0), (0.0, 0.0, 6.0)]
+    exact = simulate(chain, pose, omega, integrator=DOP853(1e-13, 1e-13), **case)
+    run = simulate(chain, pose, omega, integrator=Taylor(), **case)
+    bend = np.arccos((run.direction[:, 0] * run.direction[:, 1]).sum(1))
+    assert bend[0] < bend.max()
+    assert bend[-1] < bend.max() - 1.0  # it has come back
+    assert run.stats.steps < 400
+    np.testing.assert_allclose(run.direction, exact.direction, atol=1e-8)
+    assert np.abs(run.energy().residual).max() <= 1e-9
+
+
+@pytest.mark.parametrize("integrator", [Taylor(), DOP853()])
+@pytest.mark.parametrize("links", [1, 2])
+def test_a_fold_at_rest_is_a_rest_that_the_slightest_push_ends(integrator, links):
+    """Without gravity nothing but rounding errors pushes: whatever it does, the energy of the spring is neither lost nor won."""
+    chain = SpatialChain.uniform(links, loads=[JointSpring(2.0), Gravity(0.0)])
+    run = simulate(chain, [0.0, math.pi][2 - links :], t_end=0.5, integrator=integrator)
+    assert run.status.code == "finished"
+    assert run.energy().potential[0] == pytest.approx(math.pi**2, rel=1e-7)
+    assert np.abs(run.energy().residual).max() <= 1e-6
 
 
 def test_saved_points_and_going_on_are_the_same_to_the_last_bit():

@@ -1,7 +1,7 @@
 """The kernels without the compiler, in processes of their own, as they are compiled or not for good.
 
-`uncompiled.py`, `uncompiled_trees.py` and `uncompiled_runs.py` run so only. Tests of whole runs, of vectors and of dual numbers run
-compiled as well.
+`uncompiled.py`, `uncompiled_trees.py`, `uncompiled_lines.py` and `uncompiled_runs.py` run so only. Tests of whole runs, of vectors
+and of dual numbers run compiled as well.
 """
 
 import os
@@ -58,6 +58,10 @@ def test_the_series_of_mechanisms_run_as_plain_python():
 
 def test_the_mechanics_in_space_run_as_plain_python():
     check(*SPACE)
+
+
+def test_the_series_of_lines_in_space_run_as_plain_python():
+    check("uncompiled_lines.py")
 
 
 def test_whole_runs_give_the_same_as_plain_python():

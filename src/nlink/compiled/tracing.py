@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from copy import copy
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from llvmlite import ir
@@ -33,7 +33,7 @@ def traced(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., 
         known[source] = FunctionType(source.__code__, names, source.__name__, source.__defaults__)
         for name, value in source.__globals__.items():
             if name in source.__code__.co_names:
-                value = polynomial_sincos if value is sincos else selected if value is where else value
+                value = INSTEAD.get(id(value), value)
                 names[name] = traced(value, known) if isinstance(value, Dispatcher) else value
     return known[source]
 
@@ -41,6 +41,14 @@ def traced(function: Any, known: dict[Any, Any] | None = None) -> Callable[..., 
 def selected(condition: Number, yes: Operand, no: Operand) -> Number:
     """Choose without a branch."""
     return Number(condition.builder, condition.builder.select(condition.value, yes.value, no.value))
+
+
+INSTEAD = {
+    id(sincos): polynomial_sincos,
+    id(where): selected,
+    id(math): SimpleNamespace(sqrt=lambda number: number.root()),
+}
+"""What stands for a function or a module in traced code, by its identity."""
 
 
 class Number:

@@ -173,7 +173,9 @@ def _method(
     if integrator is not None or not isinstance(method, Taylor):
         return method
     if not side_by_side(system, method, varied):
-        return method_for(system, "DOP853", rtol, atol)
+        stages = method_for(system, "DOP853", rtol, atol)
+        slow = system.chain.spatial and not side_by_side(system, stages, varied)
+        return method if slow and not varied.flagged(system.parameters.chain).damped else stages
     if on_card and system.chain.n > FEW_ON_CARD:
         return method_for(system, "DOP853", STAGES_AS_SERIES * rtol, STAGES_AS_SERIES * atol)
     share = MANY_DEVIATIONS if any(isinstance(each, FTLE) for each in keep) else MANY_SERIES

@@ -41,6 +41,7 @@ from nlink.integrators.taylor import Taylor
 from nlink.mechanics.kernels import ChainParameters
 from nlink.mechanics.series import LINK_BY_LINK, ORDER_BY_ORDER, SERIES, UNROLLED, SeriesLayout, series_layout
 from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.numbers import SpatialNumbers
 from nlink.mechanics.space.tangents import frames
 from nlink.mechanics.system import System
 
@@ -52,8 +53,8 @@ DIRECTIONS = 8
 """Deviations side by side."""
 FEW_LINKS = 2
 """Up to so many links all is unrolled, by measurement."""
-FEW_LINES = 5
-"""Likewise of lines in space."""
+FEW_LINES, FEW_SPRUNG = 5, 2
+"""Likewise of lines in space, without springs and with them."""
 FEW_WITH_DEVIATIONS = 4
 """Likewise with deviations, by measurement."""
 MOST_DEVIATIONS = 8_000_000
@@ -140,7 +141,7 @@ def _start(job: Job, k: int) -> dict[str, Any]:
 def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
     """Compute members side by side."""
     chain = flagged(job)
-    width = NARROW if isinstance(job.method, Taylor) and job.chain.n >= LONG else WIDTH
+    width = NARROW if isinstance(job.method, Taylor) and (job.chain.n >= LONG or _few_springs(chain)) else WIDTH
     p, members, limits, vary = _compiled_arguments(job, chain, slice(None))
     method, own = _memory_for(job, chain, width, False)
     stepped = Stepped(p, limits, method, own, (0,) * width, vary, MOTION)
@@ -151,6 +152,11 @@ def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
     if job.keeps(FTLE):
         results["ftle"] = exponents(job, members.status, halt)
     return results
+
+
+def _few_springs(chain: ChainParameters | SpatialNumbers) -> bool:
+    """Whether the series of a chain in space has springs and is unrolled: it has many rows then, and few lines."""
+    return isinstance(chain, SpatialNumbers) and chain.sprung and chain.n <= FEW_SPRUNG
 
 
 def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, Any]:
@@ -200,8 +206,9 @@ def _layout(kind: type, chain: ChainParameters, tangent: bool) -> SeriesLayout:
     if UNROLLED not in SERIES[kind]:
         return series_layout(ORDER_BY_ORDER)
     if LINK_BY_LINK not in SERIES[kind]:
-        few = chain.n <= FEW_LINES and not chain.loaded and not tangent
-        return series_layout(UNROLLED, chain.n) if few else series_layout(ORDER_BY_ORDER)
+        few = chain.n <= (FEW_SPRUNG if chain.sprung else FEW_LINES) and not tangent
+        acting = SERIES[kind][UNROLLED].acting(chain)
+        return series_layout(UNROLLED, chain.n, acting) if few else series_layout(ORDER_BY_ORDER)
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
         return series_layout(UNROLLED, chain.n, chain.loaded)
     return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)

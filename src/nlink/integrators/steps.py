@@ -261,7 +261,7 @@ class CompiledStepper(Stepper):
         sampling = sampling or self.no_sampling
         given = self.method, self.parameters, self.clock, bounds, final, sampling, knots, limit
         taken, saved, flips, code = self._advance(*given)
-        clock = Clock(*self.clock.item())
+        clock = Clock._make(self.clock.item())
         self.nfev, self.steps, self.rejected = clock.nfev, clock.steps, clock.rejected
         k = clock.restart_knot
         if k >= 0:
@@ -276,10 +276,17 @@ class Room:
 
     def __init__(self, m: int, powers: int) -> None:
         self.m, self.powers = m, powers
-        self.knots = Knots(np.empty(0), np.empty((0, m)), np.empty((0, m)), np.empty((0, powers, m)))
+        self.knots = self.taken = Knots(np.empty(0), np.empty((0, m)), np.empty((0, m)), np.empty((0, powers, m)))
+        self.asked = -1, False
 
     def take(self, limit: int, dense: bool) -> Knots:
-        """Return room for at most `limit` steps."""
+        """Return room for at most `limit` steps: the same as before, if the same is asked for."""
+        if self.asked != (limit, dense):
+            self.asked, self.taken = (limit, dense), self.made(limit, dense)
+        return self.taken
+
+    def made(self, limit: int, dense: bool) -> Knots:
+        """Return room for at most `limit` steps, in larger arrays if need be."""
         most = CHUNK_NUMBERS // (self.m * (self.powers * dense + 2))
         steps = min(limit, max(1, most))
         t, y, f, q = self.knots

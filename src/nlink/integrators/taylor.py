@@ -138,7 +138,7 @@ class TaylorStepper(CompiledStepper):
         brought = SERIES[type(system.parameters)]
         layout, width = layout_for(brought, chain)
         lanes = -(-n // width) * width
-        rows, _, scratch = brought[ORDER_BY_ORDER].size
+        rows, _, scratch = brought[len(layout.kind)].size
         terms, w, u = aligned(rows, order + 2, lanes), aligned(scratch, lanes), aligned(scratch, lanes)
         terms[list(brought[ORDER_BY_ORDER].ones), 0] = 1.0
         q = np.zeros((order, system.full_size))
@@ -155,10 +155,10 @@ class TaylorStepper(CompiledStepper):
 def layout_for(brought: dict[int, Series], chain: Any) -> tuple[SeriesLayout, int]:
     """Return how the series of one chain is computed, and how many numbers stand side by side in a vector."""
     one, n = brought.get(ONE_VECTOR), chain.n
-    if one is None or n > one.most or chain.force_level or (chain.loaded and one.parts > 1):
+    if one is None or n > one.most or not one.takes(chain):
         return series_layout(ORDER_BY_ORDER), next((width for width in WIDTHS if n <= width <= LONGEST), LANES)
     places = n if one.parts > 1 else next(places for places in PLACES if n <= places)
-    return series_layout(ONE_VECTOR, places, chain.loaded), next(width for width in WIDTHS if n * one.parts <= width)
+    return series_layout(ONE_VECTOR, places, one.acting(chain)), next(width for width in WIDTHS if n * one.parts <= width)
 
 
 @kernel

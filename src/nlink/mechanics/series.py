@@ -46,6 +46,10 @@ class Series(NamedTuple):
     size: SeriesSize
     refusal: Callable[[Any], str] = lambda p: ""
     """why it does not take parameters, or nothing if it does"""
+    acting: Callable[[Any], int] = lambda chain: chain.loaded
+    """what acts on a chain besides gravity, as a number that chooses compiled code"""
+    takes: Callable[[Any], bool] = lambda chain: not chain.force_level
+    """of ONE_VECTOR: whether it takes the loads of a chain"""
     parts: int = 1
     """of ONE_VECTOR: how many lanes a link takes"""
     most: int = 16
@@ -90,12 +94,12 @@ class SeriesLayout(NamedTuple):
     links: Any
     """of UNROLLED and ONE_VECTOR"""
     moments: Any
-    """whether moments act on links, if unrolled"""
+    """what acts, if unrolled: see `Series.acting`"""
     forces: Any
     """whether drag or a force at the tip acts, if LINK_BY_LINK"""
 
 
-def series_layout(kind: int, links: int = 0, moments: bool = False, forces: bool = False) -> SeriesLayout:
+def series_layout(kind: int, links: int = 0, moments: int = 0, forces: bool = False) -> SeriesLayout:
     """Return a layout."""
     return SeriesLayout(*((0,) * number for number in (kind, links, moments, forces)))
 

@@ -25,7 +25,7 @@ from nlink.formulations.settling import settle_open_many
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import LENGTH, MASS
 from nlink.mechanics.space import kinematics
-from nlink.mechanics.space.kernels import STIFFNESS, apply_space_loads, bending
+from nlink.mechanics.space.kernels import STIFFNESS, apply_space_loads, bend_square, bending
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.numbers import COUPLED, LOWER, SHARE, UPPER, SpatialNumbers
 from nlink.mechanics.space.scratch import EX, EY, EZ, FX, FY, FZ, NX, NY, NZ, OX, OY, OZ, SPACE_ROWS
@@ -199,17 +199,22 @@ def elastic(p, w):
     total = 0.0
     if p.chain.sprung:
         for i in range(p.chain.n):
-            x, y, z, factor = bend(i, w)
-            total += 0.5 * p.chain.links[STIFFNESS, i] * factor * factor * (x * x + y * y + z * z)
+            px, py, pz = before(i, w)
+            total += 0.5 * p.chain.links[STIFFNESS, i] * bend_square(px, py, pz, w[EX, i], w[EY, i], w[EZ, i])
     return total
 
 
 @kernel
 def bend(i, w):
     """Return p x e of the directions of neighbours, and beta / sin beta of the angle between them."""
-    ex, ey, ez = w[EX, i], w[EY, i], w[EZ, i]
-    px, py, pz = (w[EX, i - 1], w[EY, i - 1], w[EZ, i - 1]) if i > 0 else (0.0, -1.0, 0.0)
+    (px, py, pz), (ex, ey, ez) = before(i, w), (w[EX, i], w[EY, i], w[EZ, i])
     return py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex, bending(px, py, pz, ex, ey, ez)
+
+
+@kernel
+def before(i, w):
+    """Return the direction of the line before line i: of the first, straight down."""
+    return (w[EX, i - 1], w[EY, i - 1], w[EZ, i - 1]) if i > 0 else (0.0, -1.0, 0.0)
 
 
 def equations(y, p, w):

@@ -7,7 +7,7 @@ from nlink.compiled.simd import alike
 from nlink.mechanics.parameters import COM, LENGTH, MASS
 from nlink.mechanics.space.attitudes import cross, dot, pose_joints, taken
 from nlink.mechanics.space.joint_loads import twist_of
-from nlink.mechanics.space.kernels import STIFFNESS, bending, centre_of, rate_of
+from nlink.mechanics.space.kernels import STIFFNESS, bend_square, centre_of, rate_of
 from nlink.mechanics.space.numbers import COUPLED, JXX, JXY, JXZ, JYY, JYZ, JZZ, KIND, LINE, LOWER, TORSION, UPPER
 from nlink.mechanics.space.scratch import EX, EY, EZ, OX, XX, ZX
 
@@ -27,9 +27,7 @@ def line_energies(y, p, w):
         moving += 0.5 * (chain.links[UPPER, i] * upper + chain.links[LOWER, i] * lower) + chain.links[COUPLED, i] * both
         resting += chain.links[MASS, i] * chain.g * (height + chain.links[COM, i] * ey)
         if chain.sprung:
-            cx, cy, cz = py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex
-            ratio = bending(px, py, pz, ex, ey, ez)
-            resting += 0.5 * chain.links[STIFFNESS, i] * ratio * ratio * (cx * cx + cy * cy + cz * cz)
+            resting += 0.5 * chain.links[STIFFNESS, i] * bend_square(px, py, pz, ex, ey, ez)
         height += length * ey
         vx, vy, vz, px, py, pz = ux, uy, uz, ex, ey, ez
     return moving, resting
@@ -58,9 +56,7 @@ def link_energies(y, p, w):
         _, level, _ = centre_of(i, chain, w)
         resting += chain.links[MASS, i] * chain.g * (height + level)
         if chain.sprung:
-            cx, cy, cz = py * ez - pz * ey, pz * ex - px * ez, px * ey - py * ex
-            ratio = bending(px, py, pz, ex, ey, ez)
-            resting += 0.5 * chain.links[STIFFNESS, i] * ratio * ratio * (cx * cx + cy * cy + cz * cz)
+            resting += 0.5 * chain.links[STIFFNESS, i] * bend_square(px, py, pz, ex, ey, ez)
         height += length * ey
         vx, vy, vz, px, py, pz = ux, uy, uz, ex, ey, ez
     return moving, resting

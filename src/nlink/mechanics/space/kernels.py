@@ -4,6 +4,10 @@ Bending, with beta the angle between the directions p and e of neighbours (of th
 
     moment on e    -k (beta / sin beta) p x e          energy k beta^2/2
 
+At beta = pi the energy has a cone: the moment, there k pi, changes its direction at once. The tip of the cone is rounded, within
+about BLUNT of it: there cos(beta/2) is sqrt(cos^2 + BLUNT^2). A fold is thus a rest, which the slightest push ends, and a motion
+through it goes on as those nearby do: their moment turns round in so short a time that nothing is left of it.
+
 Friction of ball joints is the limit of thin bodies: a line turns about itself so that no moment about it is left.
 With W_i = omega_i + sigma_i e_i, omega_i across the line, the moments are -c_i (W_i - W_{i-1}) and -kappa_i W_i, and the spins
 sigma minimise the sum of c_i |W_i - W_{i-1}|^2 + kappa_i |W_i|^2:
@@ -53,6 +57,8 @@ DAMPING, RESISTANCE = (row(*DAMPERS[on]) for on in ("joint", "link"))
 (STIFFNESS,) = (row(kind, kind.law.stiffness) for kind in BUILT_IN if kind.law and kind.law.stiffness)
 DAMPED, RESISTED = (LEDGER.index(DAMPERS[on][0].name) for on in ("joint", "link"))
 DRAGGED, FOLLOWED, TIPPED = (LEDGER.index(name) for name in ("drag", "follower_force", "tip_force"))
+BLUNT = 1e-8
+"""How far the tip of the cone is rounded, in rad of beta/2: its square is a rounding error where beta is not near pi."""
 LOOSE = 1e-14
 """Part of its diagonal below which a pivot of the friction is rounding: nothing holds that spin."""
 BENDING = [1.0]
@@ -118,18 +124,34 @@ def apply_space_loads(p, w, power, row):
 
 @kernel
 def bending(px, py, pz, ex, ey, ez):
-    """Return beta / sin beta for the angle beta between two directions, from cosines of beta/2, beta/4 and beta/8 without a branch.
-
-    beta / sin beta = (beta/8) / (sin(beta/8) cos(beta/2) cos(beta/4) cos(beta/8)). At beta = pi it is large, and not infinite.
-    """
-    sx, sy, sz, dx, dy, dz = px + ex, py + ey, pz + ez, px - ex, py - ey, pz - ez
-    near, far = sx * sx + sy * sy + sz * sz + 1e-300, dx * dx + dy * dy + dz * dz
-    return over_sine(math.sqrt(near / (near + far)))
+    """Return beta / sin beta for the angle beta between two directions."""
+    half, _ = halves(px, py, pz, ex, ey, ez)
+    return stretched(half)
 
 
 @kernel
-def over_sine(half):
-    """Return beta / sin beta from the cosine of beta/2."""
+def bend_square(px, py, pz, ex, ey, ez):
+    """Return the square of the angle between two directions."""
+    half, far = halves(px, py, pz, ex, ey, ez)
+    ratio = stretched(half)
+    return 4.0 * ((half * half) * far * (ratio * ratio))
+
+
+@kernel
+def halves(px, py, pz, ex, ey, ez):
+    """Return the cosine of half the angle between two directions, with the cone rounded, and the square of its sine."""
+    sx, sy, sz, dx, dy, dz = px + ex, py + ey, pz + ez, px - ex, py - ey, pz - ez
+    near, far = sx * sx + sy * sy + sz * sz, dx * dx + dy * dy + dz * dz
+    per = 1.0 / (near + far)
+    return math.sqrt(near * per + BLUNT * BLUNT), far * per
+
+
+@kernel
+def stretched(half):
+    """Return beta / sin beta from the cosine of beta/2, by those of beta/4 and beta/8 without a branch.
+
+    beta / sin beta = (beta/8) / (sin(beta/8) cos(beta/2) cos(beta/4) cos(beta/8)).
+    """
     fourth = math.sqrt(0.5 * (1.0 + half))
     eighth = math.sqrt(0.5 * (1.0 + fourth))
     x = 0.5 * (1.0 - eighth)
@@ -147,7 +169,7 @@ def angle_of_lanes(s, c):
     """See `angle_of`: by the cosine of its half, for vectors have no arc tangent."""
     size = math.sqrt(s * s + c * c) + 1e-300
     near = where(c > 0.0, size + c, s * s / (size + abs(c))) + 1e-300
-    return s / size * over_sine(math.sqrt(0.5 * near / size))
+    return s / size * stretched(math.sqrt(0.5 * near / size))
 
 
 @kernel

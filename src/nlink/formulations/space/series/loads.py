@@ -22,7 +22,15 @@ from nlink.mechanics.kernels import DRAGGED, FOLLOWED, FOLLOWER, LINEAR_DRAG, TI
 from nlink.mechanics.moments import POWERS
 from nlink.mechanics.parameters import COM, LENGTH
 from nlink.mechanics.space.kernels import DAMPING, RESISTANCE, RESISTED
-from nlink.mechanics.space.numbers import SPIN, TIP_Z
+from nlink.mechanics.space.numbers import SPIN, TIP_Z, SpatialNumbers
+
+ACTS, SPRINGS, ROTORS = 1, 2, 4
+"""What acts besides gravity, as a sum: anything, springs, rotors."""
+
+
+def acting(chain: SpatialNumbers) -> int:
+    """Return what acts on a chain, as a number that chooses compiled code."""
+    return ACTS * chain.loaded + SPRINGS * chain.sprung + ROTORS * chain.spun
 
 
 @kernel
@@ -60,12 +68,7 @@ def spin(k, i, p, terms, u):
 def forces(k, ahead, p, terms, w, u):
     """Add coefficient k of drag and of the forces at the tip."""
     n, last = p.n, p.n - 1
-    vx = vy = vz = alike(0.0, terms[X, 0, 0])
-    for i in range(n):
-        d, length = (k + 1.0) * p.links[COM, i], (k + 1.0) * p.links[LENGTH, i]
-        x, y, z = terms[X, k + 1, i], terms[Y, k + 1, i], terms[Z, k + 1, i]
-        terms[SPEEDX, k, i], terms[SPEEDY, k, i], terms[SPEEDZ, k, i] = vx + d * x, vy + d * y, vz + d * z
-        vx, vy, vz = vx + length * x, vy + length * y, vz + length * z
+    speeds(k, p, terms)
     pull = p.tip[FOLLOWER]
     tx, ty, tz = -pull * terms[X, k, last], -pull * terms[Y, k, last], -pull * terms[Z, k, last]
     if k == 0:
@@ -78,6 +81,18 @@ def forces(k, ahead, p, terms, w, u):
         u[QY, i] += length * ty + d * fy
         u[QZ, i] += length * tz + d * fz
         tx, ty, tz = tx + fx, ty + fy, tz + fz
+
+
+@kernel
+def speeds(k, p, terms):
+    """Fill coefficient k of the velocities of the centres of mass; return that of the tip."""
+    vx = vy = vz = alike(0.0, terms[X, 0, 0])
+    for i in range(p.n):
+        d, length = (k + 1.0) * p.links[COM, i], (k + 1.0) * p.links[LENGTH, i]
+        x, y, z = terms[X, k + 1, i], terms[Y, k + 1, i], terms[Z, k + 1, i]
+        terms[SPEEDX, k, i], terms[SPEEDY, k, i], terms[SPEEDZ, k, i] = vx + d * x, vy + d * y, vz + d * z
+        vx, vy, vz = vx + length * x, vy + length * y, vz + length * z
+    return vx, vy, vz
 
 
 def line_ledger(p, room, order, q):
@@ -113,17 +128,15 @@ def force_ledger(p, terms, order, q, row):
     """Fill the power of drag and of the forces at the tip."""
     n, last, zero = p.n, p.n - 1, alike(0.0, terms[X, 0, 0])
     for k in range(order):
+        speeds(k, p, terms)  # of chains in lanes nothing has filled them
         lost, share = zero, 1.0 / (k + 1.0)
-        for i in range(n if k < order - 1 else 0):
+        for i in range(n):
             lost -= p.links[LINEAR_DRAG, i] * dot(k, terms, SPEEDX, i)
-            if p.force_level > 1:
+            if p.force_level > 1 and k < order - 1:
                 lost -= resisted(k, i, p, terms)
         q[k, row + DRAGGED] = lost * share
     for k in range(order):  # the velocity of the tip takes the place of that of the first centre of mass
-        vx = vy = vz = zero
-        for i in range(n):
-            length = (k + 1.0) * p.links[LENGTH, i]
-            vx, vy, vz = vx + length * terms[X, k + 1, i], vy + length * terms[Y, k + 1, i], vz + length * terms[Z, k + 1, i]
+        vx, vy, vz = speeds(k, p, terms)
         terms[SPEEDX, k, 0], terms[SPEEDY, k, 0], terms[SPEEDZ, k, 0] = vx, vy, vz
         along = zero
         for m in range(k + 1):

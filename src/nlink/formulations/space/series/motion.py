@@ -22,7 +22,7 @@ from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.space.lines import LineParameters
-from nlink.formulations.space.series.loads import act, line_ledger, refusal
+from nlink.formulations.space.series.loads import act, acting, line_ledger, refusal
 from nlink.formulations.space.series.one_vector import IN_ONE_VECTOR
 from nlink.formulations.space.series.rows import (
     BEFORE,
@@ -48,6 +48,7 @@ from nlink.formulations.space.series.rows import (
     Y,
     Z,
 )
+from nlink.formulations.space.series.springs import find_springs, folding
 from nlink.formulations.space.series.sweep import factorise, solve, swung
 from nlink.formulations.space.series.unrolled import unrolled_lines
 from nlink.mechanics.series import ONE_VECTOR, ORDER_BY_ORDER, SERIES, UNROLLED, Series, layout_of
@@ -60,7 +61,11 @@ def line_series(t, bound, ahead, y, p, room, order):
     """Fill the room with the series from the state y; return the sizes of the last two coefficients and the largest rate."""
     terms, u, uv, n = room.terms, room.u, room.uv, room.chain.n
     fastest = begin_step(room.chain, y, terms)
+    if room.chain.sprung:
+        find_springs(room.chain, room.w)
     orders(y, room, order, ahead)
+    if room.chain.sprung:
+        fastest = folding(fastest, n, 1, terms, room.w, order)
     for j in range(len(uv[LAST])):
         uv[LAST, j], uv[BEFORE, j] = size(order, room.wide, j), size(order - 1, room.wide, j)
     last, before = u[LAST, 0], u[BEFORE, 0]
@@ -222,6 +227,7 @@ IN_LOOPS = Series(
     polynomials=line_polynomials,
     powers=line_ledger,
     size=LINE_SIZE,
+    acting=acting,
     refusal=refusal,
 )
 SERIES[LineParameters] = {ORDER_BY_ORDER: IN_LOOPS, UNROLLED: IN_LOOPS, ONE_VECTOR: IN_ONE_VECTOR}

@@ -5,7 +5,8 @@ With A_ij = (C^-1)_ij e_i.e_j, inverted once a step, p the products of lower ord
     q = C^-1 p / ((k+1)(k+2))     g = s/2 + e.q     e_{k+2} = q - C^-1 (A^-1 g e)     lambda = -(k+1)(k+2) A^-1 g
 
 -C^-1 (A^-1 g e) is one matrix, made once a step, times g, so that the next order waits for q, one sum over the parts of a line and
-this matrix alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout.
+this matrix alone. A sum over the parts is left in all lanes of a line. What is behind the last line is zero throughout. Of the
+loads see `one_vector_loads`, of a single line `one_line`.
 """
 
 from __future__ import annotations
@@ -17,22 +18,23 @@ from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.lowering import Operand
 from nlink.compiled.tracing import Cells, Number, fields, gathered, scattered
 from nlink.formulations.series.one_vector import inverted, total
-from nlink.formulations.space.series.rows import LINE_SIZE
+from nlink.formulations.space.series.loads import acting
+from nlink.formulations.space.series.one_line import one_line
+from nlink.formulations.space.series.one_vector_loads import Loads, begin_loads, ledger, steady
+from nlink.formulations.space.series.parts import PARTS, applied, half_square, of, parted
+from nlink.formulations.space.series.rows import COLUMN, FALL, LINE, MOST, RATIO, VECTOR_SIZE
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, LENGTH, MASS
 from nlink.mechanics.series import Series, layout_of
 
-LINE = 0
-"""The row of coefficients of unit vectors."""
-FALL, COLUMN = range(2)
-"""Rows of `w`, the same for a run: the acceleration without pulls; from the second on, a column of C^-1 each."""
-PARTS, MOST = 3, 10
-"""Numbers of a line, and up to how many lines, by measurement."""
+SPRUNG = 5
+"""Up to how many lines with springs, by measurement."""
 TURN = 0.75
 
 
 def begin(p, room):
     """Fill the rows that are the same for a run."""
     invert_masses(room.chain, room.terms[LINE], room.w)
+    begin_loads(room)
 
 
 @kernel
@@ -75,7 +77,8 @@ def eliminate(k, n, matrix):
 
 def series(t, bound, ahead, y, p, room, order):
     """Find all coefficients; see `nlink.mechanics.series`."""
-    return in_one_vector(room, y)
+    last, before, fastest = in_one_vector(room, y)
+    return last, before, steady(fastest, room, order)
 
 
 def arrival(h, y, p, room, order, new):
@@ -103,70 +106,55 @@ def in_one_vector_in_python(room: Operand, y: Operand) -> tuple[float, float, fl
     """Do what `in_one_vector` does."""
     n, width = room.chain.n, room.wide.numbers.shape[-1]
     e, v = (padded(y[first : first + PARTS * n], width) for first in (0, PARTS * n))
-    return vector_series(layout_of(room).links, len(room.order), e, v, room.wide, room.v)
+    return vector_series(layout_of(room), len(room.order), e, v, room.wide, room.v)
 
 
 @intrinsic(python=in_one_vector_in_python)
 def in_one_vector(_typing, room, y):
-    """Find the coefficients of a chain of few lines with gravity alone; see `series` for what is returned."""
+    """Find the coefficients of a chain of few lines; see `series` for what is returned."""
 
     def build(context, builder, sig, args):
         parts = fields(builder, sig.args[0], args[0])
-        links, order = layout_of(room).links, parts["order"][0].count
-        wide, v = (Cells(context, builder, *parts[name]) for name in ("wide", "v"))
+        layout, order = layout_of(room), parts["order"][0].count
+        links = layout.links
+        wide, v = (Cells(context, builder, *parts[name], stored=(LINE, RATIO)) for name in ("wide", "v"))
         size = context.get_constant(types.int64, PARTS * links)
         e, rate = (gathered(context, builder, y, args[1], first, size, PARTS * links, wide.width) for first in (0, 1))
-        found = vector_series(links, order, e, rate, wide, v)
+        found = vector_series(layout, order, e, rate, wide, v)
         return context.make_tuple(builder, sig.return_type, [each.value for each in found])
 
     return types.UniTuple(types.float64, 3)(room, y), build
 
 
-def vector_series(links, order, e, rate, wide, w):
+def vector_series(layout, order, e, rate, wide, w):
     """Write down all orders from unit vectors and rates; return the sizes of the last two coefficients and the largest rate."""
-    inverse_masses = [w[COLUMN + j, 0] for j in range(links)]
-    couplings = [column * parted(e * of(e, j, links), links) for j, column in enumerate(inverse_masses)]
-    pulls = [-row for row in inverted(couplings, PARTS)]
-    swings = [applied(inverse_masses, pull * e, links) for pull in pulls]
-    terms, lam = [e, rate], []
-    for k in range(order - 1):
-        scale = (k + 1.0) * (k + 2.0)
-        q = (applied(inverse_masses, total(lam, terms[k:0:-1]), links) if k else w[FALL, 0]) * (1.0 / scale)
-        g = parted(e * q + half_square(k + 2, terms), links)
-        lam.append(applied(pulls, g, links) * scale)
-        terms.append(applied(swings, g, links, q))
+    links = layout.links
+    alone = links == 1 and not layout.moments
+    terms = one_line(order, e, rate, w[FALL, 0]) if alone else lines(layout, order, e, rate, wide, w)
     for k, term in enumerate(terms):
         wide[LINE, k, 0] = term
     last, before = (parted(abs(terms[k]), links).largest() for k in (order, order - 1))
     return last, before, (parted(rate * rate, links).root() * TURN).largest()
 
 
-def parted(vector, links):
-    """Write down the sum of the parts of each line, in all its lanes."""
-    return (vector + vector.at(turned(1, links, len(vector)))) + vector.at(turned(2, links, len(vector)))
-
-
-def turned(by, links, width):
-    """Return the lanes of a vector with the parts of each line `by` further on."""
-    return [lane - lane % PARTS + (lane + by) % PARTS if lane < PARTS * links else lane for lane in range(width)]
-
-
-def of(vector, j, links):
-    """Write down a vector that has the parts of line j in the lanes of all lines."""
-    if links == 1:
-        return vector
-    return vector.at([PARTS * j + lane % PARTS if lane < PARTS * links else lane for lane in range(len(vector))])
-
-
-def applied(columns, vector, links, start: Operand = 0.0) -> Operand:
-    """Write down the product of a matrix and a vector, and add it to a start."""
-    return total(columns, [of(vector, j, links) for j in range(links)], start)
-
-
-def half_square(k, terms):
-    """Write down half of what coefficient k of the square of a series has without its first coefficient, part by part."""
-    found = total(terms[1 : (k + 1) // 2], terms[k - 1 : k // 2 : -1])
-    return found + 0.5 * (terms[k // 2] * terms[k // 2]) if k % 2 == 0 else found
+def lines(layout, order, e, rate, wide, w):
+    """Write down the coefficients of the unit vectors."""
+    links = layout.links
+    inverse_masses = [w[COLUMN + j, 0] for j in range(links)]
+    couplings = [column * parted(e * of(e, j, links), links) for j, column in enumerate(inverse_masses)]
+    pulls = [-row for row in inverted(couplings, PARTS)]
+    swings = [applied(inverse_masses, pull * e, links) for pull in pulls]
+    terms, lam, loads = [e, rate], [], Loads(layout, wide, w) if layout.moments else None
+    for k in range(order - 1):
+        scale = (k + 1.0) * (k + 2.0)
+        drawn, start = total(lam, terms[k:0:-1]), 0.0 if k else w[FALL, 0]
+        if loads:
+            drawn, start = drawn + loads.forces(k, terms), start + loads.accelerations(k, terms)
+        q = (start if isinstance(drawn, float) else applied(inverse_masses, drawn, links, start)) * (1.0 / scale)
+        g = parted(e * q + half_square(k + 2, terms), links)
+        lam.append(applied(pulls, g, links) * scale)
+        terms.append(applied(swings, g, links, q))
+    return terms
 
 
 def summed_in_python(room: Operand, h: float, new: Operand) -> None:
@@ -220,8 +208,10 @@ IN_ONE_VECTOR = Series(
     arrival=arrival,
     accelerations=accelerations,
     polynomials=polynomials,
-    powers=lambda p, room, order, q: None,
-    size=LINE_SIZE,
+    powers=lambda p, room, order, q: ledger(room, order, q),
+    size=VECTOR_SIZE,
+    acting=acting,
+    takes=lambda chain: chain.force_level < 2 and not (chain.sprung and chain.n > SPRUNG),
     parts=PARTS,
     most=MOST,
 )
