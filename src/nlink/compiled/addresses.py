@@ -22,7 +22,6 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.errors import TypingError
 from numba.extending import register_model
-from numba.np import arrayobj
 
 from nlink.compiled.jit import intrinsic
 from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
@@ -114,6 +113,8 @@ def _read(context: Context, builder: Builder, kind: Kind, at: Cursor) -> Value:
         item = context.get_abi_sizeof(context.get_data_type(kind.dtype))
         data, shape = at.read(array.data.type), [at.read(WORD) for _ in range(kind.ndim)]
         strides = [builder.mul(each, ir.Constant(WORD, item)) for each in contiguous_strides(builder, shape)]
+        from numba.np import arrayobj  # which only compiling needs
+
         arrayobj.populate_array(array, data, shape, strides, item, None)
         return array._getvalue()
     return at.read(context.get_value_type(kind))
