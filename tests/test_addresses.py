@@ -129,6 +129,12 @@ def test_a_chain_without_loads_compiles_none():
     assert UnloadedChain._fields == type(nlink.formulate(model("recursive", False)).parameters.chain)._fields
 
 
+@pytest.mark.parametrize("constraints", ["none", "Projection()"])
+def test_what_brings_states_back_is_compiled_only_where_it_is_called(constraints):
+    system = nlink.formulate(model("maximal", False), f"maximal(constraints={constraints!r})")
+    assert (system.equations.settle != 0) == system.projected == (constraints != "none")
+
+
 def test_the_machine_code_follows_the_parameters_and_is_not_copied():
     system = nlink.formulate(model("recursive", False))
     before = system.equations

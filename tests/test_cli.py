@@ -77,6 +77,26 @@ def test_the_process_ends_with_its_code_after_all_exit_functions() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (7, "removed\n", "")
 
 
+def test_a_command_whose_kernels_are_compiled_collects_no_garbage_among_all_objects(
+    tmp_path: Path,
+) -> None:
+    program = """
+        import gc, os, sys, nlink.__main__
+        leave = os._exit
+        def told(code):
+            print(gc.get_stats()[2]["collections"], flush=True)
+            leave(code)
+        os._exit = told
+        sys.argv = ["nlink", "run", "nice-3", "--until", "1", "-q"]
+        nlink.__main__.main()
+    """
+    outputs = [
+        subprocess.run([sys.executable, "-c", textwrap.dedent(program)], cwd=tmp_path, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert outputs[1].stdout.strip() == "0"
+
+
 def test_run_prints_what_happened_and_saves(tmp_path: Path) -> None:
     done = call("run", "nice-3", "--until", "3", cwd=tmp_path)
     assert done.returncode == 0

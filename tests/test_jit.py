@@ -148,14 +148,35 @@ def test_importing_nlink_is_light():
     assert done.stdout.strip() == "[]"
 
 
-def test_a_run_whose_kernels_are_compiled_loads_nothing_that_only_compiling_needs():
-    code = """
+COMPILING_NEEDS = ["scipy.linalg", "numba.np.linalg", "numba.np.arrayobj", "sympy", "xarray", "matplotlib"]
+MECHANISMS = ["nlink.mechanics.tree", "nlink.formulations.tree", "nlink.formulations.closure", "nlink.formulations.series.tree"]
+SPACE = ["nlink.formulations.space.base", "nlink.formulations.space.series", "nlink.formulations.space.rattle"]
+
+
+def test_a_run_whose_kernels_are_compiled_loads_nothing_that_only_compiling_or_other_models_need():
+    code = f"""
 import sys, nlink
 nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=0.1)
-print([m for m in ("scipy.linalg", "numba.np.linalg", "sympy", "xarray", "matplotlib") if m in sys.modules])
+print([m for m in {COMPILING_NEEDS + MECHANISMS + SPACE} if m in sys.modules])
 """
     python(code)
     assert python(code).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("model", ["cart-2", "spherical-1"])
+def test_the_series_of_a_model_comes_with_its_parameters(model):
+    code = f"import nlink; print(repr(nlink.Taylor.refusal(nlink.formulate(nlink.preset('{model}').chain))))"
+    assert python(code).stdout.strip() == "''"
+
+
+def test_the_stage_of_rattle_comes_with_lines():
+    code = """
+import nlink
+system = nlink.formulate(nlink.SpatialChain.uniform(1))
+from nlink.mechanics.contract import RATTLES
+print(type(system.parameters) in RATTLES)
+"""
+    assert python(code).stdout.strip() == "True"
 
 
 START = """

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import sys
 
 from nlink._support.interrupt import answer_signals
+
+OBJECTS = 50_000
+"""New objects after which the garbage collector looks at them: imports make many that stay, and it would look at them again and
+again, a seventh of the time that a command takes whose kernels are compiled.
+"""
 
 
 def main() -> None:
@@ -16,6 +22,7 @@ def main() -> None:
     atexit.register(_end, codes)  # registered first, so that it is called last
     _open_standard_streams()
     answer = answer_signals()
+    gc.set_threshold(OBJECTS)
     from nlink.cli import command
 
     codes.append(command())

@@ -22,7 +22,6 @@ from numba.core import cgutils
 from numba.core.datamodel import models
 from numba.core.errors import TypingError
 from numba.extending import register_model
-from numba.np import arrayobj
 
 from nlink.compiled.jit import intrinsic
 from nlink.compiled.lowering import Builder, Context, Kind, Kinds, Lowered, Operand, Signature, Value, Values
@@ -124,6 +123,8 @@ def _read(context: Context, builder: Builder, kind: Kind, at: Cursor) -> Value:
             strides = [at.read(WORD) for _ in range(kind.ndim)]
         else:
             strides = [builder.mul(each, ir.Constant(WORD, item)) for each in contiguous_strides(builder, shape)]
+        from numba.np import arrayobj  # which only compiling needs
+
         arrayobj.populate_array(array, data, shape, strides, item, None)
         return array._getvalue()
     return at.read(context.get_value_type(kind))
@@ -169,7 +170,7 @@ def record_at(_typing: Context, place: Kind) -> Lowered:
     return place.record(place), build
 
 
-@intrinsic
+@intrinsic(python=lambda array: array)
 def contiguous(_typing: Context, array: Kind) -> Lowered:
     """Return an array that is known to have no gaps: the function that is called cannot see it."""
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import nlink.formulations.series
-import nlink.formulations.space.rattle
-import nlink.formulations.space.series  # noqa: F401
+import nlink.formulations.series  # noqa: F401
 from nlink._support.records import record
 from nlink.formulations.lagrange import Lagrange
 from nlink.formulations.linear import Linear

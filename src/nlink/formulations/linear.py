@@ -17,10 +17,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from nlink._support.checks import ModelError, angle_or_each, spread
+from nlink.compiled.dispatch import dispatched
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
-from nlink.mechanics.kernels import DRIVEN, ChainParameters
+from nlink.mechanics.kernels import DRIVEN, ChainParameters, UnloadedChain
 from nlink.mechanics.linearised import conservative, differences, mass_matrix, steady_torques, working
 from nlink.mechanics.loads import JointTorque
 from nlink.mechanics.moments import POWERS
@@ -103,11 +104,22 @@ def _refuse_unbalanced(chain: Multibody, theta: np.ndarray, force: np.ndarray, f
         )
 
 
+@dispatched(lambda kind: no_torques if kind is UnloadedChain else drive)
+def driven(t, theta, omega, at, p, w):
+    """Fill TQ with the joint torques of a chain; without loads nothing of them is compiled."""
+
+
+def no_torques(t, theta, omega, at, p, w):
+    """Fill zeros."""
+    for i in range(p.n):
+        w[TQ, i] = 0.0
+
+
 @right_hand_side(LinearParameters)
 def linear_rates(t, y, p, out, w):
     """Fill out = (omega, alpha, powers)."""
     n = p.chain.n
-    drive(t, y, y, n, p.chain, w)
+    driven(t, y, y, n, p.chain, w)
     for row in range(p.chain.ledger):
         out[2 * n + row] = 0.0
     for i in range(n):

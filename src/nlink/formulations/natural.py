@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,13 +24,15 @@ from nlink.formulations.constrained import ConstrainedFormulation, ConstrainedPa
 from nlink.formulations.loop import A0, KEPT, OM, TH
 from nlink.formulations.pieces import ACC, CURVE, FORCE, LAMBDA, OUT, OWN, PHI, RATE, RIGHT
 from nlink.formulations.settling import rebuilt
-from nlink.formulations.space.natural import SpaceNatural
 from nlink.mechanics import kinematics
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.kernels import sincos
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, MZ, C, S
-from nlink.mechanics.space.model import SpatialChain
+
+if TYPE_CHECKING:
+    from nlink.formulations.space.natural import SpaceNatural
+    from nlink.mechanics.space.model import SpatialChain
 
 EX, EY, AX, AY, X0, Y0, L0, YX, YY, XXX, XXY, XYX, XYY, VX, VY = range(OWN, OWN + 15)
 
@@ -55,6 +57,8 @@ class Natural(ConstrainedFormulation):
 
     def of_space(self, chain: SpatialChain) -> SpaceNatural:
         """Return the natural coordinates of a chain of lines in space."""
+        from nlink.formulations.space.natural import SpaceNatural
+
         return SpaceNatural(self.constraints)
 
     def encode(self, chain: Multibody, theta: np.ndarray, omega: np.ndarray) -> np.ndarray:

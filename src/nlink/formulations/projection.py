@@ -12,14 +12,13 @@ The note on the chain with a follower force (point masses only) does it so; here
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from nlink._support.checks import ModelError
 from nlink.compiled.jit import kernel
 from nlink.formulations.dense import solve
-from nlink.formulations.tree_projection import TreeProjection
 from nlink.mechanics.chain import Multibody
 from nlink.mechanics.contract import right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, ChainParameters, apply_loads, turn
@@ -27,6 +26,9 @@ from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
 from nlink.mechanics.system import AngleFormulation
+
+if TYPE_CHECKING:
+    from nlink.formulations.tree_projection import TreeProjection
 
 TH, OM, AX, AY, GX, GY, PULLX, PULLY, B = range(LOAD_ROWS, LOAD_ROWS + 9)
 """Rows: angles, rates, hinges, centres, f - M B theta'^2 of each centre, right-hand side; the matrix follows."""
@@ -47,6 +49,8 @@ class TangentProjection(AngleFormulation):
         """Return the projection for trees."""
         if mechanism.closed:
             raise ModelError("projection takes open mechanisms, without pins; use recursive")
+        from nlink.formulations.tree_projection import TreeProjection
+
         return TreeProjection()
 
     def parameters(self, chain: Multibody, numbers: ChainParameters) -> Any:

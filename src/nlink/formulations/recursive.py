@@ -17,25 +17,21 @@ The same sweep solves M(theta) x = p for the rates of given momenta, which gives
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nlink.compiled.jit import kernel
 from nlink.compiled.simd import alike
-from nlink.formulations.closure import ClosedSweep
 from nlink.formulations.loop import LOOP_ROWS, LoopFormulation, finish, prepare, settle_loop_state, sweep_loop
-from nlink.formulations.side_by_side import SideBySide
-from nlink.formulations.space.base import SpaceFormulation
-from nlink.formulations.space.bodies import BallSweep
-from nlink.formulations.space.joints import JointSweep
-from nlink.formulations.space.lines import LineSweep
-from nlink.formulations.tree import TreeFormulation, TreeSweep
 from nlink.mechanics.contract import HAMILTON, SETTLERS, Hamilton, right_hand_side
 from nlink.mechanics.kernels import TIP_X, TIP_Y, BareParameters, apply_loads, sincos, turn
-from nlink.mechanics.mechanism import Mechanism
 from nlink.mechanics.parameters import COM, HINGE_INERTIA, INERTIA, LENGTH, MASS, OFFSET
 from nlink.mechanics.scratch import FX, FY, LOAD_ROWS, MZ, C, S
-from nlink.mechanics.space.joints import Ball
-from nlink.mechanics.space.model import SpatialChain
+
+if TYPE_CHECKING:
+    from nlink.formulations.space.base import SpaceFormulation
+    from nlink.formulations.tree import TreeFormulation
+    from nlink.mechanics.mechanism import Mechanism
+    from nlink.mechanics.space.model import SpatialChain
 
 TAU, QX, QY, PX, PY = range(LOAD_ROWS, LOAD_ROWS + 5)
 LONG = 8
@@ -60,16 +56,24 @@ class Recursive(LoopFormulation):
 
     def of_mechanism(self, mechanism: Mechanism) -> TreeFormulation:
         """Return the sweep over a tree; with the rows of what closes it, if something does."""
-        return ClosedSweep() if mechanism.closed else TreeSweep()
+        if mechanism.closed:
+            from nlink.formulations.closure import ClosedSweep
+
+            return ClosedSweep()
+        from nlink.formulations.tree import TreeSweep
+
+        return TreeSweep()
 
     def of_space(self, chain: SpatialChain) -> SpaceFormulation:
         """Return the cheapest sweep for the links of a chain in space."""
-        if chain.lines:
-            return LineSweep()
-        return BallSweep() if all(isinstance(joint, Ball) for joint in chain.joints) else JointSweep()
+        from nlink.formulations.space.joints import sweep_of
+
+        return sweep_of(chain)
 
     def side_by_side(self, parameters: BareParameters) -> Any:
         """Take every open chain without a torque function."""
+        from nlink.formulations.side_by_side import SideBySide
+
         numbers = parameters.chain
         return None if numbers.closed or numbers.callback else SideBySide(numbers)
 

@@ -73,6 +73,12 @@ class TreeSweep(TreeFormulation):
 
     name: ClassVar[str] = "recursive"
 
+    def parameters(self, chain: Mechanism, numbers: ChainParameters) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the numbers of the bodies and of the tree; load what registers their series."""
+        import nlink.formulations.series.tree  # noqa: F401
+
+        return super().parameters(chain, numbers)
+
     def side_by_side(self, parameters: TreeParameters) -> Any:
         """Take every open mechanism without a torque function."""
         from nlink.formulations.tree_side_by_side import TreeSideBySide

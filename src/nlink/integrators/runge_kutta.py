@@ -21,7 +21,7 @@ from nlink.integrators.steps import REJECTED, STEPS, CompiledStepper, StepKernel
 from nlink.integrators.tableaus import DOP853_TABLEAU, DOPRI5_TABLEAU, RK4_TABLEAU, Tableau
 from nlink.mechanics.contract import settled
 from nlink.mechanics.equations import evaluate
-from nlink.mechanics.stages import Sums, combine
+from nlink.mechanics.stages import Sums, combine_apart
 from nlink.mechanics.system import System
 
 
@@ -233,7 +233,7 @@ def polynomial(method, p, clock, q):
     for power in range(tab.powers):
         for i in range(len(q[power])):
             q[power, i] = 0.0
-        combine(sums_of(tab), tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
+        combine_apart(sums_of(tab), tab.total + 2 + power, q[power], 1.0, method.stages, q[power])
 
 
 def point(method, p, clock, knots, k, time, out):
@@ -246,7 +246,7 @@ def point(method, p, clock, knots, k, time, out):
         for power in range(tab.powers - 1, -1, -1):
             total = u * (total + tab.weight[first + power, j])
         tab.weight[row, j] = total
-    combine(sums_of(tab), row, knots.y[k], clock.h, method.stages, out)
+    combine_apart(sums_of(tab), row, knots.y[k], clock.h, method.stages, out)
 
 
 STEPS[RungeKuttaStep] = StepKernels(attempt, polynomial, point, interpolate)

@@ -56,38 +56,42 @@ stages_address, call_stages = by_address(stages_at, lambda at: (SUMS, at, NUMBER
 settled_address, call_settled = by_address(settled_at, lambda at: (ROW, at, ROWS), types.boolean)
 
 
-@dispatched(lambda kind: settled_address_of if kind in SETTLERS else no_address, "p")
-def settle_address(p, place):
-    """Return the address of what brings a state back onto its constraints, or 0."""
+@dispatched(lambda count: settled_address_of if count else no_address, "settles", of=len)
+def settle_address(settles, place):
+    """Return the address of what brings a state back onto its constraints, or 0: then it is not compiled."""
 
 
-def settled_address_of(p, place):
+def settled_address_of(settles, place):
     """Return the address."""
     return settled_address(place)
 
 
-def no_address(p, place):
+def no_address(settles, place):
     """Return 0."""
     return 0
 
 
 @entry("the equations of motion")
-def compile_equations(p, memory):
-    """Write parameters into memory; return the addresses of the functions that take them."""
+def compile_equations(p, memory, settles):
+    """Write parameters into memory; return the addresses of the functions that take them. `settles` is empty if states are not
+    brought back onto constraints.
+    """
     p = views(p)
     place = keep(p, memory)
-    return stages_address(place), settle_address(p, place)
+    return stages_address(place), settle_address(settles, place)
 
 
-def equations_of(parameters: Any) -> Any:
-    """Return the machine code for parameters, without loads if there are none; if nothing is compiled, the parameters."""
+def equations_of(parameters: Any, settles: bool) -> Any:
+    """Return the machine code for parameters, without loads if there are none, and with what brings states back onto constraints if
+    it `settles` them; if nothing is compiled, the parameters.
+    """
     if not COMPILING:
         return parameters
     chain = parameters.chain
     if type(chain) is ChainParameters and not chain.loaded:
         parameters = parameters._replace(chain=UnloadedChain(*chain))
     memory = np.empty(words(parameters), np.int64)
-    stages, settle = compile_equations(parameters, memory)  # pyright: ignore[reportGeneralTypeIssues]
+    stages, settle = compile_equations(parameters, memory, (0,) * settles)  # pyright: ignore[reportGeneralTypeIssues]
     return Equations(stages, settle, memory)
 
 

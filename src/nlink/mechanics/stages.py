@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nlink.compiled.jit import kernel
+from nlink.compiled.addresses import contiguous
+from nlink.compiled.jit import apart, kernel
 from nlink.mechanics.contract import rhs
 
 
@@ -48,6 +49,13 @@ def combine(sums, row, y, h, stages, out):
         a2, a3 = h * sums.weight[row, j + 2], h * sums.weight[row, j + 3]
         for i in range(len(out)):
             out[i] += a0 * stages[i0, i] + a1 * stages[i1, i] + a2 * stages[i2, i] + a3 * stages[i3, i]
+
+
+@apart
+def combine_apart(sums, row, y, h, stages, out):
+    """Do the same, for the dense output of a method: two places call it, seldom."""
+    known = Sums(contiguous(sums.c), sums.pick, contiguous(sums.weight), sums.blocks)
+    combine(known, row, contiguous(y), h, contiguous(stages), contiguous(out))
 
 
 @kernel

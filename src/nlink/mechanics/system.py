@@ -283,7 +283,7 @@ class System:
         """The equations of motion with its parameters, as machine code; see `equations`."""
         made = self.__dict__.get("_equations")
         if made is None or made[0] is not self.parameters:
-            made = self._equations = (self.parameters, equations_of(self.parameters))
+            made = self._equations = (self.parameters, equations_of(self.parameters, self.projected))
         return made[1]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""The motion of a chain as a power series in time; `motion` registers it for the integrators."""
+"""The motion of a chain as a power series in time; `motion` registers it for the integrators, and `tree` that of mechanisms,
+which `TreeSweep` loads.
+"""
 
 from nlink.formulations.series import motion as motion
-from nlink.formulations.series import tree as tree

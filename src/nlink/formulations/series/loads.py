@@ -133,6 +133,14 @@ def acting_loads(k, room, ahead):
 
 def chain_ledger(p, room, order, q):
     """Fill the coefficients of the ledger in q (order, m): products of the series of forces and velocities, integrated."""
+    ledger_of_moments(room, order, q)
+    if room.chain.force_level:
+        sweep_powers(room.chain, room.terms, order, q, room.w)
+
+
+@kernel
+def ledger_of_moments(room, order, q):
+    """Fill the rows of moments; those of drag and of the forces at the tip are 0."""
     chain, terms, w, u, uv = room.chain, room.terms, room.w, room.u, room.uv
     n, row = chain.n, 2 * chain.n
     zero = alike(0.0, w[S, 0])
@@ -155,8 +163,6 @@ def chain_ledger(p, room, order, q):
         q[k, row + DRAGGED] = q[k, row + FOLLOWED] = q[k, row + TIPPED] = q[k, row + CONSTRAINED] = zero
         joint_store(joints, q, k, row, share)
         link_store(links, q, k, row, share)
-    if chain.force_level:
-        sweep_powers(chain, terms, order, q, w)
 
 
 @kernel

@@ -25,7 +25,7 @@ from nlink.compiled.interpreted import padded
 from nlink.compiled.jit import intrinsic, kernel
 from nlink.compiled.simd import alike, polynomial_sincos
 from nlink.compiled.tracing import Cells, Number, fields, gathered, traced
-from nlink.formulations.series.loads import chain_ledger
+from nlink.formulations.series.loads import ledger_of_moments
 from nlink.formulations.series.rows import (
     ANGLE,
     BRAKE,
@@ -167,18 +167,18 @@ def nothing(p, room):
     """Fill nothing."""
 
 
-@dispatched(lambda layout: chain_ledger if layout.moments else no_ledger, "room", of=layout_of)
-def ledger_of_moments(p, room, order, q):
-    """Fill the ledger, if there is one: under gravity alone nothing of it is compiled."""
+@dispatched(lambda layout: ledger_of_moments if layout.moments else no_ledger, "room", of=layout_of)
+def ledger(room, order, q):
+    """Fill the ledger, if there is one: under gravity alone nothing of it is compiled. No forces act: they have another layout."""
 
 
-def no_ledger(p, room, order, q):
+def no_ledger(room, order, q):
     """Fill nothing."""
 
 
 def powers(p, room, order, q):
     """Fill the coefficients of the ledger."""
-    ledger_of_moments(p, room, order, q)
+    ledger(room, order, q)
 
 
 @kernel

@@ -30,6 +30,7 @@ from nlink.formulations.space.base import SpaceFormulation
 from nlink.formulations.space.bodies import (
     BODY_ROWS,
     GAMMA,
+    BallSweep,
     added,
     arm,
     own_needs,
@@ -38,12 +39,13 @@ from nlink.formulations.space.bodies import (
     turn_quaternion,
     turned_by,
 )
-from nlink.formulations.space.lines import pull_line, swing_line
+from nlink.formulations.space.lines import LineSweep, pull_line, swing_line
 from nlink.formulations.space.settling import settle_links
 from nlink.mechanics.contract import SETTLERS, right_hand_side
 from nlink.mechanics.scratch import TQ
 from nlink.mechanics.space.attitudes import cross, dot, pose_joints, put, taken
 from nlink.mechanics.space.joint_loads import drive_hinges, twist_joints
+from nlink.mechanics.space.joints import Ball
 from nlink.mechanics.space.kernels import apply_space_loads
 from nlink.mechanics.space.model import SpatialChain
 from nlink.mechanics.space.numbers import BALL, HINGE, KIND, LINE, PLACE, UNIVERSAL, SpaceParameters
@@ -79,6 +81,13 @@ class JointSweep(SpaceFormulation):
         i = locked(system.chain, c)
         reason = f"no mass resists a turn of link {(i or 0) + 1} about an axis of its universal joint, which is locked here"
         return None if i is None else (reason, "give it an inertia about its own axis, or another start")
+
+
+def sweep_of(chain: SpatialChain) -> SpaceFormulation:
+    """Return the cheapest sweep for the links of a chain."""
+    if chain.lines:
+        return LineSweep()
+    return BallSweep() if all(isinstance(joint, Ball) for joint in chain.joints) else JointSweep()
 
 
 @right_hand_side(JointParameters)

@@ -25,7 +25,8 @@ from nlink.formulations.space.settling import settle_lines
 from nlink.mechanics.contract import SETTLERS, right_hand_side
 from nlink.mechanics.parameters import LENGTH
 from nlink.mechanics.space.kernels import apply_space_loads, pose_lines
-from nlink.mechanics.space.numbers import COUPLED, LOWER, PER_LENGTH, SHARE, UPPER, SpaceParameters
+from nlink.mechanics.space.model import SpatialChain
+from nlink.mechanics.space.numbers import COUPLED, LOWER, PER_LENGTH, SHARE, UPPER, SpaceParameters, SpatialNumbers
 from nlink.mechanics.space.scratch import FX, FY, FZ, NX, NY, NZ, OWN, SPACE_ROWS
 
 HX, HY, HZ, WXX, WXY, WXZ, WYX, WYY, WYZ, WZX, WZY, WZZ = range(OWN, OWN + 12)
@@ -42,6 +43,13 @@ class LineSweep(SpaceFormulation):
 
     name: ClassVar[str] = "recursive"
     kind: ClassVar[type[SpaceParameters]] = LineParameters
+
+    def parameters(self, chain: SpatialChain, numbers: SpatialNumbers) -> SpaceParameters:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the numbers of the lines; load what registers their series and the stage of RATTLE."""
+        import nlink.formulations.space.rattle
+        import nlink.formulations.space.series  # noqa: F401
+
+        return super().parameters(chain, numbers)
 
     def scratch(self, n: int) -> int:
         """Rows of the loads and of the sweep."""
