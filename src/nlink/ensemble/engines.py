@@ -156,7 +156,12 @@ def compute_in_lanes(job: Job, halt: np.ndarray) -> Results:
 
 def _few_springs(chain: ChainParameters | SpatialNumbers) -> bool:
     """Whether the series of a chain in space has springs and is unrolled: it has many rows then, and few lines."""
-    return isinstance(chain, SpatialNumbers) and chain.sprung and chain.n <= FEW_SPRUNG
+    return sprung(chain) and chain.n <= FEW_SPRUNG
+
+
+def sprung(chain: ChainParameters | SpatialNumbers) -> bool:
+    """Whether a chain in space has springs."""
+    return isinstance(chain, SpatialNumbers) and chain.sprung
 
 
 def named(job: Job, members: Members, observers: tuple[Any, ...]) -> dict[str, Any]:
@@ -206,9 +211,9 @@ def _layout(kind: type, chain: ChainParameters, tangent: bool) -> SeriesLayout:
     if UNROLLED not in SERIES[kind]:
         return series_layout(ORDER_BY_ORDER)
     if LINK_BY_LINK not in SERIES[kind]:
-        few = chain.n <= (FEW_SPRUNG if chain.sprung else FEW_LINES) and not tangent
+        few = _few_springs(chain) or (chain.n <= FEW_LINES and not sprung(chain))
         acting = SERIES[kind][UNROLLED].acting(chain)
-        return series_layout(UNROLLED, chain.n, acting) if few else series_layout(ORDER_BY_ORDER)
+        return series_layout(UNROLLED, chain.n, acting) if few and not tangent else series_layout(ORDER_BY_ORDER)
     if chain.n <= (FEW_WITH_DEVIATIONS if tangent else FEW_LINKS) and not chain.force_level:
         return series_layout(UNROLLED, chain.n, chain.loaded)
     return series_layout(ORDER_BY_ORDER) if tangent else series_layout(LINK_BY_LINK, 0, chain.loaded, chain.force_level > 0)
