@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from nlink.mechanics.space.model import SpatialChain
 
 if TYPE_CHECKING:
     from nlink.ensemble.job import Job
+    from nlink.run.readout import Readout
     from nlink.run.run import Run
 
 HALVINGS = 30
@@ -61,7 +62,7 @@ class Extremes(Keep):
         """Whether a chain lies in the plane, or has no bodies in space."""
         return not isinstance(chain, SpatialChain) or chain.lines
 
-    def observe(self, job: Job, arrays: Arrays) -> Any:
+    def observe(self, job: Job, arrays: Arrays) -> Range | RangeInSpace:
         """Return an observer of angles and rates, or of lines in space."""
         kind = RangeInSpace if job.chain.spatial else Range
         return kind(*(arrays.new((job.members, *each.shape), each.dtype) for each in self.kept(job.chain).values()))
@@ -85,7 +86,7 @@ class Extremes(Keep):
 
 
 ENDS = "least", "largest"
-Look = Callable[[Any], tuple[np.ndarray, np.ndarray]]
+Look: TypeAlias = "Callable[[Readout], tuple[np.ndarray, np.ndarray]]"
 """Of a run, or of its points: what is looked at and its derivative, each (T, N)."""
 
 
@@ -103,17 +104,17 @@ def _inclination(height: np.ndarray) -> np.ndarray:
     return np.arccos(np.clip(-height, -1.0, 1.0))
 
 
-def _heights(run: Any) -> tuple[np.ndarray, np.ndarray]:
+def _heights(run: Readout) -> tuple[np.ndarray, np.ndarray]:
     """Return the heights of directions."""
     return run.direction[..., 1], np.cross(run.omega, run.direction)[..., 1]
 
 
-def _squares(run: Any) -> tuple[np.ndarray, np.ndarray]:
+def _squares(run: Readout) -> tuple[np.ndarray, np.ndarray]:
     """Return the squares of angular velocities."""
     return (run.omega**2).sum(-1), 2 * (run.omega * run.alpha).sum(-1)
 
 
-def _speeds(run: Any) -> tuple[np.ndarray, np.ndarray]:
+def _speeds(run: Readout) -> tuple[np.ndarray, np.ndarray]:
     """Return the squares of the speeds of lower ends."""
     length, omega, e = run.chain.length[:, None], run.omega, run.direction
     rate = np.cross(omega, e)
