@@ -19,7 +19,7 @@ import math
 
 from nlink.compiled.dispatch import dispatched
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike
+from nlink.compiled.simd import alike, value_of
 from nlink.formulations.series.resistance import drag_horizon
 from nlink.formulations.space.lines import LineParameters
 from nlink.formulations.space.series.loads import act, acting, line_ledger, refusal
@@ -60,7 +60,7 @@ TURN = 0.75
 def line_series(t, bound, ahead, y, p, room, order):
     """Fill the room with the series from the state y; return the sizes of the last two coefficients and the largest rate."""
     terms, u, uv, n = room.terms, room.u, room.uv, room.chain.n
-    fastest = begin_step(room.chain, y, terms)
+    fastest = value_of(begin_step(room.chain, y, terms))
     if room.chain.sprung:
         find_springs(room.chain, room.w)
     orders(y, room, order, ahead)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 
 from nlink.compiled.jit import kernel
-from nlink.compiled.simd import alike, anywhere, power, where
+from nlink.compiled.simd import alike, anywhere, power, value_of, where
 from nlink.formulations.space.series.rows import (
     ALL,
     BENDS,
@@ -197,8 +197,8 @@ def square(k, terms, a, i):
 def folding(fastest, n, apart, terms, w, order):
     """Return the largest rate, or one that keeps a step from passing over the fold of a spring; joints stand so far apart."""
     for i in range(0, n * apart, apart):
-        if anywhere(w[BENDS, i] > 0.0):
+        if anywhere(value_of(w[BENDS, i]) > 0.0):
             for k in range(order - 3, order - 1):
-                size = abs(terms[RATIO, k, i]) * (1.0 / LAST_TERM) + 1e-250
+                size = abs(value_of(terms[RATIO, k, i])) * (1.0 / LAST_TERM) + 1e-250
                 fastest = max(fastest, QUARTER * power(size, 1.0 / k))
     return fastest
