@@ -27,8 +27,9 @@ SLOW = set((Path(__file__).parent / "data" / "slow.txt").read_text(encoding="utf
 
 
 LONGEST = [
-    "torture", "ensemble", "uncompiled", "varied", "extending", "closure", "simulation", "ensemble_ftle", "golden", "maps",
-    "studio_browser",
+    "torture", "ensemble", "examples", "mechanism_series", "studio_browser", "space_series", "accessible", "varied", "balance",
+    "space_lanes", "space_outputs", "ensemble_ftle", "player_browser", "plot", "space_ensembles", "studio_drawing", "taylor",
+    "lagrange", "simulation", "space_studio", "closure", "uncompiled",
 ]  # fmt: skip
 """Files that take longest: they come first, so that at the end no process works on alone."""
 

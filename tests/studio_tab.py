@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import browsing
@@ -14,7 +13,9 @@ PLAYER = f"{MOTION}.player"
 STAGE = ".pane:not([hidden]) .stage canvas"
 
 
-wait = partial(patient, seconds=60.0)
+def wait(page: Any, condition: str, seconds: float = 60.0) -> None:
+    """Wait for a condition on a page that computes."""
+    patient(page, condition, seconds)
 
 
 class Tab(browsing.Tab):

@@ -52,23 +52,23 @@ class SealedFile(IndexDataCacheFile):
         with contextlib.suppress(OSError):
             name = f"{self._base}.{uuid.uuid4().hex[:16]}.nbc"
             write_sealed(Path(self._data_path(name)), self._dump(data))
-            self._save_index(self._load_index() | {key: name})
+            self._save_index(self._load_index() | {in_words(key): name})
 
     def load(self, key: Any) -> Any:
         """Return the code of one signature, or None if there is none that can be read."""
         try:
-            return super().load(key)
+            return super().load(in_words(key))
         except Exception:  # whole, but written by a library that has changed since
             return None
 
-    def _load_index(self) -> dict[Any, str]:
+    def _load_index(self) -> dict[tuple[str, ...], str]:
         try:
             version, stamp, names = pickle.loads(read_sealed(Path(self._index_path)))
         except OSError:
             return {}
         return names if (version, stamp) == (self._version, self._source_stamp) else {}
 
-    def _save_index(self, overloads: dict[Any, str]) -> None:
+    def _save_index(self, overloads: dict[tuple[str, ...], str]) -> None:
         write_sealed(Path(self._index_path), self._dump((self._version, self._source_stamp, overloads)))
 
     def _load_data(self, name: str) -> Any:
@@ -111,8 +111,8 @@ class KernelCache(FunctionCache):
 
     def holds(self, types: str) -> bool:
         """Whether the code for these types of arguments, as a part of a wait names them, is there for this processor."""
-        processor = cpu_target.target_context.codegen().magic_tuple()  # pyright: ignore[reportAttributeAccessIssue]
-        return any(_digest(sig) == types and magic == processor for sig, magic, _ in self._cache_file._load_index())
+        processor = repr(cpu_target.target_context.codegen().magic_tuple())  # pyright: ignore[reportAttributeAccessIssue]
+        return any((types, processor) == key[:2] for key in self._cache_file._load_index())
 
 
 class NoCache(NullCache):
@@ -141,7 +141,28 @@ def _name(function: Any) -> str:
 
 
 def _digest(sig: Any) -> str:
-    return hashlib.sha256(str(getattr(sig, "args", sig)).encode()).hexdigest()[:16]
+    kinds = getattr(sig, "args", sig)
+    return hashlib.sha256(f"{kinds} {_places(kinds)}".encode()).hexdigest()[:16]
+
+
+def _places(kinds: Any) -> list[str]:
+    """Return the modules of all records among these types, and in them: two classes may have one name."""
+    found = []
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            record: type = kind.instance_class  # pyright: ignore[reportAttributeAccessIssue]
+            found.append(f"{record.__module__}.{record.__qualname__}")
+        if isinstance(kind, types.BaseTuple):
+            found += _places(kind)
+    return found
+
+
+def in_words(key: Any) -> tuple[str, ...]:
+    """Return a key of Numba's index, types of arguments, a processor and a source, as words: to read the types themselves from a
+    file would import every module whose records some function has been compiled for.
+    """
+    sig, *rest = key
+    return (_digest(sig), *map(repr, rest))
 
 
 def own(kinds: Any) -> bool:
