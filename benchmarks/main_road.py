@@ -127,7 +127,8 @@ def evaluations() -> None:
         count = max(20, 1_000_000 // n)
         loop = best(lambda y=y, p=p, out=out, w=w, k=count: repeat(y, p, out, w, k)) / count
         calls = range(max(10, 20_000 // n))
-        python = best(lambda y=y, p=p, out=out, w=w, c=calls: [rates(0.0, y, p, out, w) for _ in c]) / len(calls)
+        code = system.equations  # what a System called from Python evaluates
+        python = best(lambda y=y, p=code, out=out, w=w, c=calls: [rates(0.0, y, p, out, w) for _ in c]) / len(calls)
         peer = _pinocchio(n, y) if n <= 256 else None
         their = f"{1e6 * peer:.2f}" if peer else ""
         ratio = f"{peer / python:.1f}x" if peer else ""

@@ -68,11 +68,13 @@ def lanes_orders(order, acting, p, terms, w, forget=lambda: None):
     brakes = resistance(n, links) if acting else []
     for k in range(order - 1):
         scale = (k + 1.0) * (k + 2.0)
-        forces = [[total(k, terms, part, i) for part in PARTS] for i in range(n)]
+        forces = [[total(k, terms, part, i) for part in PARTS] for i in range(n)] if k else [[0.0] * len(PARTS)] * n
         if acting:
             loads = pushes(k, acting, p, terms, w, brakes)
             forces = [[a + b for a, b in zip(*both, strict=True)] for both in zip(forces, loads, strict=True)]
-        known = [[added(row, [force[c] for force in forces]) for c in range(len(PARTS))] for row in inverse]
+        known = [[0.0] * len(PARTS)] * n
+        if k or acting:
+            known = [[added(row, [force[c] for force in forces]) for c in range(len(PARTS))] for row in inverse]
         if k == 0:
             known = [[x, y + fall, z] for (x, y, z), fall in zip(known, falls, strict=True)]
         rest = [-added(known[i], start[i], half_square(k + 2, terms, i) * scale) for i in range(n)]
