@@ -16,6 +16,7 @@ from helpers import python, random_chain, worked
 
 import nlink
 from nlink.compiled import cache_folder, jit
+from nlink.integrators.steps import advance
 
 
 def test_the_cache_folder_follows_the_sources(tmp_path, monkeypatch):
@@ -161,6 +162,14 @@ print([m for m in {COMPILING_NEEDS + MECHANISMS + SPACE} if m in sys.modules])
 """
     python(code)
     assert python(code).stdout.strip() == "[]"
+
+
+def test_the_index_of_the_cache_holds_words_alone():
+    """To read types would import the modules of every model that a function has been compiled for."""
+    nlink.simulate(nlink.Chain.uniform(2), 0.5, t_end=0.1)
+    index = advance._cache._cache_file._load_index()
+    assert index
+    assert all(isinstance(word, str) for key in index for word in key)
 
 
 @pytest.mark.parametrize("model", ["cart-2", "spherical-1"])
